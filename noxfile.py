@@ -1,0 +1,169 @@
+"""What CI runs, as nox sessions: `nox` runs all but `bench`, `nox -l` lists them.
+
+The one idea: tests meet what a user would install.  `wheels` builds every package once per run, and the other
+sessions install those files by path, so that a package of the same name on an index is never taken.
+Read next: CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+WHEELS = ROOT / ".nox" / "dist"
+PYTHONS = ["3.11", "3.12", "3.13"]
+PACKAGES = ["pytree", "core", "autodiff", "batching", "xla_backend", "numpy", "calque"]
+TEST_TOOLS = ["pytest>=8.3", "hypothesis"]
+
+# What a package promises to do without: its own cell must not be able to import these.
+ABSENT = {
+    "pytree": ["numpy", "jaxlib", "calque_core"],
+    "core": ["jaxlib", "calque_autodiff", "calque_batching", "calque_numpy", "calque_xla_backend"],
+    "autodiff": ["jaxlib", "calque_batching", "calque_numpy", "calque_xla_backend"],
+    "batching": ["jaxlib", "calque_autodiff", "calque_numpy", "calque_xla_backend"],
+    "xla_backend": ["jax", "calque_autodiff", "calque_batching", "calque_numpy"],
+    "numpy": ["jaxlib", "calque_autodiff", "calque_batching", "calque_xla_backend"],
+    "calque": ["jaxlib", "calque_xla_backend"],
+}
+CHECK_CELL = """
+import importlib, importlib.util, sys
+package, *absent = sys.argv[1:]
+found = [name for name in absent if importlib.util.find_spec(name)]
+origin = importlib.import_module(package).__file__
+if found:
+    sys.exit(f"{package} is tested beside {found}, which it promises not to need")
+if not origin.startswith(sys.prefix):
+    sys.exit(f"{package} was imported from {origin}, not from the installed wheel")
+"""
+
+nox.needs_version = ">=2025.10.14"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["wheels", "lint", "types", "imports", "tests", "laws", "docs", "examples"]
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build a wheel of each package into .nox/dist."""
+    session.install("hatchling>=1.27")
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    for package in PACKAGES:
+        session.chdir(ROOT / "packages" / package)
+        session.run("hatchling", "build", "--target", "wheel", "--directory", str(WHEELS))
+
+
+@nox.session(python=PYTHONS, requires=["wheels"])
+@nox.parametrize("package", PACKAGES, ids=PACKAGES)
+def tests(session: nox.Session, package: str) -> None:
+    """Test one built package beside its declared dependencies only, doctests included."""
+    session.install(*wheel_paths(with_siblings(package)), *TEST_TOOLS)
+    session.chdir(session.create_tmp())
+    session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
+    run_pytest(session, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
+
+
+@nox.session(python=PYTHONS, requires=["wheels"])
+def laws(session: nox.Session) -> None:
+    """Test what needs two packages or more."""
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "pytest-xdist")
+    session.chdir(session.create_tmp())
+    run_pytest(session, "-n", "2", ROOT / "tests" / "laws")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and formatting."""
+    session.install("ruff>=0.14")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of every package's source, strictly."""
+    session.install("mypy>=1.18", *third_party(PACKAGES))
+    session.run("mypy")
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Check the edges between packages; on installed copies import-linter would see nothing, hence -e."""
+    session.install("import-linter>=2.5", *(arg for p in PACKAGES for arg in ("-e", f"packages/{p}")))
+    session.run("lint-imports")
+
+
+@nox.session(requires=["wheels"])
+def docs(session: nox.Session) -> None:
+    """Build the pages, warnings being errors, and run every example in them and in the READMEs."""
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "sphinx>=8", "myst-parser>=4", "furo")
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html")
+    run_pytest(session, ROOT / "tests" / "docs")
+
+
+@nox.session(requires=["wheels"])
+def examples(session: nox.Session) -> None:
+    """Run the examples as a user would."""
+    session.install(*wheel_paths(PACKAGES), "-r", "examples/requirements.txt")
+    for script in ("digits.py", "plain_numpy.py"):
+        session.run("python", f"examples/{script}", env={"MPLBACKEND": "Agg", "PYTHONPATH": None})
+
+
+# pip, since it honours a local folder of wheels where torch has a build without CUDA.
+@nox.session(requires=["wheels"], venv_backend="virtualenv")
+def bench(session: nox.Session) -> None:
+    """Measure beside jax, autograd, torch and optree, in one run; a peer that does not install is left out."""
+    session.install(*wheel_paths(PACKAGES))
+    for peer in ("jax>=0.10,<0.13", "autograd", "torch==2.13.0", "optree"):
+        session.install(peer, success_codes=[0, 1])
+    session.run("python", "benchmarks/run.py", *session.posargs, env={"PYTHONPATH": None})
+
+
+def run_pytest(session: nox.Session, *args: str | Path) -> None:
+    """Run pytest under the root's settings; sources are out of reach, whatever PYTHONPATH says."""
+    config = ("-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}")
+    session.run("pytest", *config, *map(str, args), *session.posargs, env={"PYTHONPATH": None})
+
+
+def wheel_paths(packages: list[str]) -> list[str]:
+    """Return the built files of `packages`, one each."""
+    return [wheel_path(package) for package in packages]
+
+
+def wheel_path(package: str) -> str:
+    """Return the built file of `package`; an error if there is not exactly one, since an index would fill the gap."""
+    [path] = WHEELS.glob(f"{import_name(package)}-*.whl")
+    return str(path)
+
+
+def with_siblings(package: str) -> list[str]:
+    """Return `package` and every package of ours that it needs, directly or not."""
+    found = [package]
+    for name in found:
+        found += [sibling for sibling in siblings(name) if sibling not in found]
+    return found
+
+
+def siblings(package: str) -> list[str]:
+    """Return the packages of ours that `package` declares as dependencies."""
+    declared = {dependency.split(">=")[0] for dependency in project(package)["dependencies"]}
+    return [sibling for sibling in PACKAGES if project(sibling)["name"] in declared]
+
+
+def third_party(packages: list[str]) -> list[str]:
+    """Return the declared dependencies of `packages` that are not ours."""
+    return sorted({d for p in packages for d in project(p)["dependencies"] if not d.startswith("calque")})
+
+
+def import_name(package: str) -> str:
+    """Return the name that `package` is imported by, which is also its wheel's."""
+    return project(package)["name"].replace("-", "_")
+
+
+def project(package: str) -> dict:
+    """Return the [project] table of a package's pyproject.toml."""
+    return tomllib.loads((ROOT / "packages" / package / "pyproject.toml").read_text())["project"]

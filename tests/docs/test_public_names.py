@@ -1,0 +1,44 @@
+"""Check that what a package calls public is there and says what it does."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+
+PACKAGES = [
+    "calque_pytree",
+    "calque_core",
+    "calque_core.lax",
+    "calque_autodiff",
+    "calque_batching",
+    "calque_xla_backend",
+    "calque_numpy",
+    "calque_numpy.random",
+    "calque",
+]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_exists_once(package: str) -> None:
+    module = importlib.import_module(package)
+    names = list(module.__all__)
+    assert [name for name in names if not hasattr(module, name)] == []
+    assert sorted(set(names)) == sorted(names)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_function_and_class_says_what_it_does(package: str) -> None:
+    module = importlib.import_module(package)
+    definitions = [(name, getattr(module, name)) for name in module.__all__]
+    silent = [name for name, value in definitions if is_definition(value) and not has_summary(value)]
+    assert silent == [], f"names of {package} without a docstring that opens with a sentence"
+
+
+def is_definition(value: object) -> bool:
+    return inspect.isfunction(value) or inspect.isclass(value)
+
+
+def has_summary(value: object) -> bool:
+    return (value.__doc__ or "").strip().split("\n")[0].endswith(".")
