@@ -1,0 +1,107 @@
+"""Containers of arrays: flatten a tree of Python containers to its leaves, and put it together again.
+
+A *pytree* is a leaf, or a container of pytrees: a tuple, list, dict, OrderedDict, defaultdict, namedtuple, `None`, or a
+class that has been registered. This package depends on nothing.
+
+Read next: `kinds.py`, the kinds of node; `treedef.py`, the structure; `flatten.py`, the loop.
+"""
+
+from calque_pytree.dataclass import register_dataclass, static
+from calque_pytree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
+from calque_pytree.flatten import tree_flatten as flatten
+from calque_pytree.flatten import tree_leaves as leaves
+from calque_pytree.flatten import tree_structure as structure
+from calque_pytree.flatten import tree_unflatten as unflatten
+from calque_pytree.keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey, keystr
+from calque_pytree.partial import Partial
+from calque_pytree.partition import combine, partition
+from calque_pytree.paths import tree_flatten_with_path, tree_leaves_with_path, tree_map_with_path
+from calque_pytree.paths import tree_flatten_with_path as flatten_with_path
+from calque_pytree.paths import tree_leaves_with_path as leaves_with_path
+from calque_pytree.paths import tree_map_with_path as map_with_path
+from calque_pytree.prefix import broadcast_prefix, flatten_axes, prefix_errors, tree_broadcast
+from calque_pytree.prefix import tree_broadcast as broadcast
+from calque_pytree.register import (
+    register_pytree_node,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+)
+from calque_pytree.registry import Registry, default_registry
+from calque_pytree.tree import (
+    all_leaves,
+    flatten_one_level,
+    flatten_one_level_with_keys,
+    is_tree_node,
+    tree_all,
+    tree_map,
+    tree_reduce,
+    tree_reduce_associative,
+    tree_transpose,
+)
+from calque_pytree.tree import tree_all as all
+from calque_pytree.tree import tree_map as map
+from calque_pytree.tree import tree_reduce as reduce
+from calque_pytree.tree import tree_reduce_associative as reduce_associative
+from calque_pytree.tree import tree_transpose as transpose
+from calque_pytree.treedef import PyTreeDef, treedef_children, treedef_is_leaf, treedef_tuple
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "Registry",
+    "SequenceKey",
+    "all",
+    "all_leaves",
+    "broadcast",
+    "broadcast_prefix",
+    "combine",
+    "default_registry",
+    "flatten",
+    "flatten_axes",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "flatten_with_path",
+    "is_tree_node",
+    "keystr",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "partition",
+    "prefix_errors",
+    "reduce",
+    "reduce_associative",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "static",
+    "structure",
+    "transpose",
+    "tree_all",
+    "tree_broadcast",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+    "unflatten",
+]

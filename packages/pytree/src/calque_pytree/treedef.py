@@ -1,0 +1,252 @@
+"""`PyTreeDef`: the structure of a tree without its leaves.
+
+Owns the class and what can be asked of a structure alone. The one idea: a treedef is a flat sequence in preorder, with
+`None` for each leaf and a triple (kind, number of children, data) for each inner node. Comparing, hashing, walking
+and deleting it are loops over a tuple, so that a tree may be 100,000 levels deep.
+
+Read next: `flatten.py`, which makes treedefs; `build.py` and `align.py`, which run over the sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from calque_pytree.align import flatten_up_to
+from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
+from calque_pytree.generated import MAX_NODES, Fit, Unflatten, compile_fit, compile_unflatten
+from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
+from calque_pytree.printer import print_nodes
+from calque_pytree.serial import State, from_state, to_state
+
+COMPILE_AT = 16
+"""Uses of one treedef object before code is made for it, which costs as much as 50 to 100 uses."""
+
+
+class PyTreeDef:
+    """The structure of a tree: everything but its leaves.
+
+    Treedefs are immutable, hashable and comparable. The order in which a dict was filled is carried along and restored
+    by `unflatten`, but not compared. The data that a user's class supplies is compared with `==` and never hashed.
+
+    >>> from calque_pytree import structure
+    >>> structure({"a": [1, None]})
+    PyTreeDef({'a': [*, None]})
+    """
+
+    __slots__ = ("__weakref__", "_fit", "_fits", "_hash", "_unflatten", "_unflattens", "nodes", "num_leaves")
+
+    def __init__(self, nodes: Nodes, num_leaves: int) -> None:
+        self.nodes = nodes
+        self.num_leaves = num_leaves
+        self._hash: int | None = None
+        self._unflatten: Unflatten | None = None
+        self._fit: Fit | None = None
+        self._unflattens = self._fits = 0
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes, leaves included."""
+        return len(self.nodes)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the whole tree is one leaf."""
+        return self.nodes == (None,)
+
+    def unflatten(self, leaves: Iterable[Leaf]) -> Tree:
+        """Return the tree of this structure over `leaves`.
+
+        Raises: ValueError if the number of leaves is not `num_leaves`.
+
+        >>> from calque_pytree import structure
+        >>> structure({"b": 0, "a": (0, 0)}).unflatten([1, 2, 3])
+        {'b': 3, 'a': (1, 2)}
+        """
+        leaves = leaves if type(leaves) is list else list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise self.wrong_number(len(leaves))
+        if self._unflatten is not None:
+            return self._unflatten(leaves)
+        self._unflattens += 1
+        if self._unflattens >= COMPILE_AT and len(self.nodes) <= MAX_NODES:
+            self._unflatten = compile_unflatten(self.nodes)
+        return unflatten(self.nodes, leaves)
+
+    def wrong_number(self, count: int) -> ValueError:
+        return ValueError(
+            f"{self!r} has {self.num_leaves} leaves, but {count} values were given for them. "
+            "Give exactly one value for each leaf."
+        )
+
+    def flatten_up_to(self, tree: Tree) -> list[Tree]:
+        """Return the subtrees of `tree` that stand where this structure has its leaves.
+
+        Raises: ValueError, with the path, where `tree` does not have this structure.
+
+        >>> from calque_pytree import structure
+        >>> structure({"a": 0, "b": 0}).flatten_up_to({"a": (1, 2), "b": [3]})
+        [(1, 2), [3]]
+        """
+        subtrees = self.fit(tree)
+        if subtrees is None:
+            advice = "Pass a tree whose outer structure is that of the treedef."
+            return flatten_up_to(self.nodes, tree, "The treedef", "the tree", advice)
+        return subtrees
+
+    def fit(self, tree: Tree) -> list[Tree] | None:
+        """Return the subtrees of `tree` at the leaves of this structure, if compiled code finds them; else None."""
+        if self._fit is None:
+            self._fits += 1
+            if self._fits >= COMPILE_AT and len(self.nodes) <= MAX_NODES:
+                self._fit = compile_fit(self.nodes)
+            return None
+        try:
+            return self._fit(tree)
+        except Exception:  # noqa: BLE001  the loop meets the same error, and says where
+            return None
+
+    def children(self) -> list[PyTreeDef]:
+        """Return the treedefs of the root's children; none for a leaf.
+
+        >>> from calque_pytree import structure
+        >>> structure([1, (2, 3)]).children()
+        [PyTreeDef(*), PyTreeDef((*, *))]
+        """
+        found, start = [], 1
+        while start < len(self.nodes):
+            end = subtree_end(self.nodes, start)
+            found.append(subtree(self.nodes[start:end]))
+            start = end
+        return found
+
+    def node_data(self) -> tuple[type, NodeData] | None:
+        """Return the root's class and its data (for a dict its keys in leaf order), or None if the root is a leaf.
+
+        >>> from calque_pytree import structure
+        >>> structure({"b": 1, "a": 2}).node_data()
+        (<class 'dict'>, ['a', 'b'])
+        """
+        node = self.nodes[0]
+        return None if node is None else (node_class(node), shown_data(node))
+
+    def compose(self, inner: PyTreeDef) -> PyTreeDef:
+        """Return this structure with `inner` in the place of each leaf.
+
+        >>> from calque_pytree import structure
+        >>> structure([1, 2]).compose(structure((3, 4)))
+        PyTreeDef([(*, *), (*, *)])
+        """
+        nodes: list[Node | None] = []
+        for node in self.nodes:
+            if node is None:
+                nodes.extend(inner.nodes)
+            else:
+                nodes.append(node)
+        return PyTreeDef(tuple(nodes), self.num_leaves * inner.num_leaves)
+
+    def walk(
+        self,
+        f_node: Callable[[tuple[Tree, ...], NodeData], Tree],
+        f_leaf: Callable[[Leaf], Tree] | None,
+        leaves: Iterable[Leaf],
+    ) -> Tree:
+        """Return what `f_node(children, data)` makes of the root, after it made the children in the same way.
+
+        Leaves are passed through `f_leaf` if it is given.
+        Raises: ValueError if the number of leaves is not `num_leaves`.
+
+        >>> from calque_pytree import structure
+        >>> structure([1, (2, 3)]).walk(lambda children, data: sum(children), None, [1, 2, 3])
+        6
+        """
+        values = list(leaves)
+        if len(values) != self.num_leaves:
+            raise self.wrong_number(len(values))
+        if f_leaf is not None:
+            values = list(map(f_leaf, values))
+        return fold(self.nodes, values, lambda position, c: f_node(c, shown_data(inner_node(self.nodes, position))))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        if self.num_leaves != other.num_leaves:
+            return False
+        return equal_nodes(self.nodes, other.nodes)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            inner_nodes = filter(None, self.nodes)
+            self._hash = hash((self.num_leaves, len(self.nodes), *map(hashed_part, inner_nodes)))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Callable[[State], PyTreeDef], tuple[State]]:
+        return restore, (to_state(self.nodes),)
+
+    def __copy__(self) -> PyTreeDef:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> PyTreeDef:
+        return self
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({print_nodes(self.nodes)})"
+
+
+def hashed_part(node: Node) -> Hashable:
+    """Return what the hash covers of `node`: never the data of a user's class."""
+    kind, arity, data = node
+    return (kind, arity, data) if kind.hashes_data else (kind, arity)
+
+
+def equal_nodes(left: Nodes, right: Nodes) -> bool:
+    """Return whether two sequences are equal, the order of dicts aside."""
+    try:
+        return left == right
+    except Exception as error:
+        error.add_note(
+            "Raised by comparing the aux data of two pytree nodes. Aux data must compare with == to a bool; "
+            "arrays belong among the children."
+        )
+        raise
+
+
+def subtree(nodes: Nodes) -> PyTreeDef:
+    return PyTreeDef(nodes, nodes.count(None))
+
+
+def restore(state: State) -> PyTreeDef:
+    """Return the treedef that was pickled as `state`."""
+    return subtree(from_state(state))
+
+
+LEAF = PyTreeDef((None,), 1)
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """Return the structure of a tuple whose items have the structures `treedefs`.
+
+    >>> treedef_tuple([LEAF, LEAF])
+    PyTreeDef((*, *))
+    """
+    items = list(treedefs)
+    nodes: list[Node | None] = [(TUPLE, len(items), None)]
+    for item in items:
+        nodes.extend(item.nodes)
+    return PyTreeDef(tuple(nodes), sum(item.num_leaves for item in items))
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """Return `treedef.children()`."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Return whether `treedef` has no inner structure: one leaf, `None`, or an empty container.
+
+    >>> from calque_pytree import structure
+    >>> treedef_is_leaf(LEAF), treedef_is_leaf(structure([1]))
+    (True, False)
+    """
+    return treedef.num_nodes == 1

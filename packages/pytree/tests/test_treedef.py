@@ -1,0 +1,148 @@
+import copy
+from typing import NamedTuple
+
+import pytest
+
+from calque_pytree import (
+    PyTreeDef,
+    Registry,
+    register_static,
+    structure,
+    treedef_children,
+    treedef_is_leaf,
+    treedef_tuple,
+)
+
+
+class Point(NamedTuple):
+    x: object
+    y: object
+
+
+TREE = {"b": [1, (2, None)], "a": ()}
+
+
+def test_the_counts_include_what_they_say():
+    treedef = structure(TREE)
+    assert treedef.num_leaves == 2
+    assert treedef.num_nodes == 7
+    assert (structure(None).num_leaves, structure(None).num_nodes) == (0, 1)
+
+
+def test_is_leaf_holds_for_one_leaf_and_treedef_is_leaf_for_one_node():
+    trees = [1, None, (), [1]]
+    assert [structure(tree).is_leaf for tree in trees] == [True, False, False, False]
+    assert [treedef_is_leaf(structure(tree)) for tree in trees] == [True, True, True, False]
+
+
+def test_children_and_node_data_take_the_root_apart():
+    treedef = structure(TREE)
+    assert treedef.children() == [structure(()), structure([1, (2, None)])]
+    assert treedef_children(treedef) == treedef.children()
+    assert treedef.node_data() == (dict, ["a", "b"])
+    assert structure(1).node_data() is None
+    assert structure(1).children() == []
+    assert structure((1,)).node_data() == (tuple, None)
+    assert structure(Point(1, 2)).node_data() == (Point, None)
+
+
+def test_children_put_together_again_are_the_whole():
+    treedef = structure((1, [2, (3,)], {"a": 4}))
+    assert treedef_tuple(treedef.children()) == treedef
+    assert treedef_tuple([]) == structure(())
+
+
+def test_compose_puts_a_structure_in_the_place_of_each_leaf():
+    outer, inner = structure([1, {"a": 2}]), structure((1, 2))
+    composed = outer.compose(inner)
+    assert composed == structure([(1, 2), {"a": (3, 4)}])
+    assert composed.num_leaves == 4
+    assert outer.compose(structure(1)) == outer
+    assert structure(1).compose(inner) == inner
+
+
+def test_walk_folds_from_the_leaves_to_the_root():
+    seen = []
+
+    def f_node(children, data):
+        seen.append((children, data))
+        return list(children)
+
+    result = structure({"b": (1, 2), "a": 3}).walk(f_node, lambda leaf: leaf * 10, [3, 1, 2])
+    assert result == [30, [10, 20]]
+    assert seen == [((10, 20), None), ((30, [10, 20]), ["a", "b"])]
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "but 1 values"), (3, "but 3 values"), (0, "but 0 values")])
+def test_unflatten_with_a_wrong_number_of_leaves_is_refused(count, text):
+    with pytest.raises(ValueError, match=text) as caught:
+        structure([1, 2]).unflatten(range(count))
+    with pytest.raises(ValueError, match=text):
+        structure([1, 2]).walk(lambda children, data: None, None, range(count))
+    assert str(caught.value).startswith("PyTreeDef([*, *]) has 2 leaves")
+    assert str(caught.value).endswith("Give exactly one value for each leaf.")
+
+
+def test_unflatten_takes_any_iterable():
+    assert structure([1, 2]).unflatten(iter((3, 4))) == [3, 4]
+
+
+def test_equality_and_hash_follow_the_structure():
+    assert structure(TREE) == structure({"a": (), "b": [3, (4, None)]})
+    assert hash(structure(TREE)) == hash(structure({"a": (), "b": [3, (4, None)]}))
+    assert structure(TREE) != structure({"a": (), "b": [3, (4, 5)]})
+    assert structure([1, (2, 3)]) != structure([(1, 2), 3])
+    assert structure([1]) != "PyTreeDef([*])"
+    assert {structure(TREE): 1}[structure(TREE)] == 1
+
+
+class Config:
+    """Neither hashable nor more than a bag of one value."""
+
+    __hash__ = None
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+
+register_static(Config)
+
+
+def test_aux_data_is_compared_and_never_hashed():
+    assert hash(structure(Config([1]))) == hash(structure(Config([2])))
+    assert structure(Config([1])) == structure(Config([1]))
+    assert structure(Config([1])) != structure(Config([2]))
+
+
+def test_aux_data_that_does_not_compare_to_a_bool_is_explained():
+    class Vague:
+        def __eq__(self, other):
+            raise ValueError("the truth value of an array is ambiguous")
+
+        __hash__ = None
+
+    with pytest.raises(ValueError, match="ambiguous") as caught:
+        assert structure(Config(Vague())) == structure(Config(Vague()))
+    assert "Raised by comparing the aux data of two pytree nodes." in caught.value.__notes__[0]
+
+
+def test_a_treedef_is_its_own_copy():
+    registry = Registry()
+    registry.register_node(set, lambda s: (sorted(s), None), lambda _, c: set(c))
+    treedef = structure({1, 2}, registry=registry)
+    assert copy.copy(treedef) is treedef
+    assert copy.deepcopy([treedef])[0] is treedef
+
+
+def test_unflatten_and_fit_give_the_same_before_and_after_code_is_made():
+    tree = {"b": [1, (2, None)], "a": 3}
+    treedef = PyTreeDef(structure(tree).nodes, 3)
+    for _ in range(40):
+        assert treedef.unflatten([3, 1, 2]) == tree
+        assert list(treedef.unflatten([3, 1, 2])) == ["b", "a"]
+        assert treedef.flatten_up_to({"a": (7,), "b": [8, ([9], None)]}) == [(7,), 8, [9]]
+        with pytest.raises(ValueError, match="has a list of length 2 at"):
+            treedef.flatten_up_to({"a": (7,), "b": [8]})
