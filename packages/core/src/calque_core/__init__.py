@@ -1,0 +1,83 @@
+"""Types, primitives, traces and jaxprs: what transformations of array programs are made of, evaluated by NumPy.
+
+Everything here is public; so is `calque_core.lax`, the operations, and `calque_core.config`, the settings.
+Read next: `trace.py` for the one idea the rest hangs on, then `primitive.py`, `stage.py` and `interpret.py`.
+"""
+
+from calque_core import config, lax
+from calque_core import indexing as _indexing  # gives arrays their methods, as the modules below do
+from calque_core import methods as _methods
+from calque_core import numpy_protocol as _numpy_protocol
+from calque_core import operators as _operators
+from calque_core.api import eval_shape, make_jaxpr
+from calque_core.array_methods import ArrayMethods
+from calque_core.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof
+from calque_core.check import JaxprType, check_jaxpr
+from calque_core.dtypes import canonicalize_dtype, float0, issubdtype, promote_types
+from calque_core.equality import jaxpr_equal
+from calque_core.errors import (
+    ConcretizationTypeError,
+    JaxprTypeError,
+    MissingRuleError,
+    NonConcreteBooleanIndexError,
+    ShapeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+from calque_core.inline import inline_calls
+from calque_core.interpret import eval_jaxpr, jaxpr_as_fun
+from calque_core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, new_jaxpr_eqn, subjaxprs
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+from calque_core.matrix import rule_matrix
+from calque_core.numpy_protocol import implements
+from calque_core.operands import result_type
+from calque_core.passes import dce_jaxpr, fold_constants
+from calque_core.primitive import Primitive
+from calque_core.rewrite import map_jaxpr, rewrite
+from calque_core.rules import RuleTable, rule_epoch, rules
+from calque_core.source import SourceInfo, register_internal_folder
+from calque_core.stage import hoist_tracers, stage
+from calque_core.table_interpreter import interpret
+from calque_core.trace import (
+    Trace,
+    Tracer,
+    current_trace,
+    ensure_compile_time_eval,
+    eval_context,
+    evaluation,
+    hand_down,
+    is_tracer,
+    register_evaluator,
+    trace_state_clean,
+    tracing,
+)
+from calque_core.walk import count_eqns
+
+__all__ = [
+    # types of values
+    "AbstractValue", "ShapedArray", "ShapeDtypeStruct", "get_aval", "typeof", "register_aval", "ArrayMethods",
+    # dtypes
+    "canonicalize_dtype", "float0", "issubdtype", "promote_types", "result_type",
+    # programs
+    "Atom", "ClosedJaxpr", "Jaxpr", "JaxprEqn", "JaxprType", "Literal", "Var", "new_jaxpr_eqn",
+    "jaxprs_in_params", "subjaxprs", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr", "jaxpr_as_fun",
+    "interpret", "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns", "jaxpr_equal",
+    "check_jaxpr",
+    # primitives and rules
+    "Primitive", "RuleTable", "rules", "rule_epoch", "rule_matrix",
+    "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
+    # traces
+    "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "is_tracer", "register_evaluator",
+    "ensure_compile_time_eval", "eval_context", "trace_state_clean",
+    # NumPy's functions on traced arrays
+    "implements",
+    # where things come from
+    "SourceInfo", "register_internal_folder",
+    # errors
+    "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "ShapeError",
+    "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError",
+    # modules
+    "config", "lax",
+]  # fmt: skip

@@ -1,0 +1,82 @@
+"""Tracing for users: `make_jaxpr`, `eval_shape`.
+
+Read next: `stage.py`, which does the work.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+from calque_pytree import tree_flatten
+
+from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
+from calque_core.avals import AbstractValue, ShapeDtypeStruct, typeof
+from calque_core.jaxpr import Jaxpr
+from calque_core.source import describe_function
+from calque_core.stage import stage
+
+P = ParamSpec("P")
+
+
+def make_jaxpr(
+    fun: Callable[P, Any],
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    return_shape: bool = False,
+) -> Callable[P, Any]:
+    """Return a function that gives the jaxpr of `fun` on its arguments instead of the result.
+
+    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; the static ones are passed as they are.
+    With `return_shape`, it gives a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
+    Raises: TypeError if an argument or a result is not an array.
+
+    >>> from calque_core import lax
+    >>> print(make_jaxpr(lambda x: lax.sin(x) * 2.0)(3.0))
+    { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b 2.0 in (c,) }
+    """
+    check_callable(fun, "make_jaxpr")
+    static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+
+    @functools.wraps(fun)
+    def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
+        what = f"make_jaxpr of {describe_function(fun)}"
+        static = set(normalize_argnums(static_argnums, len(args), what))
+        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
+        dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
+
+        def call(*xs: Any, **keywords: Any) -> Any:
+            rest = iter(xs)
+            merged = [x if i in static else next(rest) for i, x in enumerate(args)]
+            return fun(*merged, **{k: keywords.get(k, v) for k, v in kwargs.items()})  # type: ignore[arg-type]
+
+        leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
+        names = functools.partial(arg_names, fun if not static else call, dynamic, dynamic_kwargs)
+        check_arrays([x for x in leaves if not isinstance(x, AbstractValue)], names, what)
+        flat = FlatFunction(call, in_tree, "make_jaxpr")
+        jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
+        if not return_shape:
+            return jaxpr
+        return jaxpr, flat.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.out_avals])
+
+    return traced
+
+
+def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
+    """Return the result of `fun` as a pytree of `ShapeDtypeStruct`, computing nothing.
+
+    Raises: what calling `fun` would raise about types and shapes.
+
+    >>> from calque_core import lax
+    >>> eval_shape(lax.sin, ShapeDtypeStruct((2,), "float32"))
+    ShapeDtypeStruct(shape=(2,), dtype=float32)
+    """
+    return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]
+
+
+def abstract(x: Any) -> Any:
+    """Return the aval of an argument that may be given as its own aval."""
+    return x if isinstance(x, AbstractValue) else typeof(x)
+
+

@@ -1,0 +1,157 @@
+"""What every transformation does with its user's function: flatten its arguments, name them, refuse what cannot work.
+
+Read next: `api.py` for `make_jaxpr`, the plainest user of this module.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any
+
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+from calque_core.avals import is_array_like, typeof
+from calque_core.source import describe_function, where
+
+Value = Any
+
+
+def check_callable(fun: Any, verb: str) -> None:
+    """Check that `fun` is a function that `verb` can transform.
+
+    Raises: TypeError for what cannot be called, and for generator functions and coroutines.
+
+    >>> check_callable(len, "grad")
+    """
+    if not callable(fun):
+        raise TypeError(f"{verb} got {fun!r} of type {type(fun).__name__}{where()}. Give a function.")
+    if inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun) or inspect.isasyncgenfunction(fun):
+        raise TypeError(_generator_message(verb, fun))
+
+
+def _generator_message(verb: str, fun: Any) -> str:
+    return (
+        f"{verb} of {describe_function(fun)}: a generator or coroutine runs after the transformation has ended. "
+        "Return the values, as a list say, instead of yielding them."
+    )
+
+
+class FlatFunction:
+    """A user's function on flat lists: takes the leaves of `(args, kwargs)`, gives the leaves of its result.
+
+    `out_tree` is known after a call; with `has_aux`, `aux` is the second element of the pair the function returned.
+    """
+
+    __slots__ = ("aux", "fun", "has_aux", "in_tree", "out_tree", "verb")
+
+    out_tree: PyTreeDef
+
+    def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, verb: str, has_aux: bool = False) -> None:
+        self.fun, self.in_tree, self.verb, self.has_aux = fun, in_tree, verb, has_aux
+        self.aux: Any = None
+
+    def __call__(self, *leaves: Value) -> list[Value]:
+        args, kwargs = self.in_tree.unflatten(leaves)
+        out = call(self.fun, self.verb, *args, **kwargs)
+        if self.has_aux:
+            out, self.aux = split_aux(out, self.verb, self.fun)
+        out_leaves, self.out_tree = tree_flatten(out)
+        return out_leaves
+
+
+def call(fun: Callable[..., Any], verb: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a user's function; refuse a generator, whose body would run after the transformation.
+
+    Raises: TypeError.
+    """
+    out = fun(*args, **kwargs)
+    if isinstance(out, (GeneratorType, CoroutineType, AsyncGeneratorType)):
+        raise TypeError(_generator_message(verb, fun))
+    return out
+
+
+def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
+    """Return the two parts of what a function with auxiliary output gave.
+
+    Raises: TypeError if it is not a pair.
+    """
+    if not (isinstance(out, tuple) and len(out) == 2):
+        raise TypeError(
+            f"{verb} of {describe_function(fun)} with has_aux=True needs a pair (output, aux), but the function returned "
+            f"{describe_value(out)}. Return a pair, or leave has_aux out."
+        )
+    return out
+
+
+def describe_value(x: Any) -> str:
+    """Return 'f64[3]' for an array, 'a tuple of length 2' for a container, and the class's name otherwise.
+
+    >>> describe_value(1.0), describe_value((1, 2))
+    ('f64[]', 'a tuple of length 2')
+    """
+    if is_array_like(x):
+        return str(typeof(x).str_short())
+    if isinstance(x, (tuple, list, dict)):
+        return f"a {type(x).__name__} of length {len(x)}"
+    return "None" if x is None else f"a value of type {type(x).__name__}"
+
+
+def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """Return how a user would write each leaf of the arguments: `x`, `params['w']`, `args[1]`.
+
+    >>> arg_names(lambda x, y: None, ({"w": 1.0}, 2.0), {})
+    ["x['w']", 'y']
+    """
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+        parameters = inspect.signature(fun).parameters
+        names = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        variadic = [n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL]
+        names = [n for n in names if n in bound.arguments and n not in kwargs]
+        names += [f"{variadic[0]}[{i}]" for i in range(len(args) - len(names))] if variadic else []
+    except (TypeError, ValueError):
+        names = []
+    names += [f"args[{i}]" for i in range(len(names), len(args))]
+    pieces = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
+    return [name + keystr(path) for name, tree in pieces for path, _ in tree_flatten_with_path(tree)[0]]
+
+
+def check_arrays(leaves: Iterable[Any], names: Callable[[], Sequence[str]], what: str) -> None:
+    """Check that every leaf is an array or a scalar.
+
+    Raises: TypeError that names the argument by its path.
+    """
+    for i, leaf in enumerate(leaves):
+        if not is_array_like(leaf):
+            raise TypeError(
+                f"{what}: {names()[i]} is {leaf!r} of type {type(leaf).__name__}, which is not an array or a scalar. "
+                "Pass arrays, close over the value, or register its class as a pytree."
+            )
+
+
+def normalize_argnums(argnums: Any, count: int, what: str) -> tuple[int, ...]:
+    """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the given order.
+
+    Raises: TypeError if one is not an int; ValueError if one is out of range or given twice.
+
+    >>> normalize_argnums((0, -1), 3, "grad of f")
+    (0, 2)
+    """
+    given = (argnums,) if not isinstance(argnums, (tuple, list)) else tuple(argnums)
+    try:
+        positions = tuple(index(i) for i in given)
+    except TypeError:
+        raise TypeError(f"{what} got argnums={argnums!r}. Give an int or a tuple of ints.") from None
+    for i in positions:
+        if not -count <= i < count:
+            raise ValueError(
+                f"{what} got argnums={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
+                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with argnames."
+            )
+    positions = tuple(i % count for i in positions)
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"{what} got argnums={argnums!r}, which names an argument twice. Name each argument once.")
+    return positions

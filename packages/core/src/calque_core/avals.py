@@ -1,0 +1,281 @@
+"""Abstract values: what a trace knows of an array it has not computed.
+
+One idea: `typeof(x)` is one dictionary look-up by class and one call, and there is one object per type, so that comparing
+types is comparing identities.
+
+Weak type belongs to Python scalars alone, as arguments and as literals; every primitive's result is strong.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import attrgetter, index
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import DEFAULT_SETTINGS, Settings, context
+from calque_core.dtypes import _scalar_dtype, canonicalize_dtype, float0, is_float, short_name
+
+Shape = tuple[int, ...]
+Value = Any
+
+
+class AbstractValue:
+    """The type of a value: what all values with one jaxpr in common share."""
+
+    __slots__ = ()
+
+    def str_short(self) -> str:
+        """Return the type as jaxprs print it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define str_short. Define it to print such a value.")
+
+    def to_tangent_aval(self) -> AbstractValue:
+        """Return the type of this type's tangents."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define to_tangent_aval. Define it to differentiate such a value."
+        )
+
+
+class ShapedArray(AbstractValue):
+    """The type of an array: `shape`, `dtype`, and whether it is a Python scalar's (`weak_type`).
+
+    Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
+
+    >>> ShapedArray((2, 3), np.float32)
+    float32[2,3]
+    >>> ShapedArray((), np.float64, weak_type=True)
+    ~float64[]
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    weak_type: bool
+
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+        # One object per type: equality is identity, and hashing, which every cache does, stays in C.
+        key = (tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
+        with _types_lock:
+            self = _types.get(key)
+            if self is None:
+                if any(size < 0 for size in key[0]):
+                    raise ValueError(f"the shape {key[0]} has a negative size. Give sizes of zero or more.")
+                self = _types[key] = super().__new__(cls)
+                self.shape, self.dtype, self.weak_type = key
+        return self
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=object)) if self.shape else 1
+
+    def update(self, **fields: Any) -> ShapedArray:
+        """Return this type with some fields changed.
+
+        >>> ShapedArray((2,), np.float32).update(shape=(3,))
+        float32[3]
+        """
+        return shaped_array(
+            fields.get("shape", self.shape), fields.get("dtype", self.dtype), fields.get("weak_type", self.weak_type)
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        """Return the strong version of this type."""
+        return shaped_array(self.shape, self.dtype) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """Return the type of tangents: this one; `float0` of the same shape for integers and bools."""
+        return self if is_float(self.dtype) else shaped_array(self.shape, float0)
+
+    def str_short(self) -> str:
+        """Return the short form: `f32[2,3]`."""
+        return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        name = "float0" if self.dtype == float0 else self.dtype.name
+        return f"{'~' * self.weak_type}{name}[{','.join(map(str, self.shape))}]"
+
+    def __reduce__(self) -> Any:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+    def __copy__(self) -> ShapedArray:
+        return self
+
+    def __deepcopy__(self, _: Any) -> ShapedArray:
+        return self
+
+
+_types: weakref.WeakValueDictionary[tuple[Shape, np.dtype[Any], bool], ShapedArray] = weakref.WeakValueDictionary()
+_types_lock = threading.Lock()
+
+
+@lru_cache(maxsize=1 << 15)
+def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, _regime: bool) -> ShapedArray:
+    return ShapedArray(shape, dtype, weak_type)
+
+
+def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
+    """Return the `ShapedArray` of a shape and a dtype that are in their final form: 0.2 us, where the class takes 2.
+
+    >>> shaped_array((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
+    True
+    """
+    return _interned(shape, dtype, weak_type, context.settings.enable_x64)
+
+
+class ShapeDtypeStruct:
+    """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
+
+    >>> ShapeDtypeStruct((3,), "float32")
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.aval = ShapedArray(shape, dtype)
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.aval == other.aval if isinstance(other, ShapeDtypeStruct) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.aval)
+
+
+_aval_functions: dict[type, Callable[[Any], AbstractValue]] = {}
+
+
+def register_aval(value_type: type, function: Callable[[Any], AbstractValue]) -> None:
+    """Let values of class `value_type` be operands; `function(value)` gives their abstract value.
+
+    Raises: ValueError if the class has one already.
+    """
+    if value_type in _aval_functions:
+        raise ValueError(f"{value_type.__name__} has an abstract value already. Register a class of your own instead.")
+    _aval_functions[value_type] = function
+
+
+def typeof(x: Value) -> Any:
+    """Return the abstract value of an array, a scalar or a tracer.
+
+    Raises: TypeError if `x` is none of these.
+
+    >>> typeof(np.zeros((2, 3))), typeof(1.0)
+    (float64[2,3], ~float64[])
+    """
+    function = _aval_functions.get(type(x))
+    return function(x) if function is not None else _typeof_other(x)
+
+
+get_aval = typeof
+
+
+def is_array_like(x: object) -> bool:
+    """Tell whether `x` can be an operand: an array, a scalar, a tracer.
+
+    >>> is_array_like(1.0), is_array_like([1.0])
+    (True, False)
+    """
+    return type(x) in _aval_functions or (isinstance(x, (np.ndarray, np.generic)) and _refusal(x) is None)
+
+
+def _typeof_other(x: Value) -> Any:
+    problem = _refusal(x)
+    if problem is not None:
+        raise TypeError(problem)
+    return shaped_array(np.shape(x), canonicalize_dtype(x.dtype))
+
+
+def _refusal(x: Value) -> str | None:
+    if isinstance(x, np.ma.MaskedArray):
+        return "a masked array is not an operand: its mask would be lost. Pass x.filled(value) instead."
+    if isinstance(x, (np.ndarray, np.generic)):
+        if x.dtype == float0 or x.dtype.kind in "biufc":
+            return None
+        if x.dtype.kind == "V" and x.dtype.names is None:
+            return None
+        return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
+    text = repr(x)
+    text = text if len(text) <= 60 else text[:57] + "..."
+    hint = "Wrap it in numpy.asarray first." if isinstance(x, (list, tuple)) else "Pass an array or a scalar."
+    return f"{text} of type {type(x).__name__} is not an array or a scalar. {hint}"
+
+
+@lru_cache(maxsize=None)
+def _weak_aval(kind: type, settings: Settings) -> ShapedArray:
+    return ShapedArray((), _scalar_dtype(kind, settings), weak_type=True)
+
+
+def _python_scalar(kind: type) -> Callable[[Value], ShapedArray]:
+    resting = _weak_aval(kind, DEFAULT_SETTINGS)
+    return lambda x: resting if context.settings is DEFAULT_SETTINGS else _weak_aval(kind, context.settings)
+
+
+def _int_aval(x: int) -> ShapedArray:
+    aval = _weak_aval(int, context.settings)
+    half = 1 << (8 * aval.dtype.itemsize - 1)
+    if not -half <= x < half:
+        raise OverflowError(f"the Python integer {x} does not fit {aval.dtype}. Give it a dtype: numpy.uint64({x}), say.")
+    return aval
+
+
+def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:
+    resting = _interned((), np.dtype(kind), False, True)
+    return lambda x: resting if context.settings is DEFAULT_SETTINGS else ShapedArray((), kind)
+
+
+def _ndarray_aval(x: np.ndarray[Any, Any]) -> ShapedArray:
+    dtype = x.dtype
+    if dtype.kind not in "biufc":
+        return _typeof_other(x)  # type: ignore[no-any-return]
+    return _interned(x.shape, dtype, False, context.settings.enable_x64)
+
+
+_aval_functions.update(
+    {
+        bool: _python_scalar(bool),
+        int: _int_aval,
+        float: _python_scalar(float),
+        complex: _python_scalar(complex),
+        ShapeDtypeStruct: attrgetter("aval"),
+        np.ndarray: _ndarray_aval,
+    }
+)
+NUMPY_SCALARS: tuple[type, ...] = (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+)  # fmt: skip
+_aval_functions.update({kind: _numpy_scalar(kind) for kind in NUMPY_SCALARS})

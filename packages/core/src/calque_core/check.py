@@ -1,0 +1,139 @@
+"""Checking that a jaxpr is what it claims to be: closed, every variable bound once, typed by its primitives' rules.
+
+One idea: a type rule is asked again for every equation, and its answer compared with what the equation declares.  Weak
+types are left out of the comparison: they belong to Python scalars, and change no result.
+
+Tests and `enable_checks` run this; production does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, typeof
+from calque_core.errors import JaxprTypeError
+from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.naming import Options
+from calque_core.printing import Printer
+from calque_core.printing_autodidax import long_type
+from calque_core.rules import rule_epoch
+from calque_core.stage import checks
+from calque_core.walk import nested_jaxprs
+
+
+class JaxprType(NamedTuple):
+    """The types of a program's arguments, constants included, and of its results.
+
+    >>> JaxprType((ShapedArray((), "float64"),), (ShapedArray((2,), "int32"),))
+    (float64[]) -> (int32[2])
+    """
+
+    in_types: tuple[Any, ...]
+    out_types: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(long_type, self.in_types))}) -> ({', '.join(map(long_type, self.out_types))})"
+
+
+def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
+    """Check a jaxpr and those inside it; return its type.
+
+    Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has another
+    type than it declares; with the variable and the equation as `jaxpr` prints them, and the user's line.
+
+    >>> from calque_core.ops.elementwise import sin
+    >>> from calque_core.stage import stage
+    >>> check_jaxpr(stage(lambda x: [sin(x)], [ShapedArray((3,), "float64")]))
+    (float64[3]) -> (float64[3])
+    """
+    for inner in nested_jaxprs(jaxpr):
+        checker = Checker(jaxpr, inner)
+        inner.memo(("checked", rule_epoch()), checker.check)
+    return JaxprType((*(v.aval for v in jaxpr.constvars), *jaxpr.in_avals), tuple(jaxpr.out_avals))
+
+
+checks.append(check_jaxpr)
+
+
+class Checker:
+    """The state of checking one jaxpr, which stands somewhere inside `root`."""
+
+    def __init__(self, root: Jaxpr, jaxpr: Jaxpr) -> None:
+        self.root, self.jaxpr = root, jaxpr
+        self.bound: set[Var] = set()
+        self.eqn: JaxprEqn | None = None
+
+    def check(self) -> bool:
+        """Check everything but the jaxprs among the parameters."""
+        self.bind((*self.jaxpr.constvars, *self.jaxpr.invars))
+        for v, value in zip(self.jaxpr.constvars, self.jaxpr.consts):
+            self.check_value(v, value)
+        for eqn in self.jaxpr.eqns:
+            self.eqn = eqn
+            self.check_operands(eqn.invars)
+            self.check_results(eqn)
+            self.bind(eqn.outvars)
+        self.eqn = None
+        self.check_operands(self.jaxpr.outvars)
+        return True
+
+    def bind(self, outvars: Sequence[Var]) -> None:
+        """Note that variables are bound here."""
+        for v in outvars:
+            if v in self.bound:
+                raise self.error(f"the variable {self.name(v)} is bound twice", "Make a new Var for each result")
+            self.bound.add(v)
+
+    def check_operands(self, atoms: Sequence[Atom]) -> None:
+        """Check that variables are bound, and that literals have their declared types."""
+        for x in atoms:
+            if type(x) is Literal:
+                if isinstance(x.val, np.generic):
+                    self.check_value(x, x.val)
+            elif x not in self.bound:
+                advice = "Bind it by an argument, a constant or an earlier equation"
+                raise self.error(f"unbound variable {self.name(x)}", advice)
+
+    def check_value(self, x: Atom, value: Any) -> None:
+        """Check the value of a constant or a literal against its declared type."""
+        got = typeof(value)
+        if _strong(got) != _strong(x.aval):
+            what = f"the {'literal' if type(x) is Literal else 'constant'} {self.name(x)}"
+            problem = f"{what} is declared {x.aval.str_short()}, but its value is {got.str_short()}"
+            raise self.error(problem, "Convert the value, or declare its type")
+
+    def check_results(self, eqn: JaxprEqn) -> None:
+        """Check the declared types of the results against the primitive's type rule."""
+        name, rule = eqn.primitive.name, eqn.primitive.abstract
+        if rule is None:
+            raise self.error(f"'{name}' has no type rule", f"Give one with {name}_p.def_abstract_eval(fn)")
+        try:
+            avals = rule(*[x.aval for x in eqn.invars], **eqn.params)
+        except Exception as refusal:
+            problem = f"the type rule of '{name}' refuses the operands: {str(refusal).rstrip('.')}"
+            raise self.error(problem, "Give it operands that it takes") from refusal
+        declared = [v.aval for v in eqn.outvars]
+        if [_strong(a) for a in avals] != [_strong(a) for a in declared]:
+            want, got = (", ".join(a.str_short() for a in some) for some in (declared, avals))
+            problem = f"the results are declared ({want}), but the type rule of '{name}' gives ({got})"
+            raise self.error(problem, "Declare the types that the rule gives")
+
+    def name(self, x: Atom) -> str:
+        """Return a variable or a literal as it is printed."""
+        return Printer(self.root, Options()).scope(self.jaxpr).atom(x)
+
+    def error(self, problem: str, advice: str) -> JaxprTypeError:
+        """Return the error, with the equation and its line."""
+        place = ""
+        if self.eqn is not None:
+            info = self.eqn.source_info
+            text = Printer(self.root, Options()).equation(self.jaxpr, self.eqn)
+            place = f" in `{text}`" + (f", from {info}" if info else "")
+        return JaxprTypeError(f"{problem}{place}. {advice}.")
+
+
+def _strong(aval: Any) -> Any:
+    return aval.strip_weak_type() if type(aval) is ShapedArray else aval

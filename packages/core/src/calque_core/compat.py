@@ -1,0 +1,69 @@
+"""Second spellings: names that documents about systems of this kind use for what has another name here.
+
+One idea: code written after such a document runs with one changed import, and the packages keep one name for each
+thing.  Nothing of ours imports this module.
+
+Read next: the module that each first spelling comes from, as the imports say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.avals import AbstractValue, ShapedArray
+from calque_core.check import check_jaxpr as typecheck_jaxpr
+from calque_core.jaxpr import Literal as Lit
+from calque_core.lax import gt as greater
+from calque_core.lax import jit_p as call_p
+from calque_core.lax import jit_p as closed_call_p
+from calque_core.lax import jit_p as xla_call_p
+from calque_core.lax import lt as less
+from calque_core.lax import zeros_like as zeros_like_array
+from calque_core.linear import UndefinedPrimal as UndefPrimal
+from calque_core.primitive import Primitive
+from calque_core.trace import Trace, current_trace
+from calque_core.trace import tracing as set_current_trace
+
+__all__ = [
+    # types
+    "raise_to_shaped",
+    # programs
+    "Lit", "typecheck_jaxpr", "call_p", "closed_call_p", "xla_call_p",
+    # operations
+    "bind", "greater", "less", "zeros_like_array",
+    # placeholders
+    "UndefPrimal",
+    # traces
+    "find_top_trace", "set_current_trace",
+]  # fmt: skip
+
+Value = Any
+
+
+def raise_to_shaped(aval: AbstractValue, weak_type: bool | None = None) -> AbstractValue:
+    """Return `aval`, which holds no value that could be forgotten; with `weak_type` given, as a weak or a strong type.
+
+    >>> raise_to_shaped(ShapedArray((2,), "float32"))
+    float32[2]
+    """
+    return aval.update(weak_type=weak_type) if weak_type is not None and isinstance(aval, ShapedArray) else aval
+
+
+def bind(primitive: Primitive, *args: Value, **params: Any) -> Value:
+    """Return `primitive.bind(*args, **params)`.
+
+    >>> from calque_core.lax import add_p
+    >>> bind(add_p, 1.0, 2.0)
+    np.float64(3.0)
+    """
+    return primitive.bind(*args, **params)
+
+
+def find_top_trace(_: Any = ()) -> Trace:
+    """Return the current trace: it, and not the operands, decides who handles an operation.
+
+    >>> from calque_core.trace import evaluation
+    >>> find_top_trace([1.0]) is evaluation
+    True
+    """
+    return current_trace()

@@ -1,0 +1,87 @@
+"""Settings, scoped to a thread.
+
+`with config.enable_x64(False): ...` holds for the block and for this thread; `config.update("enable_x64", False)` changes
+the resting state of every thread.  Settings are part of every cache key, so changing one never gives a stale result.
+Values are read where they are used; nothing is read at import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.context import DEFAULT_SETTINGS, Context, Settings, active, context, entered
+
+
+def current() -> Settings:
+    """Return the settings of the calling thread.
+
+    >>> current().enable_x64
+    True
+    """
+    return context.settings
+
+
+def enable_x64(value: bool = True) -> entered:
+    """Keep 64-bit dtypes (the default), or convert them to 32 bits before every operation, for a `with` block.
+
+    Raises: ValueError if `value` is not a bool.
+
+    >>> with enable_x64(False):
+    ...     current().enable_x64, current().default_dtype_bits
+    (False, 32)
+    """
+    return entered(settings=_changed(context.settings, "enable_x64", value))
+
+
+def default_dtype_bits(value: int) -> entered:
+    """Give Python scalars, `zeros`, `arange`, `iota` and `random` 32 or 64 bits, for a `with` block.
+
+    Raises: ValueError if `value` is not 32 or 64, or is 64 while `enable_x64` is off.
+
+    >>> with default_dtype_bits(32):
+    ...     current().default_dtype_bits
+    32
+    """
+    return entered(settings=_changed(context.settings, "default_dtype_bits", value))
+
+
+def enable_checks(value: bool = True) -> entered:
+    """Type-check every jaxpr when its trace closes, for a `with` block.
+
+    >>> with enable_checks():
+    ...     current().enable_checks
+    True
+    """
+    return entered(settings=_changed(context.settings, "enable_checks", value))
+
+
+def update(name: str, value: Any) -> None:
+    """Change a setting for every thread, for as long as the process lives.
+
+    Raises: AttributeError if there is no setting of that name; ValueError if the value does not fit it.
+
+    >>> update("default_dtype_bits", 64)
+    """
+    settings = _changed(Context.settings, name, value)
+    Context.settings = settings
+    if settings is DEFAULT_SETTINGS:
+        active.pop(update, None)
+    else:
+        active[update] = None
+
+
+def _changed(settings: Settings, name: str, value: Any) -> Settings:
+    if name not in Settings._fields:
+        known = ", ".join(Settings._fields)
+        raise AttributeError(f"there is no setting named {name!r}. The settings are: {known}.")
+    if name == "default_dtype_bits":
+        if isinstance(value, bool) or value not in (32, 64):
+            raise ValueError(f"default_dtype_bits was set to {value!r}. Use 32 or 64.")
+        if value == 64 and not settings.enable_x64:
+            raise ValueError("default_dtype_bits was set to 64 while enable_x64 is off. Turn enable_x64 on first.")
+    elif not isinstance(value, bool):
+        raise ValueError(f"{name} was set to {value!r}. Use True or False.")
+    if name == "enable_x64" and value != settings.enable_x64:
+        settings = settings._replace(default_dtype_bits=64 if value else 32)
+    settings = settings._replace(**{name: value})
+    return DEFAULT_SETTINGS if settings == DEFAULT_SETTINGS else settings

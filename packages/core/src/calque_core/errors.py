@@ -1,0 +1,51 @@
+"""The errors of calque, and the one place that decides their class.
+
+`TypeError` for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for what those two cannot say.
+The concrete-value errors subclass TypeError, as their counterparts in the field do.
+"""
+
+from __future__ import annotations
+
+
+class ShapeError(TypeError, ValueError):
+    """Operands whose shapes do not fit together."""
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr that is not closed, not in A-normal form, or not typed as it says."""
+
+
+class UnexpectedTracerError(TypeError):
+    """A tracer used after its trace ended, in another thread, or where only values can go."""
+
+
+class ConcretizationTypeError(TypeError):
+    """A concrete value was asked of a tracer that stands for many."""
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """`bool()` of a tracer, as `if` and `while` call it."""
+
+
+class TracerArrayConversionError(ConcretizationTypeError):
+    """A NumPy array was asked of a tracer."""
+
+
+class TracerIntegerConversionError(ConcretizationTypeError):
+    """`__index__` or `int()` of a tracer, as indexing a list calls it."""
+
+
+class NonConcreteBooleanIndexError(IndexError, ConcretizationTypeError):
+    """A boolean mask whose number of True elements is not known while tracing."""
+
+
+class MissingRuleError(NotImplementedError):
+    """A transformation met a primitive that has no rule for it.
+
+    The fields say what was looked for: `primitive` (its name), `kind`, `platform` (lowering only), and the `package` whose
+    function registers such a rule.
+    """
+
+    def __init__(self, message: str, *, primitive: str, kind: str, package: str, platform: str | None = None) -> None:
+        super().__init__(message)
+        self.primitive, self.kind, self.package, self.platform = primitive, kind, package, platform

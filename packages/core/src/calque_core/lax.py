@@ -1,0 +1,211 @@
+"""The operations: every public function and every primitive, in one flat namespace.
+
+Each comes from the module of its family in `calque_core.ops`, where its type rule and its NumPy evaluation are.
+"""
+
+from __future__ import annotations
+
+from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, expand_dims
+from calque_core.ops.call import jit_p
+from calque_core.ops.collective import (
+    axis_index,
+    axis_index_p,
+    axis_size,
+    pmax,
+    pmax_p,
+    pmean,
+    pmin,
+    pmin_p,
+    psum,
+    psum_p,
+)
+from calque_core.ops.compare import (
+    and_p,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clamp,
+    clamp_p,
+    eq,
+    eq_p,
+    ge,
+    ge_p,
+    gt,
+    gt_p,
+    le,
+    le_p,
+    lt,
+    lt_p,
+    ne,
+    ne_p,
+    not_p,
+    or_p,
+    select,
+    select_n,
+    select_n_p,
+    shift_left,
+    shift_left_p,
+    shift_right_arithmetic,
+    shift_right_arithmetic_p,
+    shift_right_logical,
+    shift_right_logical_p,
+    xor_p,
+)
+from calque_core.ops.control_flow import cond, cond_p
+from calque_core.ops.convert import (
+    bitcast_convert_type,
+    bitcast_convert_type_p,
+    convert_element_type,
+    convert_element_type_p,
+    stop_gradient,
+    stop_gradient_p,
+)
+from calque_core.ops.create import (
+    broadcasted_iota,
+    full,
+    full_like,
+    iota,
+    iota_p,
+    ones_like,
+    zeros_like,
+)
+from calque_core.ops.dot import dot, dot_general, dot_general_p
+from calque_core.ops.elementwise import (
+    abs,
+    abs_p,
+    add,
+    add_any,
+    add_any_p,
+    add_p,
+    cos,
+    cos_p,
+    div,
+    div_p,
+    exp,
+    exp_p,
+    expm1,
+    expm1_p,
+    integer_pow,
+    integer_pow_p,
+    log,
+    log1p,
+    log1p_p,
+    log_p,
+    max,
+    max_p,
+    min,
+    min_p,
+    mul,
+    mul_p,
+    neg,
+    neg_p,
+    pow,
+    pow_p,
+    rem,
+    rem_p,
+    rsqrt,
+    rsqrt_p,
+    sign,
+    sign_p,
+    sin,
+    sin_p,
+    sqrt,
+    sqrt_p,
+    square,
+    square_p,
+    sub,
+    sub_p,
+    tan,
+    tan_p,
+    tanh,
+    tanh_p,
+)
+from calque_core.ops.reduce import (
+    argmax,
+    argmax_p,
+    argmin,
+    argmin_p,
+    reduce_and,
+    reduce_and_p,
+    reduce_max,
+    reduce_max_p,
+    reduce_min,
+    reduce_min_p,
+    reduce_or,
+    reduce_or_p,
+    reduce_sum,
+    reduce_sum_p,
+)
+from calque_core.ops.rounding import (
+    RoundingMethod,
+    ceil,
+    ceil_p,
+    floor,
+    floor_p,
+    is_finite,
+    is_finite_p,
+    round,
+    round_p,
+)
+from calque_core.ops.shape import (
+    concatenate,
+    concatenate_p,
+    pad,
+    pad_p,
+    reshape,
+    reshape_p,
+    rev,
+    rev_p,
+    slice,
+    slice_p,
+    squeeze,
+    squeeze_p,
+    transpose,
+    transpose_p,
+)
+from calque_core.ops.sort import sort, sort_p
+from calque_core.ops.special import erf_inv, erf_inv_p, logistic, logistic_p
+
+# fmt: off
+__all__ = [
+    # elementwise
+    "neg", "add", "add_any", "sub", "mul", "div", "rem", "max", "min", "abs", "sign", "square", "sqrt", "rsqrt",
+    "pow", "integer_pow", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "neg_p", "add_p",
+    "add_any_p", "sub_p", "mul_p", "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p",
+    "rsqrt_p", "pow_p", "integer_pow_p", "exp_p", "expm1_p", "log_p", "log1p_p", "sin_p", "cos_p", "tan_p",
+    "tanh_p",
+    # special
+    "logistic", "erf_inv", "logistic_p", "erf_inv_p",
+    # rounding
+    "RoundingMethod", "floor", "ceil", "round", "is_finite", "floor_p", "ceil_p", "round_p", "is_finite_p",
+    # compare
+    "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
+    "shift_right_logical", "shift_right_arithmetic", "select_n", "select", "clamp", "eq_p", "ne_p", "lt_p", "le_p",
+    "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p",
+    "shift_right_arithmetic_p", "select_n_p", "clamp_p",
+    # convert
+    "convert_element_type", "bitcast_convert_type", "stop_gradient", "convert_element_type_p",
+    "bitcast_convert_type_p", "stop_gradient_p",
+    # broadcast
+    "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_in_dim_p",
+    # shape
+    "reshape", "transpose", "rev", "squeeze", "slice", "pad", "concatenate", "reshape_p", "transpose_p", "rev_p",
+    "squeeze_p", "slice_p", "pad_p", "concatenate_p",
+    # create
+    "iota", "broadcasted_iota", "full", "full_like", "zeros_like", "ones_like", "iota_p",
+    # reduce
+    "reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin", "reduce_sum_p",
+    "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "argmax_p", "argmin_p",
+    # dot
+    "dot_general", "dot", "dot_general_p",
+    # sort
+    "sort", "sort_p",
+    # control flow
+    "cond", "cond_p",
+    # named axes
+    "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
+    # call
+    "jit_p",
+]
+# fmt: on

@@ -1,0 +1,204 @@
+"""NumPy's arithmetic, where it is not `lax`'s: what `/ // % ** << >>` mean, and the ufuncs of the same names.
+
+One idea: `lax` has StableHLO's semantics and NumPy's promotion; where NumPy computes something else (true division of
+integers, floor division, remainders with the sign of the divisor), the difference is made here, once, for operators and
+ufuncs alike.
+
+Read next: `numpy_ufuncs.py`, which has the rest of the ufuncs and the table of them all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.avals import typeof
+from calque_core.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.operands import _converted, binary, floating, result_type
+from calque_core.ops.declare import undefined
+from calque_core.source import where
+
+Value = Any
+
+_INT8 = np.dtype("int8")
+_FLOAT64 = np.dtype("float64")
+
+
+def as_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Return `x` in `dtype`; a Python scalar becomes a NumPy scalar without an operation."""
+    return _converted(x, typeof(x), dtype)
+
+
+def kind(x: Value) -> str:
+    return typeof(x).dtype.kind  # type: ignore[no-any-return]
+
+
+def _numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return promoted operands of a ufunc that computes with bools as int8."""
+    if kind(x) == "b" and kind(y) == "b":
+        return as_dtype(x, _INT8), as_dtype(y, _INT8)
+    return binary(name, x, y)
+
+
+def number(x: Value) -> Value:
+    return as_dtype(x, _INT8) if kind(x) == "b" else x
+
+
+def real(name: str, x: Value) -> Value:
+    """Return the operand of a function of real numbers, as a float."""
+    if kind(x) == "c":
+        raise TypeError(undefined(name, typeof(x)))
+    return floating(x)
+
+
+# Arithmetic
+
+
+def positive(x: Value) -> Value:
+    """Return x.  Raises: TypeError for bools, as NumPy does."""
+    if kind(x) == "b":
+        raise TypeError(undefined("positive", typeof(x)))
+    return x
+
+
+def absolute(x: Value) -> Value:
+    """Return |x|; what cannot be negative is returned as it is."""
+    return x if kind(x) in "bu" else lax.abs(x)
+
+
+def fabs(x: Value) -> Value:
+    """Return |x| as a float.  Raises: TypeError for complex numbers."""
+    return lax.abs(real("fabs", x))
+
+
+def sign(x: Value) -> Value:
+    """Return -1, 0 or 1; NaN for NaN.  Raises: TypeError for bools, as NumPy does."""
+    return as_dtype(lax.ne(x, 0), typeof(x).dtype) if kind(x) == "u" else lax.sign(x)
+
+
+def true_divide(x: Value, y: Value) -> Value:
+    """Return x / y: a float, of integers too.
+
+    >>> true_divide(np.array([1, 2]), 2)
+    array([0.5, 1. ])
+    """
+    x_aval, y_aval = typeof(x), typeof(y)
+    if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
+        is_weak = x_aval.weak_type and y_aval.weak_type
+        dtype = scalar_dtype(float) if is_weak else canonicalize_dtype(_FLOAT64)
+        x, y = _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
+    return lax.div(x, y)
+
+
+def _is_static(x: Value) -> bool:
+    return isinstance(x, (int, float, np.generic))
+
+
+def _sign_is_wrong(r: Value, y: Value) -> Value:
+    """Tell where a truncated remainder is not zero and has not the sign of the divisor."""
+    if _is_static(y):  # one comparison instead of five
+        return lax.lt(r, 0) if y > 0 else lax.gt(r, 0)
+    return lax.bitwise_and(lax.ne(r, 0), lax.ne(lax.lt(r, 0), lax.lt(y, 0)))
+
+
+def remainder(x: Value, y: Value) -> Value:
+    """Return the remainder that has the sign of `y`, as Python's `%`.
+
+    >>> remainder(np.array([-7, 7]), 3)
+    array([2, 1])
+    """
+    x, y = _numbers("remainder", x, y)
+    r = lax.rem(x, y)
+    return r if kind(r) == "u" else lax.select(_sign_is_wrong(r, y), lax.add(r, y), r)
+
+
+def floor_divide(x: Value, y: Value) -> Value:
+    """Return the quotient rounded towards minus infinity, as Python's `//`.
+
+    >>> floor_divide(np.array([-7, 7]), 3)
+    array([-3,  2])
+    """
+    x, y = _numbers("floor_divide", x, y)
+    if kind(x) == "u":
+        return lax.div(x, y)
+    r = lax.rem(x, y)
+    if kind(r) == "i":
+        q = lax.div(x, y)
+        return lax.select(_sign_is_wrong(r, y), lax.sub(q, 1), q)
+    # floor(x / y) would give 10 for 1.0 // 0.1; x - r is a multiple of y, so that this quotient is nearly an integer.
+    q = lax.div(lax.sub(x, r), y)
+    q = lax.select(_sign_is_wrong(r, y), lax.sub(q, 1), q)
+    if not _is_static(y) or y == 0:
+        q = lax.select(lax.eq(y, 0), lax.div(x, y), q)
+    return lax.round(q)
+
+
+def fmod(x: Value, y: Value) -> Value:
+    """Return the remainder that has the sign of `x`, as C's fmod."""
+    return lax.rem(*_numbers("fmod", x, y))
+
+
+def divmod(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return (floor_divide(x, y), remainder(x, y))."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+def power(x: Value, y: Value) -> Value:
+    """Return x ** y; an exponent that is a Python or NumPy integer is repeated multiplication.
+
+    Raises: ValueError for an integer to a negative integer power; TypeError for an integer to an array of integers.
+
+    >>> power(np.array([1.0, 3.0]), 2)
+    array([1., 9.])
+    """
+    if isinstance(y, (int, np.integer)) and not isinstance(y, bool):
+        return _integer_power(x, y)
+    dtype = result_type(x, y)
+    if dtype.kind in "biu":
+        raise TypeError(
+            f"power of {typeof(x).str_short()} and {typeof(y).str_short()}{where()}: integers to the power of an array "
+            "of integers are not supported. Make one of them a float, or the exponent a Python integer."
+        )
+    return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
+
+
+def _integer_power(x: Value, y: Any) -> Value:
+    if type(y) is int and kind(x) in "fc":  # nearly always; saves 2 of 7 us
+        return lax.integer_pow(x, y)
+    dtype = result_type(x, y)
+    if dtype.kind in "iu" and y < 0:
+        raise ValueError(
+            f"power of {typeof(x).str_short()} and {y}{where()}: integers have no negative integer powers. "
+            "Convert the array to float first."
+        )
+    return lax.integer_pow(as_dtype(x, dtype), int(y))
+
+
+def float_power(x: Value, y: Value) -> Value:
+    """Return x ** y in at least float64."""
+    dtype = result_type(x, y, np.float64)
+    return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
+
+
+def square(x: Value) -> Value:
+    """Return x * x."""
+    return lax.square(number(x))
+
+
+def reciprocal(x: Value) -> Value:
+    """Return 1 / x, truncated for integers."""
+    x = number(x)
+    return lax.div(typeof(x).dtype.type(1), x)
+
+
+def left_shift(x: Value, y: Value) -> Value:
+    """Return x << y."""
+    return lax.shift_left(*_numbers("left_shift", x, y))
+
+
+def right_shift(x: Value, y: Value) -> Value:
+    """Return x >> y, keeping the sign of signed integers."""
+    x, y = _numbers("right_shift", x, y)
+    return lax.shift_right_logical(x, y) if kind(x) == "u" else lax.shift_right_arithmetic(x, y)

@@ -1,0 +1,174 @@
+"""NumPy's own functions on arrays that are not NumPy's: `np.sin(x)`, `np.sum(x)`, `ndarray * x`.
+
+One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
+`import numpy as np` is traced unchanged.  Two tables answer: `ufuncs`, and `array_functions` for all else.  Functions
+that are methods of arrays too are implemented in core; the others in calque_numpy, loaded when one is first called.
+
+Read next: `numpy_ufuncs.py`, and for `array_functions` whatever has `@implements`.
+"""
+
+# ruff: noqa: N807  (methods are functions here: array_methods.py says why)
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calque_core.array_methods import ArrayMethods, array_method
+from calque_core.avals import _aval_functions as operand_types
+from calque_core.avals import _refusal, is_array_like, typeof
+from calque_core.dtypes import canonicalize_dtype
+from calque_core.errors import TracerArrayConversionError
+from calque_core.numpy_arithmetic import as_dtype
+from calque_core.source import where
+from calque_core.trace import eval_context
+
+Value = Any
+Function = Callable[..., Value]
+F = TypeVar("F", bound=Function)
+
+ufuncs: dict[np.ufunc, Function] = {}
+reductions: dict[np.ufunc, Function] = {}
+array_functions: dict[Function, Function] = {}
+
+
+def implements(*numpy_functions: Function) -> Callable[[F], F]:
+    """Return a decorator: what is decorated answers for these functions of NumPy, whose signature it has."""
+
+    def register(function: F) -> F:
+        array_functions.update(dict.fromkeys(numpy_functions, function))
+        return function
+
+    return register
+
+
+_DEFAULTS: dict[str, Any] = {"order": "K", "casting": "same_kind", "subok": True, "where": True}
+_ADVICE = {
+    "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y",
+    "where": "Choose afterwards with numpy.where",
+    "function": "write it with the functions of calque_core.lax, or define a primitive",
+}
+
+
+def refuse(name: str, **options: Any) -> None:
+    """Refuse options of a NumPy function that mean something only for arrays in memory, unless they say the default.
+
+    Raises: TypeError, naming the option and what to do instead.
+    """
+    for option, value in options.items():
+        if value is not None and not (isinstance(value, (str, bool)) and value == _DEFAULTS.get(option)):
+            advice = _ADVICE.get(option, "Leave it out")
+            raise TypeError(
+                f"{name}{where()}: {option}= is not supported for a traced array or a device array. {advice}."
+            )
+
+
+# Ufuncs
+
+
+@array_method
+def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Any) -> Value:
+    if method == "reduce":
+        return _reduce(ufunc, inputs, kwargs)
+    if method != "__call__":
+        raise TypeError(
+            f"numpy.{ufunc.__name__}.{method}{where()} is not supported for a traced array or a device array. "
+            f"Use numpy.{ufunc.__name__} itself, on operands of the shapes that broadcast to the result."
+        )
+    function = ufuncs.get(ufunc) or _load(ufuncs, ufunc)
+    for x in inputs:
+        if type(x) not in operand_types:
+            inputs = tuple(map(_operand, inputs))
+            break
+    if any([x is NotImplemented for x in inputs]):  # noqa: C419  (a list: 0.3 us less)
+        return NotImplemented
+    return function(*(_with_options(ufunc, inputs, kwargs) if kwargs else inputs))
+
+
+def _operand(x: Value) -> Value:
+    """Return `x` if it can be an operand, a list as an array, and NotImplemented for a class that is unknown here."""
+    if is_array_like(x):
+        return x
+    if isinstance(x, (list, tuple)):
+        return _array_of(x)
+    if isinstance(x, (np.ndarray, np.generic)) or x is None or type(x) in (str, bytes, dict, set):
+        raise unusable(x)
+    return NotImplemented
+
+
+def unusable(x: Value) -> TypeError:
+    """Return the error for a value that was used beside an array, but can be no operand."""
+    return TypeError(f"the other operand{where()} cannot be used: {_refusal(x)}")
+
+
+def _array_of(x: Any) -> Value:
+    try:
+        return np.asarray(x)
+    except TracerArrayConversionError:
+        raise TypeError(
+            f"a {type(x).__name__} that holds traced arrays was used as an operand{where()}. Use numpy.stack."
+        ) from None
+
+
+def _with_options(ufunc: np.ufunc, operands: Sequence[Value], options: dict[str, Any]) -> Sequence[Value]:
+    """Return the operands converted as `dtype=` says; refuse the options that make no sense here."""
+    dtype = options.pop("dtype", None)
+    refuse(f"numpy.{ufunc.__name__}", **options)
+    return operands if dtype is None else [_cast(ufunc, x, canonicalize_dtype(dtype)) for x in operands]
+
+
+def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
+    aval = typeof(x)
+    gives_bools = all(loop.endswith("->?") for loop in ufunc.types if "O" not in loop)
+    if gives_bools and dtype.kind == "b":
+        return x
+    if gives_bools or not np.can_cast(aval.dtype, dtype, "same_kind"):
+        raise TypeError(
+            f"numpy.{ufunc.__name__}{where()} of {aval.str_short()} cannot be computed with dtype={dtype}. "
+            "Convert with astype, before or after."
+        )
+    return as_dtype(x, dtype)
+
+
+def _reduce(ufunc: np.ufunc, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
+    function = reductions.get(ufunc)
+    if function is None:
+        raise TypeError(f"numpy.{ufunc.__name__}.reduce{where()} has no rule here. {_ADVICE['function'].capitalize()}.")
+    return function(*inputs, **{"axis": 0, **options})
+
+
+# All other functions
+
+
+@array_method
+def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Value:
+    if not all(issubclass(kind, (ArrayMethods, np.ndarray)) for kind in types):
+        return NotImplemented
+    function = array_functions.get(func) or _load(array_functions, func)
+    return function(*args, **kwargs)
+
+
+def _load(table: Mapping[Any, Function], function: Any) -> Function:
+    """Return the implementation of a NumPy function that core itself does not have.
+
+    Raises: TypeError if calque_numpy has none either, or is not installed.
+    """
+    name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
+    try:
+        with eval_context():  # what a module computes at import is no part of anybody's trace
+            importlib.import_module("calque_numpy")
+    except ModuleNotFoundError as error:
+        if error.name != "calque_numpy":
+            raise
+        raise TypeError(
+            f"{name} of a traced array or a device array{where()} needs the package calque-numpy. "
+            f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
+        ) from None
+    if function not in table:
+        raise TypeError(
+            f"{name} of a traced array or a device array{where()} has no rule here. {_ADVICE['function'].capitalize()}."
+        )
+    return table[function]

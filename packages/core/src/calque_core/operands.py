@@ -1,0 +1,121 @@
+"""Promotion: bringing the operands of an operation to one dtype, and to equal shapes or rank 0.
+
+One idea: it happens once, in the public functions, so that primitives see operands that fit.  The fast paths ask whether
+there is anything to do, which there nearly never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, typeof
+from calque_core.avals import _aval_functions as aval_functions
+from calque_core.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
+from calque_core.errors import ShapeError
+from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
+from calque_core.ops.convert import convert_element_type
+from calque_core.source import where
+
+Value = Any
+
+_SCALAR_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
+_PYTHON_SCALARS = (bool, int, float, complex)
+_SAME_TYPE_FITS = frozenset((int, float, complex, bool, np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
+_FLOAT_SCALARS = frozenset((float, complex, np.float64, np.float32, np.complex128))
+_FLOAT_OF_INTEGER = {1: np.dtype("float16"), 2: np.dtype("float32"), 4: np.dtype("float64"), 8: np.dtype("float64")}
+
+
+def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of `name`, promoted.
+
+    Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
+    """
+    kind = type(x)
+    if kind is type(y) and kind in _SAME_TYPE_FITS:
+        return x, y
+    x_aval, y_aval = aval_functions.get(kind, typeof)(x), aval_functions.get(type(y), typeof)(y)
+    if x_aval is y_aval or (
+        x_aval.dtype is y_aval.dtype and (x_aval.shape == y_aval.shape or not x_aval.shape or not y_aval.shape)
+    ):
+        return x, y
+    x, y = promote(name, (x, y))
+    return x, y
+
+
+def promote(name: str, args: Sequence[Value]) -> list[Value]:
+    """Return any number of operands of `name`, promoted to one dtype and to equal shapes or rank 0."""
+    avals = [typeof(x) for x in args]
+    dtype = _result_dtype(avals)
+    return broadcast_operands(name, [_converted(x, aval, dtype) for x, aval in zip(args, avals)])
+
+
+def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
+    """Return operands broadcast to one shape, those of rank 0 left alone.
+
+    Raises: ShapeError if they do not fit.
+    """
+    shapes = [typeof(x).shape for x in args]
+    if len({shape for shape in shapes if shape}) <= 1:
+        return list(args)
+    try:
+        shape = broadcast_shapes(*shapes)
+    except ValueError:
+        types = " and ".join(typeof(x).str_short() for x in args)
+        raise ShapeError(
+            f"{name} of {types}{where()}: the shapes do not broadcast. Make the sizes of each axis equal, or 1."
+        ) from None
+    return [broadcast_to(x, shape) if x_shape and x_shape != shape else x for x, x_shape in zip(args, shapes)]
+
+
+def floating(x: Value) -> Value:
+    """Return the operand of a function of real or complex numbers: integers and bools become floats, as in NumPy."""
+    if type(x) in _FLOAT_SCALARS:
+        return x
+    aval = typeof(x)
+    if aval.dtype.kind in "fcV":
+        return x
+    return _converted(x, aval, float_dtype(aval))
+
+
+def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
+    """Return the dtype in which a float function of an array of this type is computed."""
+    if aval.dtype.kind in "fcV":
+        return aval.dtype
+    if aval.weak_type:
+        return scalar_dtype(float)
+    return canonicalize_dtype(_FLOAT_OF_INTEGER[aval.dtype.itemsize])
+
+
+def result_type(*args: Value) -> np.dtype[Any]:
+    """Return the dtype that an operation on these arrays, scalars or dtypes has.
+
+    >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
+    (dtype('float32'), dtype('float64'))
+    """
+    return _result_dtype([_as_aval(x) for x in args])
+
+
+def _as_aval(x: Value) -> ShapedArray:
+    if isinstance(x, (type, np.dtype, str)):
+        is_python_type = isinstance(x, type) and x in _PYTHON_SCALARS
+        return ShapedArray((), scalar_dtype(x) if is_python_type else x)
+    return typeof(x)  # type: ignore[no-any-return]
+
+
+def _result_dtype(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
+    strong = tuple(aval.dtype for aval in avals if not aval.weak_type)
+    return weak_promotion(strong, tuple(_SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
+
+
+def _converted(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
+    if aval.dtype == dtype:
+        return x
+    if type(x) not in _PYTHON_SCALARS:
+        return convert_element_type(x, dtype)
+    try:
+        return dtype.type(x)
+    except OverflowError:
+        raise OverflowError(f"the Python integer {x} does not fit {dtype}{where()}. Convert the array first.") from None

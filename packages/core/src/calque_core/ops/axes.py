@@ -1,0 +1,89 @@
+"""The static arguments of shape operations: axes, sizes, permutations, as the user wrote them.
+
+One idea: they are checked once, in the public functions, which know the name of the argument; primitives get tuples of
+plain integers in canonical form (non-negative axes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+from typing import Any
+
+from calque_core.errors import ConcretizationTypeError
+from calque_core.source import where
+from calque_core.trace import is_tracer
+
+Axes = int | Iterable[int] | None
+
+
+def integers(name: str, argument: str, values: Any) -> tuple[int, ...]:
+    """Return the argument `argument` of `name`, an iterable of integers, as a tuple.
+
+    Raises: TypeError if it is something else; a tracer raises its own TracerIntegerConversionError.
+
+    >>> integers("reshape", "new_sizes", [2, 3])
+    (2, 3)
+    """
+    try:
+        return tuple(map(index, values))
+    except ConcretizationTypeError:
+        raise
+    except TypeError:
+        raise TypeError(f"{name}{where()}: {argument} is {values!r}. Give a sequence of integers.") from None
+
+
+def integer(name: str, argument: str, value: Any) -> int:
+    """Return the argument `argument` of `name` as an int.
+
+    Raises: TypeError if it is not an integer; a tracer raises its own TracerIntegerConversionError.
+
+    >>> integer("integer_pow", "the exponent", 3)
+    3
+    """
+    try:
+        return index(value)
+    except ConcretizationTypeError:
+        raise
+    except TypeError:
+        raise TypeError(f"{name}{where()}: {argument} is {value!r}. Give an integer.") from None
+
+
+def canonical_axis(name: str, axis: Any, ndim: int) -> int:
+    """Return the position in [0, ndim) that `axis` means; a negative one counts from the end.
+
+    Raises: TypeError if `axis` is not an integer; ValueError if it is outside [-ndim, ndim).
+
+    >>> canonical_axis("rev", -1, 3)
+    2
+    """
+    position = integer(name, "the axis", axis)
+    if not -ndim <= position < ndim:
+        raise ValueError(f"{name}{where()}: axis {position} is out of range for ndim {ndim}. {_axis_hint(ndim)}")
+    return position + ndim if position < 0 else position
+
+
+def _axis_hint(ndim: int) -> str:
+    return f"Use an axis from {-ndim} to {ndim - 1}." if ndim else "An array of rank 0 has no axes."
+
+
+def canonical_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
+    """Return the positions that `axes` means, in increasing order; `None` means all of them.
+
+    Raises: TypeError if an axis is not an integer; ValueError if one is out of range or given twice.
+
+    >>> canonical_axes("reduce_sum", (-1, 0), 3), canonical_axes("reduce_sum", None, 2)
+    ((0, 2), (0, 1))
+    """
+    if axes is None:
+        return tuple(range(ndim))
+    positions = [canonical_axis(name, axis, ndim) for axis in _each(axes)]
+    if len(set(positions)) != len(positions):
+        raise ValueError(
+            f"{name}{where()}: the axes {axes!r} name one axis twice for ndim {ndim}. Give each axis once."
+        )
+    return tuple(sorted(positions))
+
+
+def _each(axes: Any) -> Iterable[Any]:
+    return axes if isinstance(axes, Iterable) and not is_tracer(axes) else (axes,)

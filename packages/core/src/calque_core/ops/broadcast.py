@@ -1,0 +1,142 @@
+"""Giving an array more axes, or the same axes more elements.
+
+It stands below the other families because promotion (`operands.py`) broadcasts operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.errors import ShapeError
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+broadcast_in_dim_p = Primitive("broadcast_in_dim")
+
+
+@broadcast_in_dim_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape) -> ShapedArray:
+    dims = broadcast_dimensions
+    fits = (
+        len(dims) == x_aval.ndim
+        and all(0 <= d < len(shape) for d in dims)
+        and all(a < b for a, b in zip(dims, dims[1:]))
+        and all(n in (1, shape[d]) for n, d in zip(x_aval.shape, dims))
+    )
+    if not fits:
+        raise ShapeError(
+            f"broadcast_in_dim cannot give {x_aval.str_short()} the shape {shape} with its axes at {dims}. Each axis must "
+            "have size 1 or the new size, and the positions must increase."
+        )
+    return shaped_array(shape, x_aval.dtype)
+
+
+def broadcast_in_dim_impl(x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
+    x = np.asarray(x)
+    aligned = [1] * len(shape)
+    for size, d in zip(x.shape, broadcast_dimensions):
+        aligned[d] = size
+    out = np.empty(shape, x.dtype)  # a copy: a view would let an in-place write reach many elements at once
+    out[...] = x.reshape(aligned)
+    return out if shape else out[()]
+
+
+broadcast_in_dim_p.def_impl(broadcast_in_dim_impl, leaf=True)
+
+
+def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Value:
+    """Return `x` with shape `shape`; axis i of `x` becomes axis `broadcast_dimensions[i]`, the others repeat it.
+
+    Shapes: x [*s] -> shape.  Dtype: kept.
+    Raises: ShapeError if an axis has neither size 1 nor the new size, or the positions do not increase.
+
+    >>> broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
+    array([[1, 1, 1],
+           [2, 2, 2]])
+    """
+    shape, dims = tuple(map(index, shape)), tuple(map(index, broadcast_dimensions))
+    aval = typeof(x)
+    is_settled = not aval.weak_type and aval.dtype == x.dtype  # with enable_x64 off, a wider array has a narrow aval
+    if is_settled and aval.shape == shape and dims == tuple(range(len(shape))):
+        return x
+    return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dims)
+
+
+def broadcast(x: Value, sizes: Sequence[int]) -> Value:
+    """Return `x` with new leading axes of the given sizes.
+
+    Shapes: x [*s] -> [*sizes, *s].  Dtype: kept.
+
+    >>> broadcast(np.array([1, 2]), (2,))
+    array([[1, 2],
+           [1, 2]])
+    """
+    shape = typeof(x).shape
+    sizes = tuple(map(index, sizes))
+    return broadcast_in_dim(x, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
+
+
+def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
+    """Return `x` with new axes of size 1 at the positions `dimensions` of the result.
+
+    Shapes: x [*s] -> [*s with ones].  Dtype: kept.
+    Raises: ValueError if a position is out of range or given twice.
+
+    >>> expand_dims(np.array([1, 2]), (0,)).shape
+    (1, 2)
+    """
+    shape = typeof(x).shape
+    ndim = len(shape) + len(dimensions)
+    new = {d + ndim if d < 0 else d for d in map(index, dimensions)}
+    if len(new) != len(dimensions) or not all(0 <= d < ndim for d in new):
+        raise ValueError(f"expand_dims{where()}: {tuple(dimensions)} are not distinct axes of a result with {ndim} axes.")
+    kept = [d for d in range(ndim) if d not in new]
+    sizes = [1] * ndim
+    for size, d in zip(shape, kept):
+        sizes[d] = size
+    return broadcast_in_dim(x, sizes, kept)
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """Return the shape that all of `shapes` broadcast to, by NumPy's rule.
+
+    Raises: ValueError if they do not fit.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    return _broadcast_shapes(shapes)
+
+
+@lru_cache(maxsize=4096)
+def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
+    ndim = max(map(len, shapes), default=0)
+    out = [1] * ndim
+    for shape in shapes:
+        for axis, size in enumerate(shape, ndim - len(shape)):
+            if size != 1 and out[axis] not in (1, size):
+                raise ValueError(f"the shapes {' and '.join(map(str, shapes))} do not broadcast. Make the sizes equal or 1.")
+            out[axis] = size if out[axis] == 1 else out[axis]
+    return tuple(out)
+
+
+def broadcast_to(x: Value, shape: Shape) -> Value:
+    """Return `x` broadcast to `shape` by NumPy's rule: axes are aligned at the end.
+
+    Raises: ShapeError if it does not fit.
+
+    >>> broadcast_to(np.array([1, 2]), (2, 2))
+    array([[1, 2],
+           [1, 2]])
+    """
+    ndim = len(typeof(x).shape)
+    return broadcast_in_dim(x, shape, range(len(shape) - ndim, len(shape)))

@@ -1,0 +1,83 @@
+"""A program inside a program: the primitive `jit`.
+
+One idea: it is a named jaxpr applied to operands, and means the same as its equations.  Who runs it is the static
+parameter `compiler`: `None` interprets it; the backend puts its own object there, and every rule passes it on, so that
+`grad(jit(f))` runs compiled because the equation says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.passes import dce_jaxpr
+from calque_core.primitive import Primitive
+from calque_core.trace import canonical_value
+
+Value = Any
+Compiler = Callable[[Jaxpr, Sequence[Value]], list[Value]]
+
+_SCALARS = frozenset((bool, int, float, complex))
+
+jit_p = Primitive("jit", multiple_results=True)
+
+
+def strong_results(outs: Sequence[Value]) -> list[Value]:
+    """Return the results of a jaxpr as a primitive gives them: Python scalars become NumPy's."""
+    return [canonical_value(x) if type(x) in _SCALARS else x for x in outs]
+
+
+@jit_p.def_abstract_eval
+def jit_abstract_eval(*avals: Any, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Any]:
+    check_operands(f"jit of {name}", jaxpr, avals)
+    return [aval.strip_weak_type() for aval in jaxpr.out_avals]
+
+
+@jit_p.def_impl
+def jit_impl(*args: Value, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Value]:
+    if compiler is not None:
+        return compiler(jaxpr, args)
+    return strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *args))
+
+
+def check_operands(what: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
+    """Check that operands of the types `avals` fit the arguments of `jaxpr`.
+
+    Raises: TypeError.
+    """
+    wanted = jaxpr.in_avals
+    if len(avals) != len(wanted) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, wanted)):
+        got, want = (", ".join(a.str_short() for a in types) for types in (avals, wanted))
+        raise TypeError(f"{what} got operands ({got}) for a program of ({want}). Trace it again for these types.")
+
+
+@jit_p.def_pp
+def jit_pp(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name != "compiler"}
+
+
+def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop the results that nobody uses and the operands that only they needed."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_outputs)
+    outvars = [v for v, used in zip(eqn.outvars, used_outputs) if used]
+    invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"jaxpr": jaxpr})
+
+
+jit_p.def_rule("dce", dce_jit)
+
+
+def wrapped(jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals: Sequence[Any], out_avals: Sequence[Any]) -> Jaxpr:
+    """Return a jaxpr of one equation, `primitive[params]`, between arguments and results of the given types."""
+    invars, outvars = [Var(a) for a in in_avals], [Var(a) for a in out_avals]
+    return Jaxpr((), invars, [JaxprEqn(primitive, invars, outvars, params)], outvars, debug_name=jaxpr.debug_name)
+
+
+def forwarded(jaxpr: Jaxpr) -> list[int | None]:
+    """Return, for each result, the number of the argument that it simply repeats, or None."""
+    position = {v: i for i, v in enumerate(jaxpr.invars)}
+    return [None if type(v) is Literal else position.get(v) for v in jaxpr.outvars]  # type: ignore[call-overload]

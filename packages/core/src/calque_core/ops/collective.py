@@ -1,0 +1,220 @@
+"""Named axes: what the elements of a mapped axis can know of each other.
+
+One idea: a primitive names an axis, and whoever maps that axis gives the name its meaning, as batching does.
+`context.axis_env` says which names are bound and what their sizes are; of two axes with one name the inner one counts.
+Evaluation knows no axis: a name that reaches it is unbound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.context import context
+from calque_core.dtypes import scalar_dtype
+from calque_core.jaxpr import Jaxpr, jaxprs_in_params
+from calque_core.operands import floating
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.declare import NUMBER, ORDERED, undefined
+from calque_core.ops.elementwise import add, div, mul
+from calque_core.primitive import Primitive
+from calque_core.source import where
+from calque_core.walk import nested_jaxprs
+from calque_pytree import tree_map
+
+Value = Any
+Tree = Any
+AxisName = Hashable
+AxisNames = AxisName | tuple[AxisName, ...]
+
+
+def _sizes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
+    """Return the sizes of named axes.
+
+    Raises: NameError if one is not bound.
+    """
+    env = dict(context.axis_env)
+    for axis in axes:
+        if axis not in env:
+            raise NameError(_unbound(name, axis))
+    return [env[axis] for axis in axes]
+
+
+def _unbound(name: str, axis: AxisName) -> str:
+    bound = ", ".join(repr(known) for known in dict(context.axis_env) if known != axis) or "none"
+    return (
+        f"unbound axis name: {axis}. {name}{where()} needs a mapped axis of that name; the names bound there: {bound}. "
+        f"Call it in a function under vmap(..., axis_name={axis!r})."
+    )
+
+
+def _names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
+    """Return the axes that an argument names, all of them bound."""
+    axes = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    for axis in axes:
+        if not isinstance(axis, Hashable):
+            raise TypeError(f"{name}{where()}: axis_name is {axis_name!r}. Give a name or a tuple of names.")
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}{where()}: axis_name is {axis_name!r}, with one axis twice. Name each axis once.")
+    _sizes(name, axes)
+    return axes
+
+
+# Reductions over the elements
+
+
+def _declare(name: str, kinds: str) -> Primitive:
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    def abstract_eval(x_aval: ShapedArray, *, axes: tuple[AxisName, ...]) -> ShapedArray:
+        _sizes(name, axes)
+        if x_aval.dtype.kind not in kinds:
+            raise TypeError(undefined(name, x_aval))
+        return x_aval.strip_weak_type()
+
+    def impl(x: Value, *, axes: tuple[AxisName, ...]) -> Value:
+        raise NameError(_unbound(name, axes[0]))
+
+    primitive.def_impl(impl, leaf=True)
+    return primitive
+
+
+psum_p = _declare("psum", NUMBER)
+pmax_p = _declare("pmax", ORDERED)
+pmin_p = _declare("pmin", ORDERED)
+
+
+def psum(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return the sum of `x` over the elements of the mapped axis `axis_name`, or of several.
+
+    `x` may be a pytree.  A value that is the same for every element is multiplied by their number.
+    Shapes: x [*s] -> [*s].  Dtype: kept; bools are summed as integers.
+    Raises: NameError if the name is not bound.
+
+    >>> psum(1.0, "i")
+    Traceback (most recent call last):
+        ...
+    NameError: unbound axis name: i. psum at <doctest ...
+    """
+    axes = _names("psum", axis_name)
+    return tree_map(lambda leaf: _bind(psum_p, _countable(leaf), axes), x)
+
+
+def _bind(primitive: Primitive, x: Value, axes: tuple[AxisName, ...]) -> Value:
+    aval = typeof(x)
+    assert primitive.abstract is not None
+    primitive.abstract(aval, axes=axes)
+    return primitive.bind(x, axes=axes) if axes else convert_element_type(x, aval.dtype)
+
+
+def _countable(x: Value) -> Value:
+    return convert_element_type(x, scalar_dtype(int)) if typeof(x).dtype.kind == "b" else x
+
+
+def pmean(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return the mean of `x` over the elements of the mapped axis `axis_name`, or of several.
+
+    `x` may be a pytree.
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    Raises: NameError if the name is not bound.
+    """
+    size = prod(_sizes("pmean", _names("pmean", axis_name)))
+    return tree_map(lambda leaf: div(floating(psum(leaf, axis_name)), size), x)
+
+
+def pmax(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return the greatest `x` of the elements of the mapped axis `axis_name`, or of several.  NaN wins.
+
+    `x` may be a pytree.
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: NameError if the name is not bound; TypeError for complex numbers.
+    """
+    axes = _names("pmax", axis_name)
+    return tree_map(lambda leaf: _bind(pmax_p, leaf, axes), x)
+
+
+def pmin(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return the least `x` of the elements of the mapped axis `axis_name`, or of several.  NaN wins.
+
+    `x` may be a pytree.
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: NameError if the name is not bound; TypeError for complex numbers.
+    """
+    axes = _names("pmin", axis_name)
+    return tree_map(lambda leaf: _bind(pmin_p, leaf, axes), x)
+
+
+# Places among the elements
+
+axis_index_p = Primitive("axis_index")
+
+
+@axis_index_p.def_abstract_eval
+def axis_index_abstract_eval(*, axis_name: AxisName) -> ShapedArray:
+    _sizes("axis_index", (axis_name,))
+    return shaped_array((), np.dtype("int32"))
+
+
+def axis_index_impl(*, axis_name: AxisName) -> Value:
+    raise NameError(_unbound("axis_index", axis_name))
+
+
+axis_index_p.def_impl(axis_index_impl, leaf=True)
+
+
+def axis_index(axis_name: AxisNames) -> Value:
+    """Return the position of this element along the mapped axis `axis_name`; along several, in row-major order.
+
+    Shapes: -> [].  Dtype: int32.
+    Raises: NameError if the name is not bound.
+    """
+    axes = _names("axis_index", axis_name)
+    position = np.int32(0)
+    for axis, size in zip(axes, _sizes("axis_index", axes)):
+        inner = axis_index_p.bind(axis_name=axis)
+        position = inner if axis is axes[0] else add(mul(position, np.int32(size)), inner)
+    return position
+
+
+def axis_size(axis_name: AxisNames) -> int:
+    """Return the number of elements of the mapped axis `axis_name`, a Python int; of several, the product.
+
+    Raises: NameError if the name is not bound.
+    """
+    return prod(_sizes("axis_size", _names("axis_size", axis_name)))
+
+
+# Which programs use which names
+
+
+def named_axes(params: Mapping[str, Any]) -> frozenset[AxisName]:
+    """Return the axes that an equation with these parameters names: itself, or in a program that it holds.
+
+    By convention a parameter `axis_name` is a name and a parameter `axes` a tuple of them, here and in primitives made
+    elsewhere.  The positions that ordinary reductions have in `axes` are returned too; as names they mean nothing.
+
+    >>> sorted(named_axes({"axes": ("i", "j")}))
+    ['i', 'j']
+    """
+    names = set(_own_names(params))
+    for jaxpr in jaxprs_in_params(dict(params)):
+        names |= _names_in(jaxpr)
+    return frozenset(names)
+
+
+def _names_in(jaxpr: Jaxpr) -> frozenset[AxisName]:
+    def find() -> frozenset[AxisName]:
+        return frozenset(n for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns for n in _own_names(eqn.params))
+
+    return jaxpr.memo("named axes", find)  # type: ignore[no-any-return]
+
+
+def _own_names(params: Mapping[str, Any]) -> tuple[AxisName, ...]:
+    axes = params.get("axes")
+    names = axes if isinstance(axes, tuple) else ()
+    return (*names, params["axis_name"]) if "axis_name" in params else names

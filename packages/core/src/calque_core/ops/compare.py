@@ -1,0 +1,309 @@
+"""Comparisons, boolean and bitwise logic, shifts, and choosing between values element by element.
+
+As in `elementwise.py`: operands have one dtype, and equal shapes or rank 0.  `select_n` is elementwise too, save that
+its first operand has a dtype of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.errors import ShapeError
+from calque_core.operands import binary, broadcast_operands
+from calque_core.ops import formulas
+from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+_BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
+
+# Comparisons
+
+eq_p = declare("eq", ANY, np.equal, _BOOL)
+ne_p = declare("ne", ANY, np.not_equal, _BOOL)
+lt_p = declare("lt", ORDERED, np.less, _BOOL)
+le_p = declare("le", ORDERED, np.less_equal, _BOOL)
+gt_p = declare("gt", ORDERED, np.greater, _BOOL)
+ge_p = declare("ge", ORDERED, np.greater_equal, _BOOL)
+
+
+def eq(x: Value, y: Value) -> Value:
+    """Tell where x == y, elementwise.  NaN equals nothing.
+
+    Shapes: broadcast.  Dtype: bool, after promotion.
+    Raises: ShapeError if the shapes do not broadcast.
+
+    >>> eq(np.array([1.0, 2.0]), 2)
+    array([False,  True])
+    """
+    return eq_p.bind(*binary("eq", x, y))
+
+
+def ne(x: Value, y: Value) -> Value:
+    """Tell where x != y, elementwise.  NaN differs from everything.
+
+    Shapes: broadcast.  Dtype: bool, after promotion.
+    Raises: ShapeError if the shapes do not broadcast.
+
+    >>> ne(np.array([1.0, 2.0]), 2)
+    array([ True, False])
+    """
+    return ne_p.bind(*binary("ne", x, y))
+
+
+def lt(x: Value, y: Value) -> Value:
+    """Tell where x < y, elementwise.
+
+    Shapes: broadcast.  Dtype: bool, after promotion.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> lt(np.array([1.0, 2.0]), 2)
+    array([ True, False])
+    """
+    return lt_p.bind(*ordered("lt", x, y))
+
+
+def le(x: Value, y: Value) -> Value:
+    """Tell where x <= y, elementwise.
+
+    Shapes: broadcast.  Dtype: bool, after promotion.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> le(np.array([1.0, 3.0]), 2)
+    array([ True, False])
+    """
+    return le_p.bind(*ordered("le", x, y))
+
+
+def gt(x: Value, y: Value) -> Value:
+    """Tell where x > y, elementwise.
+
+    Shapes: broadcast.  Dtype: bool, after promotion.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> gt(np.array([1.0, 3.0]), 2)
+    array([False,  True])
+    """
+    return gt_p.bind(*ordered("gt", x, y))
+
+
+def ge(x: Value, y: Value) -> Value:
+    """Tell where x >= y, elementwise.
+
+    Shapes: broadcast.  Dtype: bool, after promotion.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> ge(np.array([1.0, 2.0]), 2)
+    array([False,  True])
+    """
+    return ge_p.bind(*ordered("ge", x, y))
+
+
+# Logic, on bools and on the bits of integers
+
+and_p = declare("and", BITS, np.bitwise_and)
+or_p = declare("or", BITS, np.bitwise_or)
+xor_p = declare("xor", BITS, np.bitwise_xor)
+not_p = declare("not", BITS, np.invert)
+
+
+def bitwise_and(x: Value, y: Value) -> Value:
+    """Return x & y, elementwise: on bools, or on the bits of integers.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for floats and complex numbers.
+
+    >>> bitwise_and(6, 3)
+    np.int64(2)
+    """
+    return and_p.bind(*insist("and", BITS, *binary("and", x, y)))
+
+
+def bitwise_or(x: Value, y: Value) -> Value:
+    """Return x | y, elementwise: on bools, or on the bits of integers.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for floats and complex numbers.
+
+    >>> bitwise_or(6, 3)
+    np.int64(7)
+    """
+    return or_p.bind(*insist("or", BITS, *binary("or", x, y)))
+
+
+def bitwise_xor(x: Value, y: Value) -> Value:
+    """Return x ^ y, elementwise: on bools, or on the bits of integers.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for floats and complex numbers.
+
+    >>> bitwise_xor(6, 3)
+    np.int64(5)
+    """
+    return xor_p.bind(*insist("xor", BITS, *binary("xor", x, y)))
+
+
+def bitwise_not(x: Value) -> Value:
+    """Return the negation of bools, or of the bits of integers, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for floats and complex numbers.
+
+    >>> bitwise_not(np.array([True, False]))
+    array([False,  True])
+    """
+    return not_p.bind(*insist("not", BITS, x))
+
+
+# Shifts
+
+shift_left_p = declare("shift_left", INTEGER, np.left_shift)
+shift_right_logical_p = declare("shift_right_logical", INTEGER, partial(formulas.shift_right, signed=False))
+shift_right_arithmetic_p = declare("shift_right_arithmetic", INTEGER, partial(formulas.shift_right, signed=True))
+
+
+def shift_left(x: Value, y: Value) -> Value:
+    """Return the bits of x moved left by y places, elementwise; 0 if y is negative or the width of the dtype or more.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for anything but integers.
+
+    >>> shift_left(3, 2)
+    np.int64(12)
+    """
+    return shift_left_p.bind(*insist("shift_left", INTEGER, *binary("shift_left", x, y)))
+
+
+def shift_right_logical(x: Value, y: Value) -> Value:
+    """Return the bits of x moved right by y places, elementwise; zeros fill in, also for signed integers.
+
+    The result is 0 if y is negative or the width of the dtype or more.
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for anything but integers.
+
+    >>> shift_right_logical(np.int8(-1), np.int8(4))
+    np.int8(15)
+    """
+    return shift_right_logical_p.bind(*insist("shift_right_logical", INTEGER, *binary("shift_right_logical", x, y)))
+
+
+def shift_right_arithmetic(x: Value, y: Value) -> Value:
+    """Return the bits of x moved right by y places, elementwise; the top bit fills in, also for unsigned integers.
+
+    The top bit fills the result if y is negative or the width of the dtype or more.
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for anything but integers.
+
+    >>> shift_right_arithmetic(-8, 1)
+    np.int64(-4)
+    """
+    operands = insist("shift_right_arithmetic", INTEGER, *binary("shift_right_arithmetic", x, y))
+    return shift_right_arithmetic_p.bind(*operands)
+
+
+# Choices
+
+select_n_p = Primitive("select_n")
+
+
+@select_n_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def select_n_abstract_eval(which_aval: ShapedArray, *case_avals: ShapedArray) -> ShapedArray:
+    _check_which(which_aval, len(case_avals))
+    aval = _select_n_cases(*case_avals)
+    if which_aval.shape and aval.shape and which_aval.shape != aval.shape:
+        raise ShapeError(
+            f"select_n{where()} chooses by {which_aval.str_short()} between cases of type {aval.str_short()}. "
+            "Broadcast them to one shape or rank 0."
+        )
+    return shaped_array(which_aval.shape or aval.shape, aval.dtype)
+
+
+_select_n_cases = elementwise("select_n", ANY)
+
+
+def _check_which(which_aval: ShapedArray, n_cases: int) -> None:
+    if which_aval.dtype not in (_BOOL, _INT32):
+        raise TypeError(
+            f"select_n{where()} chooses by {which_aval.str_short()}. Give bools, or int32 with more than two cases."
+        )
+    if n_cases < 1 or (n_cases > 2 and which_aval.dtype == _BOOL):
+        raise TypeError(
+            f"select_n{where()} chooses by {which_aval.str_short()} among {n_cases} cases. Give 1 or 2 cases."
+        )
+
+
+def select_n_impl(which: Value, *cases: Value) -> Value:
+    out: Value
+    if len(cases) == 2 and formulas.kind_of(which) == "b":
+        out = np.where(which, cases[1], cases[0])
+        return out[()]
+    out = np.where(np.less(which, 1), cases[0], cases[0])  # a single case takes the shape of `which` too
+    for number, case in enumerate(cases[1:], 1):
+        out = np.where(np.greater_equal(which, number), case, out)
+    return out[()]
+
+
+select_n_p.def_impl(select_n_impl, leaf=True)
+
+
+def select_n(which: Value, *cases: Value) -> Value:
+    """Return, element by element, the case whose number is in `which`; False and True choose the first and the second.
+
+    Shapes: broadcast.  Dtype: the promoted dtype of the cases.  A number out of range chooses the nearest case.
+    Raises: TypeError if `which` is neither bool nor int32, or bool with more than two cases; ShapeError if the shapes
+    do not broadcast.
+
+    >>> select_n(np.array([True, False]), np.array([1, 2]), np.array([10, 20]))
+    array([10,  2])
+    """
+    _check_which(typeof(which), len(cases))
+    return select_n_p.bind(*_fitting_cases(which, fitting("select_n", *cases)))
+
+
+def _fitting_cases(which: Value, cases: Sequence[Value]) -> Sequence[Value]:
+    if typeof(which).shape in ((), typeof(cases[0]).shape):
+        return (which, *cases)
+    return broadcast_operands("select_n", (which, *cases))
+
+
+def select(pred: Value, on_true: Value, on_false: Value) -> Value:
+    """Return `on_true` where `pred` holds and `on_false` elsewhere.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: TypeError if `pred` is not bool; ShapeError if the shapes do not broadcast.
+
+    >>> select(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
+    array([1., 0.])
+    """
+    if typeof(pred).dtype != _BOOL:
+        raise TypeError(
+            f"select{where()} chooses by {typeof(pred).str_short()}. Give bools: compare the operand, x != 0."
+        )
+    return select_n(pred, on_false, on_true)
+
+
+def clamp_impl(min: Value, x: Value, max: Value) -> Value:
+    return np.minimum(np.maximum(x, min), max)
+
+
+clamp_p = declare("clamp", ORDERED, clamp_impl)
+
+
+def clamp(min: Value, x: Value, max: Value) -> Value:
+    """Return x, elementwise, moved to the nearer bound where it lies outside [min, max].  NaN stays NaN.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
+    array([0. , 0.5, 1. ])
+    """
+    return clamp_p.bind(*insist("clamp", ORDERED, *fitting("clamp", min, x, max)))

@@ -1,0 +1,171 @@
+"""Branches: the primitive `cond`.
+
+One idea: the branches are jaxprs over the same operands, in the order of an integer index.  What a branch closes over,
+tracer or array, becomes an operand of all of them, so that no branch holds a value of its own.
+
+What `vmap` does with a batched index is the static parameter `batched` of the equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
+from calque_core.avals import ShapedArray, is_array_like, typeof
+from calque_core.dtypes import promote_types
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.convert import convert_element_type
+from calque_core.passes import dce_jaxpr
+from calque_core.primitive import Primitive
+from calque_core.source import describe_function, where
+from calque_core.stage import stage
+
+Value = Any
+BATCHED = ("select", "skip", "error")
+
+cond_p = Primitive("cond", multiple_results=True)
+
+
+@cond_p.def_abstract_eval
+def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[Jaxpr], batched: str) -> list[Any]:
+    if index_aval.shape or index_aval.dtype != np.int32:
+        raise TypeError(f"cond got an index of type {index_aval.str_short()}. Give a scalar of dtype int32.")
+    for number, branch in enumerate(branches):
+        check_operands(f"branch {number} of cond", branch, avals)
+    return [aval.strip_weak_type() for aval in branches[0].out_avals]
+
+
+@cond_p.def_impl
+def cond_impl(index: Value, *operands: Value, branches: Sequence[Jaxpr], batched: str) -> list[Value]:
+    branch = branches[min(max(int(index), 0), len(branches) - 1)]
+    return strong_results(eval_jaxpr(branch, branch.consts, *operands))
+
+
+@cond_p.def_pp
+def cond_pp(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if (name, value) != ("batched", "select")}
+
+
+def dce_cond(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop the results that nobody uses and the operands that no branch needs for the others."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    branches: Sequence[Jaxpr] = eqn.params["branches"]
+    used = np.any([dce_jaxpr(branch, used_outputs)[1] for branch in branches], axis=0).tolist()
+    kept = [dce_jaxpr(branch, used_outputs, instantiate=used)[0] for branch in branches]
+    used_inputs = [True, *used]
+    invars = [v for v, is_used in zip(eqn.invars, used_inputs) if is_used]
+    outvars = [v for v, is_used in zip(eqn.outvars, used_outputs) if is_used]
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"branches": tuple(kept)})
+
+
+cond_p.def_rule("dce", dce_cond)
+
+
+def cond(
+    pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, batched: str = "select"
+) -> Any:
+    """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
+
+    Both functions are traced; one runs.  They must return the same pytree of the same types; a Python scalar takes the
+    dtype of its counterpart.  `batched` says what `vmap` does with a mapped `pred`: "select" (run both, choose by element),
+    "skip" (run a branch only if some element takes it) or "error".
+    Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
+
+    >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
+    np.float64(3.0)
+    """
+    check_callable(true_fun, "cond")
+    check_callable(false_fun, "cond")
+    if batched not in BATCHED:
+        raise ValueError(f"cond{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
+    _check_predicate(pred)
+    functions = (false_fun, true_fun)
+    leaves, in_tree = tree_flatten((operands, {}))
+    check_arrays(leaves, lambda: arg_names(true_fun, operands, {}), f"cond{where()}")
+    avals = [typeof(x) for x in leaves]
+    flats = [FlatFunction(fun, in_tree, "cond") for fun in functions]
+    jaxprs = [stage(flat, avals, verb="cond", user_fun=fun) for flat, fun in zip(flats, functions)]
+    out_tree = _check_structures(functions, jaxprs, flats)
+    jaxprs = unify_results(functions, jaxprs, out_tree)
+    branches, consts = join_constants(jaxprs)
+    index = convert_element_type(pred, np.int32)
+    outs = cond_p.bind(index, *consts, *leaves, branches=branches, batched=batched)
+    return out_tree.unflatten(outs)
+
+
+def _check_predicate(pred: Value) -> None:
+    if not is_array_like(pred):
+        raise TypeError(f"cond{where()} got {describe_value(pred)} as its predicate. Give a bool scalar.")
+    aval = typeof(pred)
+    if aval.shape or aval.dtype != np.bool_:
+        raise TypeError(f"cond{where()} got a predicate of type {aval.str_short()}. Give a bool scalar: compare it, x > 0.")
+
+
+def _check_structures(
+    functions: Sequence[Callable[..., Any]], jaxprs: Sequence[Jaxpr], flats: Sequence[FlatFunction]
+) -> PyTreeDef:
+    """Return the common output tree of all branches.  Raises: TypeError that shows two that differ."""
+    first = flats[-1].out_tree
+    for fun, flat in zip(functions, flats):
+        if flat.out_tree != first:
+            raise TypeError(
+                f"cond branch outputs must have the same pytree structure, but they differ{where()}: "
+                f"{describe_function(functions[-1])} returned {first}, {describe_function(fun)} returned "
+                f"{flat.out_tree}. Return the same structure from each branch."
+            )
+    return first
+
+
+def unify_results(functions: Sequence[Any], jaxprs: Sequence[Jaxpr], out_tree: PyTreeDef) -> list[Jaxpr]:
+    """Return branches with results of equal types: Python scalars among the results take their counterparts' dtype.
+
+    Raises: TypeError that names the leaf, two functions and both types.
+    """
+    targets = []
+    for position, avals in enumerate(zip(*(jaxpr.out_avals for jaxpr in jaxprs))):
+        strong = next((a for a in avals if not a.weak_type), None)
+        dtype = promote_types(avals[0].dtype, avals[-1].dtype) if strong is None else strong.dtype
+        for fun, aval in zip(functions, avals):
+            fits = aval.shape == avals[-1].shape and (aval.dtype == dtype or (aval.weak_type and _reaches(aval.dtype, dtype)))
+            if not fits:
+                path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
+                raise TypeError(
+                    f"cond branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
+                    f"{describe_function(functions[-1])} is {avals[-1].str_short()}, of {describe_function(fun)} "
+                    f"{aval.str_short()}. Convert one of them."
+                )
+        targets.append(dtype)
+    return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
+
+
+def _reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    return "biufc".index(weak.kind) <= "biufc".index(target.kind)
+
+
+def _converted_results(jaxpr: Jaxpr, dtypes: Sequence[np.dtype[Any]]) -> Jaxpr:
+    if all(aval.dtype == dtype for aval, dtype in zip(jaxpr.out_avals, dtypes)):
+        return jaxpr
+
+    def converted(*args: Value) -> list[Value]:
+        outs = eval_jaxpr(jaxpr, jaxpr.consts, *args)
+        return [convert_element_type(x, dtype) for x, dtype in zip(outs, dtypes)]
+
+    return stage(converted, jaxpr.in_avals, verb="cond")
+
+
+def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:
+    """Turn the constants of all branches into leading arguments of each; return the branches and the constants."""
+    values = {id(c): c for jaxpr in jaxprs for c in jaxpr.consts}
+    branches = []
+    for jaxpr in jaxprs:
+        own = {id(c): v for c, v in zip(jaxpr.consts, jaxpr.constvars)}
+        leading = [own.get(i) or Var(typeof(c)) for i, c in values.items()]
+        branches.append(jaxpr.replace(constvars=(), consts=(), invars=(*leading, *jaxpr.invars)))
+    return tuple(branches), list(values.values())

@@ -1,0 +1,120 @@
+"""Changing the dtype of an array, its bits' meaning, or whether derivatives flow through it.
+
+It stands below the other families because promotion (`operands.py`) converts operands.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.dtypes import canonicalize_dtype, short_name
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+convert_element_type_p = Primitive("convert_element_type")
+
+
+@convert_element_type_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def convert_element_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+    return shaped_array(x_aval.shape, new_dtype)
+
+
+def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: bool) -> Value:
+    x = np.asarray(x)
+    if x.dtype.kind == "c" and new_dtype.kind != "c":
+        x = x.real  # as XLA does; NumPy would warn
+    return x.astype(new_dtype)[()]
+
+
+convert_element_type_p.def_impl(convert_element_type_impl, leaf=True)
+
+
+def convert_element_type(x: Value, new_dtype: Any) -> Value:
+    """Return `x` in another dtype: floats are truncated towards zero, complex numbers lose their imaginary part.
+
+    Shapes: x [*s] -> [*s].  Dtype: `new_dtype`, in 32 bits while `enable_x64` is off.
+    Raises: TypeError if `new_dtype` is not a number or bool dtype.
+
+    >>> convert_element_type(np.array([1.7, -1.7]), np.int32)
+    array([ 1, -1], dtype=int32)
+    """
+    aval, dtype = typeof(x), canonicalize_dtype(new_dtype)
+    if not aval.weak_type and aval.dtype == dtype == x.dtype:  # with enable_x64 off, a wider array has a narrow aval
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+bitcast_convert_type_p = Primitive("bitcast_convert_type")
+
+
+@bitcast_convert_type_p.def_abstract_eval
+def bitcast_convert_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
+    old_size, new_size = x_aval.dtype.itemsize, new_dtype.itemsize
+    if old_size == new_size:
+        return shaped_array(x_aval.shape, new_dtype)
+    if old_size > new_size:
+        return shaped_array((*x_aval.shape, old_size // new_size), new_dtype)
+    if not x_aval.shape or x_aval.shape[-1] * old_size != new_size:
+        raise TypeError(
+            f"bitcast_convert_type of {x_aval.str_short()} to {short_name(new_dtype)}{where()}: the last axis must hold "
+            f"{new_size // old_size} elements. Reshape the operand first."
+        )
+    return shaped_array(x_aval.shape[:-1], new_dtype)
+
+
+def bitcast_convert_type_impl(x: Value, *, new_dtype: np.dtype[Any]) -> Value:
+    x = np.ascontiguousarray(x).reshape(np.shape(x))
+    if x.dtype.itemsize == new_dtype.itemsize:
+        return x.view(new_dtype)[()]
+    if x.dtype.itemsize > new_dtype.itemsize:
+        return x[..., None].view(new_dtype)
+    return x.view(new_dtype)[..., 0]
+
+
+bitcast_convert_type_p.def_impl(bitcast_convert_type_impl, leaf=True)
+
+
+def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
+    """Return the bits of `x` read as another dtype.
+
+    Shapes: x [*s] -> [*s] at equal width; [*s, n] when n narrow elements make one; the reverse for wider dtypes.
+    Raises: TypeError if the last axis does not hold exactly one wider element, or for bool and complex dtypes.
+
+    >>> bitcast_convert_type(np.float32(1.0), np.int32)
+    np.int32(1065353216)
+    """
+    dtype = canonicalize_dtype(new_dtype)
+    for kind in (typeof(x).dtype.kind, dtype.kind):
+        if kind in "bc":
+            raise TypeError(f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first.")
+    return bitcast_convert_type_p.bind(x, new_dtype=dtype)
+
+
+stop_gradient_p = Primitive("stop_gradient")
+
+
+@stop_gradient_p.def_abstract_eval
+def stop_gradient_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
+    return x_aval.strip_weak_type()
+
+
+stop_gradient_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
+
+
+def stop_gradient(x: Value) -> Value:
+    """Return `x` as a constant of every derivative: its tangent is zero.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+
+    >>> stop_gradient(2.0)
+    np.float64(2.0)
+    """
+    typeof(x)
+    return stop_gradient_p.bind(x)

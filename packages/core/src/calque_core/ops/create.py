@@ -1,0 +1,145 @@
+"""Arrays made of nothing but a shape: constants and counters.
+
+Constants are a broadcast scalar, so only `iota` needs a primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.dtypes import canonicalize_dtype, is_float, scalar_dtype, short_name
+from calque_core.errors import ShapeError
+from calque_core.ops.axes import canonical_axis, integers
+from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.declare import settled
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+
+def dtype_argument(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype that an argument means; `bool`, `int`, `float`, `complex` mean the default of their kind.
+
+    >>> dtype_argument(int), dtype_argument("float32")
+    (dtype('int64'), dtype('float32'))
+    """
+    is_kind = isinstance(dtype, type) and dtype in (bool, int, float, complex)
+    return scalar_dtype(dtype) if is_kind else canonicalize_dtype(dtype)
+
+
+iota_p = Primitive("iota")
+
+
+@iota_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def iota_abstract_eval(*, dtype: np.dtype[Any], shape: Shape, dimension: int) -> ShapedArray:
+    if dtype.kind not in "iu" and not is_float(dtype):
+        raise TypeError(f"iota{where()}: {short_name(dtype)} cannot count. Use an integer or float dtype.")
+    return shaped_array(shape, dtype)
+
+
+def iota_impl(*, dtype: np.dtype[Any], shape: Shape, dimension: int) -> Value:
+    column = np.arange(shape[dimension]).astype(dtype).reshape(-1, *[1] * (len(shape) - dimension - 1))
+    out = np.empty(shape, dtype)
+    out[...] = column
+    return out
+
+
+iota_p.def_impl(iota_impl, leaf=True)
+
+
+def iota(dtype: Any, size: int) -> Value:
+    """Return the numbers 0, 1, ..., size - 1.
+
+    Shapes: -> [size].  Dtype: `dtype`; `int` and `float` mean the default of their kind.
+    Raises: ValueError if `size` is negative; TypeError for bool, or if `size` is not an integer.
+
+    >>> iota(np.int32, 3)
+    array([0, 1, 2], dtype=int32)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Value:
+    """Return an array of shape `shape` whose elements are their own positions along the axis `dimension`.
+
+    Shapes: -> shape.  Dtype: `dtype`; `int` and `float` mean the default of their kind.
+    Raises: ValueError if a size is negative or the axis is out of range; TypeError for bool.
+
+    >>> broadcasted_iota(int, (2, 3), 1)
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    shape = _sizes("iota", shape)
+    dimension = canonical_axis("iota", dimension, len(shape))
+    params = {"dtype": dtype_argument(dtype), "shape": shape, "dimension": dimension}
+    iota_abstract_eval(**params)
+    return iota_p.bind(**params)
+
+
+def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
+    """Return an array of shape `shape` with `fill_value` everywhere.
+
+    Shapes: -> shape.  Dtype: `dtype`, or that of `fill_value`.
+    Raises: ShapeError if `fill_value` is not a scalar; ValueError if a size is negative.
+
+    >>> full((2,), 1.5)
+    array([1.5, 1.5])
+    """
+    shape, aval = _sizes("full", shape), typeof(fill_value)
+    if aval.shape:
+        raise ShapeError(
+            f"full{where()}: the fill value has type {aval.str_short()}. Give a scalar, or broadcast the array."
+        )
+    dtype = aval.dtype if dtype is None else dtype_argument(dtype)
+    value = convert_element_type(fill_value, dtype)
+    return broadcast_in_dim(value, shape, ()) if shape else settled(value)
+
+
+def full_like(x: Value, fill_value: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:
+    """Return an array with `fill_value` everywhere, and the shape and dtype of `x` unless others are given.
+
+    Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
+    Raises: ShapeError if `fill_value` is not a scalar.
+
+    >>> full_like(np.zeros(2, np.float32), 7)
+    array([7., 7.], dtype=float32)
+    """
+    aval = typeof(x)
+    return full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+
+
+def zeros_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:
+    """Return zeros of the shape and dtype of `x`, unless others are given.
+
+    Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
+
+    >>> zeros_like(np.array([1, 2]))
+    array([0, 0])
+    """
+    return full_like(x, 0, dtype, shape)
+
+
+def ones_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:
+    """Return ones of the shape and dtype of `x`, unless others are given.
+
+    Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
+
+    >>> ones_like(np.array([1.0, 2.0]))
+    array([1., 1.])
+    """
+    return full_like(x, 1, dtype, shape)
+
+
+def _sizes(name: str, shape: Sequence[int]) -> Shape:
+    sizes = integers(name, "shape", shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"{name}{where()}: the shape {sizes} has a negative size. Give sizes of zero or more.")
+    return sizes

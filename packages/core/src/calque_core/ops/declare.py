@@ -1,0 +1,99 @@
+"""Declaring elementwise primitives, and what all of them check.
+
+One idea: operands have one dtype, and equal shapes or rank 0; the result has the shape of the largest.  `declare` makes
+a primitive of a NumPy function; `insist` and `ordered` keep evaluation as strict as the type rule where NumPy is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.context import context
+from calque_core.dtypes import short_name
+from calque_core.errors import ShapeError
+from calque_core.operands import binary, promote
+from calque_core.ops.convert import convert_element_type_p
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+_SCALAR: Shape = ()
+
+REAL_OR_COMPLEX, FLOAT, NUMBER, SIGNED, REAL = "fcV", "fV", "iufcV", "ifcV", "iufV"
+INTEGER, BITS, ORDERED, ANY = "iu", "iub", "biufV", "biufcV"
+
+
+def elementwise(name: str, kinds: str, result_dtype: np.dtype[Any] | None = None) -> Callable[..., ShapedArray]:
+    """Return the type rule of an elementwise operation on dtypes whose kind is in `kinds`."""
+
+    def abstract_eval(*avals: ShapedArray) -> ShapedArray:
+        dtype, shape = avals[0].dtype, _SCALAR
+        for aval in avals:
+            if aval.dtype != dtype:
+                types = " and ".join(a.str_short() for a in avals)
+                raise TypeError(f"{name} of {types}: the dtypes differ. Convert one of the operands first.")
+            if aval.shape and shape and aval.shape != shape:
+                types = " and ".join(a.str_short() for a in avals)
+                raise ShapeError(
+                    f"{name} of {types}: the shapes differ. Broadcast the operands to one shape or rank 0."
+                )
+            shape = aval.shape or shape
+        if dtype.kind not in kinds:
+            raise TypeError(undefined(name, avals[0]))
+        return shaped_array(shape, dtype if result_dtype is None else result_dtype)
+
+    return abstract_eval
+
+
+def undefined(name: str, aval: ShapedArray) -> str:
+    """Return the message for an operation that does not exist for the dtype of `aval`."""
+    dtype = short_name(aval.dtype)
+    return f"{name} of {aval.str_short()}{where()}: not defined for {dtype}. Convert the operand first."
+
+
+def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
+    """Return operands of one dtype, whose kind must be in `kinds`; for functions where NumPy itself takes more."""
+    aval = typeof(args[0])
+    if aval.dtype.kind not in kinds:
+        raise TypeError(undefined(name, aval))
+    return args
+
+
+def ordered(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return two promoted operands, which must have an order: complex numbers, which NumPy would compare, have none."""
+    x, y = binary(name, x, y)
+    if type(x) is not float and typeof(x).dtype.kind == "c":
+        raise TypeError(undefined(name, typeof(x)))
+    return x, y
+
+
+def fitting(name: str, *args: Value) -> Sequence[Value]:
+    """Return operands promoted to one dtype and to equal shapes or rank 0; at once if they fit already."""
+    avals = [typeof(x) for x in args]
+    dtype, shape = avals[0].dtype, _SCALAR
+    for aval in avals:
+        if aval.dtype is not dtype or (aval.shape and shape and aval.shape != shape):
+            return promote(name, args)
+        shape = aval.shape or shape
+    return args
+
+
+def settled(x: Value) -> Value:
+    """Return `x` as the result of an operation that has nothing to do: strong, and in its dtype under the settings."""
+    aval = typeof(x)
+    if not aval.weak_type and (context.settings.enable_x64 or x.dtype == aval.dtype):
+        return x
+    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
+
+
+def declare(name: str, kinds: str, impl: Callable[..., Value], result_dtype: np.dtype[Any] | None = None) -> Primitive:
+    """Return a new elementwise primitive with its type rule and its NumPy evaluation."""
+    primitive = Primitive(name)
+    primitive.def_abstract_eval(elementwise(name, kinds, result_dtype), cached=True)
+    primitive.def_impl(impl, leaf=True)
+    return primitive

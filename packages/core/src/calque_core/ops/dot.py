@@ -1,0 +1,209 @@
+"""Sums of products: the contraction that matrix products, inner and outer products and batched ones are cases of.
+
+One idea: evaluation brings the operands to [batch, free, contracted] and [batch, contracted, free], by views where it
+can, and leaves the rest to `matmul`, that is, to the BLAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.dtypes import short_name
+from calque_core.errors import ShapeError
+from calque_core.ops.axes import canonical_axis, integers
+from calque_core.ops.create import dtype_argument
+from calque_core.ops.shape import of_one_dtype
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+Params = dict[str, Any]
+DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
+StatedDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
+
+dot_general_p = Primitive("dot_general")
+
+
+@dot_general_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def dot_general_abstract_eval(
+    lhs_aval: ShapedArray,
+    rhs_aval: ShapedArray,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    preferred_element_type: np.dtype[Any] | None,
+) -> ShapedArray:
+    _check_dtypes(lhs_aval, rhs_aval, preferred_element_type)
+    _check_pairs(lhs_aval, rhs_aval, dimension_numbers)
+    plan = _plan(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers)
+    batch = tuple(lhs_aval.shape[d] for d in dimension_numbers[1][0])
+    free = tuple(lhs_aval.shape[d] for d in plan.lhs_free) + tuple(rhs_aval.shape[d] for d in plan.rhs_free)
+    return shaped_array(batch + free, lhs_aval.dtype if preferred_element_type is None else preferred_element_type)
+
+
+def _check_dtypes(lhs_aval: ShapedArray, rhs_aval: ShapedArray, preferred: np.dtype[Any] | None) -> None:
+    if lhs_aval.dtype != rhs_aval.dtype:
+        raise TypeError(f"{_call(lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
+    if preferred is not None and not np.can_cast(lhs_aval.dtype, preferred, "same_kind"):
+        raise TypeError(
+            f"{_call(lhs_aval, rhs_aval)}: sums in {short_name(preferred)} would lose a part of each product. "
+            "Use a dtype of the operands' kind."
+        )
+
+
+def _check_pairs(lhs_aval: ShapedArray, rhs_aval: ShapedArray, dimension_numbers: DotDimensionNumbers) -> None:
+    for what, (lhs_axes, rhs_axes) in zip(("contracting", "batch"), dimension_numbers):
+        lhs_sizes = tuple(lhs_aval.shape[d] for d in lhs_axes)
+        rhs_sizes = tuple(rhs_aval.shape[d] for d in rhs_axes)
+        if lhs_sizes != rhs_sizes:
+            raise ShapeError(
+                f"{_call(lhs_aval, rhs_aval)}: the {what} axes {lhs_axes} and {rhs_axes} have sizes {lhs_sizes} and "
+                f"{rhs_sizes}. Pair axes of equal size."
+            )
+
+
+def _call(lhs_aval: ShapedArray, rhs_aval: ShapedArray) -> str:
+    return f"dot_general of {lhs_aval.str_short()} and {rhs_aval.str_short()}{where()}"
+
+
+class _Plan:
+    """The order of axes that `matmul` needs, for operands of given ranks."""
+
+    __slots__ = ("is_matmul", "lhs_free", "lhs_order", "n_batch", "n_contract", "rhs_free", "rhs_order")
+
+    def __init__(self, lhs_ndim: int, rhs_ndim: int, dimension_numbers: DotDimensionNumbers) -> None:
+        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+        self.n_batch, self.n_contract = len(lhs_batch), len(lhs_contract)
+        self.lhs_free = tuple(d for d in range(lhs_ndim) if d not in lhs_contract and d not in lhs_batch)
+        self.rhs_free = tuple(d for d in range(rhs_ndim) if d not in rhs_contract and d not in rhs_batch)
+        self.lhs_order = (*lhs_batch, *self.lhs_free, *lhs_contract)
+        self.rhs_order = (*rhs_batch, *rhs_contract, *self.rhs_free)
+        n_free = (len(self.lhs_free), len(self.rhs_free))
+        is_in_order = self.lhs_order == tuple(range(lhs_ndim)) and self.rhs_order == tuple(range(rhs_ndim))
+        self.is_matmul = (
+            is_in_order and self.n_contract == 1 and (n_free == (1, 1) or (not lhs_batch and max(n_free) <= 1))
+        )
+
+
+@lru_cache(maxsize=4096)
+def _plan(lhs_ndim: int, rhs_ndim: int, dimension_numbers: DotDimensionNumbers) -> _Plan:
+    return _Plan(lhs_ndim, rhs_ndim, dimension_numbers)
+
+
+def dot_general_impl(
+    lhs: Value,
+    rhs: Value,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    preferred_element_type: np.dtype[Any] | None,
+) -> Value:
+    lhs, rhs = np.asarray(lhs), np.asarray(rhs)
+    if preferred_element_type is not None:
+        wide = np.result_type(lhs.dtype, preferred_element_type)
+        lhs, rhs = lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
+    plan = _plan(lhs.ndim, rhs.ndim, dimension_numbers)
+    out = np.matmul(lhs, rhs) if plan.is_matmul else _contract(lhs, rhs, plan)
+    return out if preferred_element_type is None else out.astype(preferred_element_type, copy=False)
+
+
+def _contract(lhs: Value, rhs: Value, plan: _Plan) -> Value:
+    lhs, rhs = lhs.transpose(plan.lhs_order), rhs.transpose(plan.rhs_order)
+    batch, contract = lhs.shape[: plan.n_batch], rhs.shape[plan.n_batch : plan.n_batch + plan.n_contract]
+    lhs_free = lhs.shape[plan.n_batch : lhs.ndim - plan.n_contract]
+    rhs_free = rhs.shape[plan.n_batch + plan.n_contract :]
+    lhs = lhs.reshape(*batch, prod(lhs_free), prod(contract))
+    rhs = rhs.reshape(*batch, prod(contract), prod(rhs_free))
+    return np.matmul(lhs, rhs).reshape(batch + lhs_free + rhs_free)[()]
+
+
+dot_general_p.def_impl(dot_general_impl, leaf=True)
+
+
+def dot_general(
+    lhs: Value, rhs: Value, dimension_numbers: StatedDimensionNumbers, preferred_element_type: Any = None
+) -> Value:
+    """Return the sums of products of `lhs` and `rhs` over paired axes.
+
+    `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); contracted axes are summed
+    over, batch axes are kept side by side.
+    Shapes: lhs [batch, contracted, m], rhs [batch, contracted, n], in any order of axes -> [*batch, *m, *n].
+    Dtype: promoted, or `preferred_element_type`, in which the sums are then made if it is the wider one.
+    Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice;
+    TypeError if `preferred_element_type` would drop fractions or imaginary parts.
+
+    >>> dot_general(np.eye(2), np.array([3.0, 4.0]), (((1,), (0,)), ((), ())))
+    array([3., 4.])
+    """
+    lhs, rhs = of_one_dtype(lhs, rhs)
+    lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
+    params: Params = {
+        "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
+        "preferred_element_type": _optional_dtype(preferred_element_type),
+    }
+    dot_general_abstract_eval(lhs_aval, rhs_aval, **params)
+    return dot_general_p.bind(lhs, rhs, **params)
+
+
+def _optional_dtype(dtype: Any) -> np.dtype[Any] | None:
+    return None if dtype is None else dtype_argument(dtype)
+
+
+def _canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
+    """Return the dimension numbers as tuples of non-negative integers; from a cache if they are tuples already."""
+    try:
+        hash(numbers)
+    except TypeError:
+        return _canonical_dimensions_of.__wrapped__(lhs_ndim, rhs_ndim, numbers)
+    return _canonical_dimensions_of(lhs_ndim, rhs_ndim, numbers)
+
+
+@lru_cache(maxsize=4096)
+def _canonical_dimensions_of(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
+    try:
+        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"dot_general{where()}: dimension_numbers is {numbers!r}. "
+            "Give ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), each a sequence of axes."
+        ) from None
+    lhs_contract, lhs_batch = _canonical_side("lhs", lhs_ndim, lhs_contract, lhs_batch)
+    rhs_contract, rhs_batch = _canonical_side("rhs", rhs_ndim, rhs_contract, rhs_batch)
+    return (lhs_contract, rhs_contract), (lhs_batch, rhs_batch)
+
+
+def _canonical_side(side: str, ndim: int, contract: Sequence[int], batch: Sequence[int]) -> tuple[Shape, Shape]:
+    contract, batch = (
+        tuple(canonical_axis("dot_general", d, ndim) for d in integers("dot_general", "dimension_numbers", axes))
+        for axes in (contract, batch)
+    )
+    if len({*contract, *batch}) != len(contract) + len(batch):
+        raise ValueError(
+            f"dot_general{where()}: {side}, with ndim {ndim}, has contracting axes {contract} and batch axes {batch}. "
+            "Name each axis once."
+        )
+    return contract, batch
+
+
+def dot(lhs: Value, rhs: Value, preferred_element_type: Any = None) -> Value:
+    """Return the product of vectors and matrices: the sum over the last axis of `lhs` and the first axis of `rhs`.
+
+    Shapes: lhs [k] or [m, k], rhs [k] or [k, n] -> [], [m], [n] or [m, n].
+    Dtype: promoted, or `preferred_element_type`.
+    Raises: ShapeError if the operands are not vectors or matrices, or their sizes differ.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    np.float64(11.0)
+    """
+    lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
+    if not (1 <= lhs_aval.ndim <= 2 and 1 <= rhs_aval.ndim <= 2) or lhs_aval.shape[-1] != rhs_aval.shape[0]:
+        raise ShapeError(
+            f"dot of {lhs_aval.str_short()} and {rhs_aval.str_short()}{where()}: the shapes do not fit. Give vectors "
+            "or matrices where the last axis of the first has the size of the second's first axis."
+        )
+    return dot_general(lhs, rhs, (((lhs_aval.ndim - 1,), (0,)), ((), ())), preferred_element_type)

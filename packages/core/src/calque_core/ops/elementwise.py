@@ -1,0 +1,381 @@
+"""Arithmetic, signs, powers, exponentials, trigonometry: functions of one element of each operand.
+
+The public functions promote, the primitives insist.  Evaluation is NumPy's own function wherever it has one, and one of
+`formulas.py` where it has none.
+
+Read next: `special.py`, `rounding.py`, `compare.py`: the rest of the elementwise primitives, declared in the same way.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.operands import binary, floating
+from calque_core.ops import formulas
+from calque_core.ops.axes import integer
+from calque_core.ops.declare import (
+    ANY,
+    INTEGER,
+    NUMBER,
+    ORDERED,
+    REAL,
+    REAL_OR_COMPLEX,
+    SIGNED,
+    declare,
+    insist,
+    ordered,
+    settled,
+    undefined,
+)
+from calque_core.primitive import Primitive
+
+Value = Any
+
+# Arithmetic
+
+neg_p = declare("neg", NUMBER, np.negative)
+add_p = declare("add", ANY, np.add)
+add_any_p = declare("add_any", ANY, np.add)
+sub_p = declare("sub", NUMBER, np.subtract)
+mul_p = declare("mul", ANY, np.multiply)
+div_p = declare("div", NUMBER, formulas.divide)
+rem_p = declare("rem", REAL, formulas.remainder)
+max_p = declare("max", ORDERED, np.maximum)
+min_p = declare("min", ORDERED, np.minimum)
+
+
+def neg(x: Value) -> Value:
+    """Return -x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+
+    >>> neg(2.0)
+    np.float64(-2.0)
+    """
+    return neg_p.bind(x)
+
+
+def add(x: Value, y: Value) -> Value:
+    """Return x + y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; the sum of bools is their or.
+    Raises: ShapeError if the shapes do not broadcast.
+
+    >>> add(np.array([1.0, 2.0]), 3.0)
+    array([4., 5.])
+    """
+    return add_p.bind(*binary("add", x, y))
+
+
+def add_any(x: Value, y: Value) -> Value:
+    """Return x + y for two tangents or cotangents of one type: what differentiation itself adds.
+
+    Shapes: x [*s], y [*s] -> [*s].  Dtype: kept.
+
+    >>> add_any(1.0, 2.0)
+    np.float64(3.0)
+    """
+    return add_any_p.bind(x, y)
+
+
+def sub(x: Value, y: Value) -> Value:
+    """Return x - y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for bools.
+
+    >>> sub(np.array([1.0, 2.0]), 3.0)
+    array([-2., -1.])
+    """
+    return sub_p.bind(*binary("sub", x, y))
+
+
+def mul(x: Value, y: Value) -> Value:
+    """Return x * y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; the product of bools is their and.
+    Raises: ShapeError if the shapes do not broadcast.
+
+    >>> mul(np.array([1.0, 2.0]), 3.0)
+    array([3., 6.])
+    """
+    return mul_p.bind(*binary("mul", x, y))
+
+
+def div(x: Value, y: Value) -> Value:
+    """Return x / y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; integers stay integers, truncated towards zero.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for bools;
+    ZeroDivisionError where a known integer divisor is zero.
+
+    >>> div(np.array([7, -7]), 2)
+    array([ 3, -3])
+    """
+    return div_p.bind(*binary("div", x, y))
+
+
+def rem(x: Value, y: Value) -> Value:
+    """Return the remainder of truncating division: it has the sign of x, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for bools and complex numbers;
+    ZeroDivisionError where a known integer divisor is zero.
+
+    >>> rem(np.array([7, -7]), 3)
+    array([ 1, -1])
+    """
+    return rem_p.bind(*insist("rem", REAL, *binary("rem", x, y)))
+
+
+def max(x: Value, y: Value) -> Value:
+    """Return the larger of x and y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; NaN wins.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> max(np.array([1.0, np.nan]), 2.0)
+    array([ 2., nan])
+    """
+    return max_p.bind(*ordered("max", x, y))
+
+
+def min(x: Value, y: Value) -> Value:
+    """Return the smaller of x and y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; NaN wins.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> min(np.array([1.0, np.nan]), 2.0)
+    array([ 1., nan])
+    """
+    return min_p.bind(*ordered("min", x, y))
+
+
+# Size and sign
+
+abs_p = Primitive("abs")
+
+
+@abs_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def abs_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
+    if x_aval.dtype.kind not in SIGNED:
+        raise TypeError(undefined("abs", x_aval))
+    return shaped_array(x_aval.shape, np.finfo(x_aval.dtype).dtype if x_aval.dtype.kind == "c" else x_aval.dtype)
+
+
+abs_p.def_impl(np.absolute, leaf=True)
+sign_p = declare("sign", SIGNED, np.sign)
+
+
+def abs(x: Value) -> Value:
+    """Return the absolute value of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; real for complex numbers.  Bools and unsigned integers are left alone.
+
+    >>> abs(-2.0), abs(3 + 4j)
+    (np.float64(2.0), np.float64(5.0))
+    """
+    return abs_p.bind(x) if typeof(x).dtype.kind not in "ub" else settled(x)
+
+
+def sign(x: Value) -> Value:
+    """Return -1, 0 or 1 by the sign of x, elementwise; x / abs(x) for complex numbers.  NaN stays NaN.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for bools.
+
+    >>> sign(np.array([-3, 0, 5]))
+    array([-1,  0,  1])
+    """
+    return sign_p.bind(x) if typeof(x).dtype.kind != "u" else min(x, 1)
+
+
+# Powers and roots
+
+square_p = declare("square", NUMBER, np.square)
+sqrt_p = declare("sqrt", REAL_OR_COMPLEX, np.sqrt)
+rsqrt_p = declare("rsqrt", REAL_OR_COMPLEX, formulas.reciprocal_sqrt)
+pow_p = declare("pow", REAL_OR_COMPLEX, np.power)
+integer_pow_p = Primitive("integer_pow")
+
+
+@integer_pow_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
+    if x_aval.dtype.kind not in NUMBER:
+        raise TypeError(undefined("integer_pow", x_aval))
+    if y < 0 and x_aval.dtype.kind in INTEGER:
+        raise TypeError(formulas.integer_power_refusal(y))
+    return x_aval.strip_weak_type()
+
+
+integer_pow_p.def_impl(formulas.integer_power, leaf=True)
+
+
+def square(x: Value) -> Value:
+    """Return x * x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for bools.
+
+    >>> square(3.0)
+    np.float64(9.0)
+    """
+    return square_p.bind(*insist("square", NUMBER, x))
+
+
+def sqrt(x: Value) -> Value:
+    """Return the square root of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> sqrt(4.0)
+    np.float64(2.0)
+    """
+    return sqrt_p.bind(floating(x))
+
+
+def rsqrt(x: Value) -> Value:
+    """Return 1 / sqrt(x), elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> rsqrt(4.0)
+    np.float64(0.5)
+    """
+    return rsqrt_p.bind(floating(x))
+
+
+def pow(x: Value, y: Value) -> Value:
+    """Return x to the power of y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Raises: ShapeError if the shapes do not broadcast.
+
+    >>> pow(np.array([2.0, 4.0]), 0.5)
+    array([1.41421356, 2.        ])
+    """
+    x, y = binary("pow", x, y)
+    return pow_p.bind(floating(x), floating(y))
+
+
+def integer_pow(x: Value, y: int) -> Value:
+    """Return x to the power of a Python integer, elementwise, by repeated squaring.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError if `y` is not an integer, for bools, and for integers where `y` is negative.
+
+    >>> integer_pow(np.array([1, 2, 3]), 3), integer_pow(2.0, -1)
+    (array([ 1,  8, 27]), np.float64(0.5))
+    """
+    return integer_pow_p.bind(*insist("integer_pow", NUMBER, x), y=integer("integer_pow", "the exponent", y))
+
+
+# Exponentials and logarithms
+
+exp_p = declare("exp", REAL_OR_COMPLEX, np.exp)
+expm1_p = declare("expm1", REAL_OR_COMPLEX, np.expm1)
+log_p = declare("log", REAL_OR_COMPLEX, np.log)
+log1p_p = declare("log1p", REAL_OR_COMPLEX, np.log1p)
+
+
+def exp(x: Value) -> Value:
+    """Return e to the power of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> exp(0.0)
+    np.float64(1.0)
+    """
+    return exp_p.bind(floating(x))
+
+
+def expm1(x: Value) -> Value:
+    """Return exp(x) - 1 without cancellation near 0, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> expm1(1e-20)
+    np.float64(1e-20)
+    """
+    return expm1_p.bind(floating(x))
+
+
+def log(x: Value) -> Value:
+    """Return the natural logarithm of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> log(1.0)
+    np.float64(0.0)
+    """
+    return log_p.bind(floating(x))
+
+
+def log1p(x: Value) -> Value:
+    """Return log(1 + x) without cancellation near 0, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> log1p(1e-20)
+    np.float64(1e-20)
+    """
+    return log1p_p.bind(floating(x))
+
+
+# Trigonometry
+
+sin_p = declare("sin", REAL_OR_COMPLEX, np.sin)
+cos_p = declare("cos", REAL_OR_COMPLEX, np.cos)
+tan_p = declare("tan", REAL_OR_COMPLEX, np.tan)
+tanh_p = declare("tanh", REAL_OR_COMPLEX, np.tanh)
+
+
+def sin(x: Value) -> Value:
+    """Return the sine of x radians, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> sin(0.0)
+    np.float64(0.0)
+    """
+    return sin_p.bind(floating(x))
+
+
+def cos(x: Value) -> Value:
+    """Return the cosine of x radians, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> cos(0.0)
+    np.float64(1.0)
+    """
+    return cos_p.bind(floating(x))
+
+
+def tan(x: Value) -> Value:
+    """Return the tangent of x radians, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> tan(0.0)
+    np.float64(0.0)
+    """
+    return tan_p.bind(floating(x))
+
+
+def tanh(x: Value) -> Value:
+    """Return the hyperbolic tangent of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> tanh(0.0)
+    np.float64(0.0)
+    """
+    return tanh_p.bind(floating(x))

@@ -1,0 +1,246 @@
+"""Reductions: one value for all elements along some axes.
+
+They keep the dtype exactly; that NumPy sums bools and small integers in a wider one is a matter of the array functions.
+An empty axis gives the identity of the operation; `argmax` and `argmin`, which have none, refuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.dtypes import short_name
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
+from calque_core.ops.create import dtype_argument
+from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+_HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
+
+
+def reduced_shape(shape: Shape, axes: Shape) -> Shape:
+    """Return `shape` without the axes `axes`.
+
+    >>> reduced_shape((2, 3, 4), (0, 2))
+    (3,)
+    """
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _declare(name: str, kinds: str, impl: Callable[..., Value]) -> Primitive:
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    @lru_cache(maxsize=4096)
+    def abstract_eval(x_aval: ShapedArray, *, axes: Shape) -> ShapedArray:
+        if x_aval.dtype.kind not in kinds:
+            raise TypeError(undefined(name, x_aval))
+        return shaped_array(reduced_shape(x_aval.shape, axes), x_aval.dtype)
+
+    primitive.def_impl(impl, leaf=True)
+    return primitive
+
+
+def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
+    """Bind a reduction over canonical axes, its dtype checked by the type rule; over no axes it is the identity."""
+    aval = typeof(operand)
+    axes = canonical_axes(primitive.name, axis, aval.ndim)
+    assert primitive.abstract is not None
+    primitive.abstract(aval, axes=axes)
+    return primitive.bind(operand, axes=axes) if axes else settled(operand)
+
+
+def reduce_sum_impl(x: Value, *, axes: Shape) -> Value:
+    x = np.asarray(x)
+    if x.dtype == _HALF:  # half precision stops counting at 2048: sum in single, as compiled programs do
+        return np.add.reduce(x, axes, dtype=_SINGLE).astype(_HALF)
+    return np.add.reduce(x, axes, dtype=x.dtype)
+
+
+def reduce_max_impl(x: Value, *, axes: Shape) -> Value:
+    x = np.asarray(x)
+    return np.maximum.reduce(x, axes, initial=lowest(x.dtype))
+
+
+def reduce_min_impl(x: Value, *, axes: Shape) -> Value:
+    x = np.asarray(x)
+    return np.minimum.reduce(x, axes, initial=highest(x.dtype))
+
+
+def lowest(dtype: np.dtype[Any]) -> Value:
+    """Return the identity of `max`: -inf, the least integer, or False.
+
+    >>> lowest(np.dtype("int8")), lowest(np.dtype("float32"))
+    (np.int8(-128), np.float32(-inf))
+    """
+    return _extreme(dtype, -np.inf)
+
+
+def highest(dtype: np.dtype[Any]) -> Value:
+    """Return the identity of `min`: inf, the greatest integer, or True.
+
+    >>> highest(np.dtype("int8")), highest(np.dtype("bool"))
+    (np.int8(127), np.True_)
+    """
+    return _extreme(dtype, np.inf)
+
+
+@cache
+def _extreme(dtype: np.dtype[Any], infinity: float) -> Value:
+    if dtype.kind == "b":
+        return np.bool_(infinity > 0)
+    if dtype.kind not in "iu":
+        return dtype.type(infinity)
+    info = np.iinfo(dtype)
+    return dtype.type(info.max if infinity > 0 else info.min)
+
+
+def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Callable[..., Value]:
+    def impl(x: Value, *, axes: Shape) -> Value:
+        x = np.asarray(x)
+        return (on_bools if x.dtype.kind == "b" else on_integers).reduce(x, axes)
+
+    return impl
+
+
+reduce_sum_p = _declare("reduce_sum", NUMBER, reduce_sum_impl)
+reduce_max_p = _declare("reduce_max", ORDERED, reduce_max_impl)
+reduce_min_p = _declare("reduce_min", ORDERED, reduce_min_impl)
+reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and))
+reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or))
+
+
+def reduce_sum(operand: Value, axis: Axes = None) -> Value:
+    """Return the sum along `axis`: one axis, several, or all of them for None.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Raises: ValueError if an axis is out of range or given twice; TypeError for bools.
+
+    >>> reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    array([4., 6.])
+    """
+    return _reduce(reduce_sum_p, operand, axis)
+
+
+def reduce_max(operand: Value, axis: Axes = None) -> Value:
+    """Return the greatest element along `axis`: one axis, several, or all of them for None.  NaN wins.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: -inf, or the dtype's least number.
+    Raises: ValueError if an axis is out of range or given twice; TypeError for complex numbers.
+
+    >>> reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
+    array([2., 4.])
+    """
+    return _reduce(reduce_max_p, operand, axis)
+
+
+def reduce_min(operand: Value, axis: Axes = None) -> Value:
+    """Return the least element along `axis`: one axis, several, or all of them for None.  NaN wins.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: inf, or the dtype's greatest number.
+    Raises: ValueError if an axis is out of range or given twice; TypeError for complex numbers.
+
+    >>> reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
+    array([1., 3.])
+    """
+    return _reduce(reduce_min_p, operand, axis)
+
+
+def reduce_and(operand: Value, axis: Axes = None) -> Value:
+    """Tell whether all elements along `axis` hold; on integers, the bitwise and.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Raises: ValueError if an axis is out of range or given twice; TypeError for floats and complex numbers.
+
+    >>> reduce_and(np.array([True, False]))
+    np.False_
+    """
+    return _reduce(reduce_and_p, operand, axis)
+
+
+def reduce_or(operand: Value, axis: Axes = None) -> Value:
+    """Tell whether any element along `axis` holds; on integers, the bitwise or.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Raises: ValueError if an axis is out of range or given twice; TypeError for floats and complex numbers.
+
+    >>> reduce_or(np.array([True, False]))
+    np.True_
+    """
+    return _reduce(reduce_or_p, operand, axis)
+
+
+# Positions of extreme elements
+
+
+def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    @lru_cache(maxsize=4096)
+    def abstract_eval(x_aval: ShapedArray, *, axes: Shape, index_dtype: np.dtype[Any]) -> ShapedArray:
+        (axis,) = axes
+        size = x_aval.shape[axis]
+        if x_aval.dtype.kind not in ORDERED:
+            raise TypeError(undefined(name, x_aval))
+        if index_dtype.kind not in "iu" or size - 1 > np.iinfo(index_dtype).max:
+            raise TypeError(
+                f"{name} of {x_aval.str_short()}{where()}: {short_name(index_dtype)} does not hold the positions along "
+                f"axis {axis} of size {size}. Use a wider integer dtype."
+            )
+        if size == 0:
+            raise ValueError(
+                f"{name} of {x_aval.str_short()}{where()}: axis {axis} is empty. Give an axis with elements."
+            )
+        return shaped_array(reduced_shape(x_aval.shape, axes), index_dtype)
+
+    def impl(x: Value, *, axes: Shape, index_dtype: np.dtype[Any]) -> Value:
+        return numpy_function(x, axes[0]).astype(index_dtype)
+
+    primitive.def_impl(impl, leaf=True)
+    return primitive
+
+
+argmax_p = _declare_arg("argmax", np.argmax)
+argmin_p = _declare_arg("argmin", np.argmin)
+
+
+def argmax(operand: Value, axis: int, index_dtype: Any = int) -> Value:
+    """Return the position of the greatest element along `axis`, the first of several; the first NaN if there is one.
+
+    Shapes: operand [*a, n, *b] -> [*a, *b].  Dtype: `index_dtype`.
+    Raises: ValueError if the axis is out of range or empty; TypeError for complex numbers, or if `index_dtype` is not
+    an integer dtype that holds the positions.
+
+    >>> argmax(np.array([1.0, 3.0, 2.0]), 0)
+    np.int64(1)
+    """
+    return _arg(argmax_p, operand, axis, index_dtype)
+
+
+def argmin(operand: Value, axis: int, index_dtype: Any = int) -> Value:
+    """Return the position of the least element along `axis`, the first of several; the first NaN if there is one.
+
+    Shapes: operand [*a, n, *b] -> [*a, *b].  Dtype: `index_dtype`.
+    Raises: ValueError if the axis is out of range or empty; TypeError for complex numbers, or if `index_dtype` is not
+    an integer dtype that holds the positions.
+
+    >>> argmin(np.array([3.0, 1.0, 2.0]), 0)
+    np.int64(1)
+    """
+    return _arg(argmin_p, operand, axis, index_dtype)
+
+
+def _arg(primitive: Primitive, operand: Value, axis: int, index_dtype: Any) -> Value:
+    aval = typeof(operand)
+    params = {"axes": (canonical_axis(primitive.name, axis, aval.ndim),), "index_dtype": dtype_argument(index_dtype)}
+    assert primitive.abstract is not None
+    primitive.abstract(aval, **params)
+    return primitive.bind(operand, **params)

@@ -1,0 +1,106 @@
+"""Rounding to whole numbers, and telling which numbers are finite.
+
+Integers and bools are whole and finite already: the public functions answer for them, the primitives take floats alone.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, typeof
+from calque_core.operands import floating
+from calque_core.ops import formulas
+from calque_core.ops.declare import BITS, FLOAT, declare, insist, settled, undefined
+from calque_core.primitive import Primitive
+
+Value = Any
+
+
+class RoundingMethod(IntEnum):
+    """Where `round` sends the halves."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+floor_p = declare("floor", FLOAT, np.floor)
+ceil_p = declare("ceil", FLOAT, np.ceil)
+round_p = Primitive("round")
+is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
+
+
+@round_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def round_abstract_eval(x_aval: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
+    if x_aval.dtype.kind not in FLOAT:
+        raise TypeError(undefined("round", x_aval))
+    return x_aval.strip_weak_type()
+
+
+def round_impl(x: Value, *, rounding_method: RoundingMethod) -> Value:
+    return np.rint(x) if rounding_method == RoundingMethod.TO_NEAREST_EVEN else formulas.round_half_away(x)
+
+
+round_p.def_impl(round_impl, leaf=True)
+
+
+def _rounded(primitive: Primitive, x: Value, **params: Any) -> Value:
+    """Bind a rounding of floats; integers and bools are whole already."""
+    aval = typeof(x)
+    if aval.dtype.kind in BITS:
+        return settled(x)
+    if aval.dtype.kind not in FLOAT:
+        raise TypeError(undefined(primitive.name, aval))
+    return primitive.bind(x, **params)
+
+
+def floor(x: Value) -> Value:
+    """Return the largest whole number that is at most x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for complex numbers.
+
+    >>> floor(-1.5)
+    np.float64(-2.0)
+    """
+    return _rounded(floor_p, x)
+
+
+def ceil(x: Value) -> Value:
+    """Return the smallest whole number that is at least x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for complex numbers.
+
+    >>> ceil(-1.5)
+    np.float64(-1.0)
+    """
+    return _rounded(ceil_p, x)
+
+
+def round(x: Value, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Value:
+    """Return the whole number nearest to x, elementwise; `rounding_method` says which of the two for halves.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for complex numbers; ValueError for an unknown rounding method.
+
+    >>> round(2.5), round(2.5, RoundingMethod.TO_NEAREST_EVEN)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    return _rounded(round_p, x, rounding_method=RoundingMethod(rounding_method))
+
+
+def is_finite(x: Value) -> Value:
+    """Tell which elements of x are neither infinite nor NaN.
+
+    Shapes: x [*s] -> [*s].  Dtype: bool.
+    Raises: TypeError for complex numbers.
+
+    >>> is_finite(np.array([1.0, np.inf, np.nan]))
+    array([ True, False, False])
+    """
+    return is_finite_p.bind(*insist("is_finite", FLOAT, floating(x)))

@@ -1,0 +1,373 @@
+"""Rearranging, cutting, padding and joining arrays; no element is computed.
+
+One idea: the public functions bring axes and sizes into canonical form (`axes.py`) and check them by the primitive's
+own type rule, so that evaluation and staging refuse the same calls in the same words.
+
+Read next: `broadcast.py`, the operations that repeat elements.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.dtypes import short_name
+from calque_core.errors import ShapeError
+from calque_core.operands import result_type
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.declare import settled
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+PaddingConfig = tuple[tuple[int, int, int], ...]
+
+
+def of_one_dtype(*operands: Value) -> Sequence[Value]:
+    """Return operands, strong ones, converted to the dtype that they promote to; their shapes may differ.
+
+    >>> of_one_dtype(np.float32(1), 2)
+    [np.float32(1.0), np.float32(2.0)]
+    """
+    avals = [typeof(x) for x in operands]
+    if not any(aval.dtype is not avals[0].dtype or aval.weak_type for aval in avals):
+        return operands
+    dtype = result_type(*operands)
+    return [convert_element_type(x, dtype) for x in operands]
+
+
+# The same elements in other positions
+
+reshape_p = Primitive("reshape")
+
+
+@reshape_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def reshape_abstract_eval(x_aval: ShapedArray, *, new_sizes: Shape) -> ShapedArray:
+    out_aval = shaped_array(new_sizes, x_aval.dtype) if all(size >= 0 for size in new_sizes) else None
+    if out_aval is None or out_aval.size != x_aval.size:
+        raise ShapeError(
+            f"reshape of {x_aval.str_short()} to {new_sizes}{where()}: the operand has {x_aval.size} elements. "
+            "Give sizes of zero or more whose product is that number."
+        )
+    return out_aval
+
+
+def reshape_impl(x: Value, *, new_sizes: Shape) -> Value:
+    return np.reshape(x, new_sizes)[()]
+
+
+reshape_p.def_impl(reshape_impl, leaf=True)
+
+
+def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
+    """Return the elements of `operand`, in row-major order, with the shape `new_sizes`.
+
+    Shapes: operand [*s] -> new_sizes.  Dtype: kept.
+    Raises: ShapeError if the numbers of elements differ, or a size is negative.
+
+    >>> reshape(np.arange(4), (2, 2))
+    array([[0, 1],
+           [2, 3]])
+    """
+    new_sizes, aval = integers("reshape", "new_sizes", new_sizes), typeof(operand)
+    if aval.shape == new_sizes:
+        return settled(operand)
+    reshape_abstract_eval(aval, new_sizes=new_sizes)
+    return reshape_p.bind(operand, new_sizes=new_sizes)
+
+
+transpose_p = Primitive("transpose")
+
+
+@transpose_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def transpose_abstract_eval(x_aval: ShapedArray, *, permutation: Shape) -> ShapedArray:
+    if sorted(permutation) != list(range(x_aval.ndim)):
+        raise ValueError(
+            f"transpose of {x_aval.str_short()}{where()}: {permutation} is not a permutation of its axes. "
+            f"Give each of 0, ..., ndim - 1 once; ndim is {x_aval.ndim}."
+        )
+    return shaped_array(tuple(x_aval.shape[axis] for axis in permutation), x_aval.dtype)
+
+
+def transpose_impl(x: Value, *, permutation: Shape) -> Value:
+    return np.transpose(x, permutation)[()]
+
+
+transpose_p.def_impl(transpose_impl, leaf=True)
+
+
+def transpose(operand: Value, permutation: Sequence[int]) -> Value:
+    """Return `operand` with its axes in another order: axis i of the result is axis `permutation[i]` of `operand`.
+
+    Shapes: operand [*s] -> [s[p] for p in permutation].  Dtype: kept.
+    Raises: ValueError if `permutation` does not name each axis once.
+
+    >>> transpose(np.zeros((2, 3)), (1, 0)).shape
+    (3, 2)
+    """
+    permutation, aval = integers("transpose", "permutation", permutation), typeof(operand)
+    transpose_abstract_eval(aval, permutation=permutation)
+    if permutation == tuple(range(aval.ndim)):
+        return settled(operand)
+    return transpose_p.bind(operand, permutation=permutation)
+
+
+rev_p = Primitive("rev")
+
+
+@rev_p.def_abstract_eval
+def rev_abstract_eval(x_aval: ShapedArray, *, dimensions: Shape) -> ShapedArray:
+    return x_aval.strip_weak_type()
+
+
+def rev_impl(x: Value, *, dimensions: Shape) -> Value:
+    return np.flip(x, dimensions)[()]
+
+
+rev_p.def_impl(rev_impl, leaf=True)
+
+
+def rev(operand: Value, dimensions: Axes) -> Value:
+    """Return `operand` with the order of its elements reversed along the axes `dimensions`.
+
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: ValueError if an axis is out of range or given twice.
+
+    >>> rev(np.array([1, 2, 3]), (0,))
+    array([3, 2, 1])
+    """
+    aval = typeof(operand)
+    dims = canonical_axes("rev", dimensions, aval.ndim)
+    return rev_p.bind(operand, dimensions=dims) if dims else settled(operand)
+
+
+squeeze_p = Primitive("squeeze")
+
+
+@squeeze_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def squeeze_abstract_eval(x_aval: ShapedArray, *, dimensions: Shape) -> ShapedArray:
+    for axis in dimensions:
+        if x_aval.shape[axis] != 1:
+            raise ValueError(
+                f"squeeze of {x_aval.str_short()}{where()}: axis {axis} has size {x_aval.shape[axis]}. "
+                "Name axes of size 1 only."
+            )
+    return shaped_array(tuple(n for axis, n in enumerate(x_aval.shape) if axis not in dimensions), x_aval.dtype)
+
+
+def squeeze_impl(x: Value, *, dimensions: Shape) -> Value:
+    return np.squeeze(x, dimensions)[()]
+
+
+squeeze_p.def_impl(squeeze_impl, leaf=True)
+
+
+def squeeze(array: Value, dimensions: Axes) -> Value:
+    """Return `array` without the axes `dimensions`, which must have size 1.
+
+    Shapes: array [*s with ones] -> [*s].  Dtype: kept.
+    Raises: ValueError if an axis is out of range, given twice, or does not have size 1.
+
+    >>> squeeze(np.zeros((1, 3)), (0,)).shape
+    (3,)
+    """
+    aval = typeof(array)
+    dims = canonical_axes("squeeze", dimensions, aval.ndim)
+    squeeze_abstract_eval(aval, dimensions=dims)
+    return squeeze_p.bind(array, dimensions=dims) if dims else settled(array)
+
+
+# Parts
+
+slice_p = Primitive("slice")
+
+
+@slice_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def slice_abstract_eval(
+    x_aval: ShapedArray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> ShapedArray:
+    steps = (1,) * x_aval.ndim if strides is None else strides
+    if not len(start_indices) == len(limit_indices) == len(steps) == x_aval.ndim:
+        raise ValueError(
+            f"slice of {x_aval.str_short()}{where()} from {start_indices} to {limit_indices} by {strides}: "
+            f"give {x_aval.ndim} numbers each, one per axis."
+        )
+    for axis, (start, limit, step, size) in enumerate(zip(start_indices, limit_indices, steps, x_aval.shape)):
+        if not 0 <= start <= limit <= size or step < 1:
+            raise ValueError(
+                f"slice of {x_aval.str_short()}{where()}: axis {axis} of size {size} is cut from {start} to {limit} "
+                f"by {step}. Use 0 <= start <= limit <= size and steps of 1 or more."
+            )
+    shape = tuple(-((start - limit) // step) for start, limit, step in zip(start_indices, limit_indices, steps))
+    return shaped_array(shape, x_aval.dtype)
+
+
+def slice_impl(x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Value:
+    steps = (None,) * len(start_indices) if strides is None else strides
+    return np.asarray(x)[tuple(map(builtins.slice, start_indices, limit_indices, steps))][()]
+
+
+slice_p.def_impl(slice_impl, leaf=True)
+
+
+def slice(
+    operand: Value, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> Value:
+    """Return the part of `operand` between two corners, every `strides[i]`-th element along axis i.
+
+    Shapes: operand [*s] -> [ceil((limit - start) / stride) per axis].  Dtype: kept.
+    Raises: ValueError unless 0 <= start <= limit <= size and stride >= 1 for each axis, with one number per axis.
+
+    >>> slice(np.arange(10), (1,), (8,), (3,))
+    array([1, 4, 7])
+    """
+    starts, limits = (
+        integers("slice", "start_indices", start_indices),
+        integers("slice", "limit_indices", limit_indices),
+    )
+    steps = None if strides is None else integers("slice", "strides", strides)
+    if steps is not None and all(step == 1 for step in steps) and len(steps) == len(starts):
+        steps = None
+    aval = typeof(operand)
+    out_aval = slice_abstract_eval(aval, start_indices=starts, limit_indices=limits, strides=steps)
+    if out_aval.shape == aval.shape:
+        return settled(operand)
+    return slice_p.bind(operand, start_indices=starts, limit_indices=limits, strides=steps)
+
+
+# More elements
+
+pad_p = Primitive("pad")
+
+
+@pad_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
+    if value_aval.shape or value_aval.dtype != x_aval.dtype:
+        kind = short_name(x_aval.dtype)
+        raise ShapeError(
+            f"{_pad_call(x_aval, value_aval)}: the padding is not one {kind}. Give a scalar of that dtype."
+        )
+    if len(padding_config) != x_aval.ndim:
+        raise ValueError(
+            f"{_pad_call(x_aval, value_aval)}: padding_config has {len(padding_config)} entries. "
+            f"Give (low, high, interior) for each of {x_aval.ndim} axes."
+        )
+    shape = tuple(_padded_size(n, *entry) for n, entry in zip(x_aval.shape, padding_config))
+    if any(size < 0 for size in shape) or any(inner < 0 for _, _, inner in padding_config):
+        raise ValueError(
+            f"{_pad_call(x_aval, value_aval)}: {padding_config} cuts off more than there is, or has negative interior "
+            "padding. Cut at most the size of the axis, and use interior padding of zero or more."
+        )
+    return shaped_array(shape, x_aval.dtype)
+
+
+def _pad_call(x_aval: ShapedArray, value_aval: ShapedArray) -> str:
+    return f"pad of {x_aval.str_short()} with {value_aval.str_short()}{where()}"
+
+
+def _padded_size(n: int, low: int, high: int, interior: int) -> int:
+    return low + high + n + max(n - 1, 0) * interior
+
+
+def pad_impl(x: Value, padding_value: Value, *, padding_config: PaddingConfig) -> Value:
+    x = np.asarray(x)
+    out = np.full([_padded_size(n, *entry) for n, entry in zip(x.shape, padding_config)], padding_value, x.dtype)
+    windows = [_kept(n, *entry) for n, entry in zip(x.shape, padding_config)]
+    out[tuple(new for _, new in windows)] = x[tuple(old for old, _ in windows)]
+    return out[()]
+
+
+def _kept(n: int, low: int, high: int, interior: int) -> tuple[builtins.slice, builtins.slice]:
+    """Return which of the n elements of an axis are not cut off, and where they go."""
+    step, size = interior + 1, _padded_size(n, low, high, interior)
+    first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
+    if first >= end:
+        return builtins.slice(0, 0), builtins.slice(0, 0)
+    return builtins.slice(first, end), builtins.slice(low + first * step, low + end * step, step)
+
+
+pad_p.def_impl(pad_impl, leaf=True)
+
+
+def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int, int, int]]) -> Value:
+    """Return `operand` with `padding_value` around and between its elements.
+
+    `padding_config` has one (low, high, interior) per axis; negative low and high padding cuts elements off.
+    Shapes: operand [*s] -> [low + high + n + max(n - 1, 0) * interior per axis n].  Dtype: promoted.
+    Raises: ValueError if more is cut than there is, for negative interior padding, or for a wrong number of entries;
+    ShapeError if `padding_value` is not a scalar.
+
+    >>> pad(np.array([1, 2, 3]), 0, [(2, -1, 1)])
+    array([0, 0, 1, 0, 2, 0])
+    """
+    config = tuple(integers("pad", "an entry of padding_config", entry) for entry in padding_config)
+    if any(len(entry) != 3 for entry in config):
+        raise ValueError(
+            f"pad{where()}: padding_config is {config}. Give three integers, (low, high, interior), per axis."
+        )
+    operand, padding_value = of_one_dtype(operand, padding_value)
+    pad_abstract_eval(typeof(operand), typeof(padding_value), padding_config=config)
+    return pad_p.bind(operand, padding_value, padding_config=config)
+
+
+concatenate_p = Primitive("concatenate")
+
+
+@concatenate_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def concatenate_abstract_eval(*avals: ShapedArray, dimension: int) -> ShapedArray:
+    first = avals[0]
+    for aval in avals[1:]:
+        if aval.dtype != first.dtype:
+            raise TypeError(_concatenate_text(avals, dimension) + "the dtypes differ. Convert the operands first.")
+        if _without(aval.shape, dimension) != _without(first.shape, dimension) or aval.ndim != first.ndim:
+            raise ShapeError(
+                _concatenate_text(avals, dimension)
+                + "the shapes do not fit. All axes but that one must have equal sizes."
+            )
+    size = sum(aval.shape[dimension] for aval in avals)
+    return shaped_array((*first.shape[:dimension], size, *first.shape[dimension + 1 :]), first.dtype)
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _concatenate_text(avals: Sequence[ShapedArray], dimension: int) -> str:
+    return f"concatenate of {' and '.join(a.str_short() for a in avals)} along axis {dimension}{where()}: "
+
+
+def concatenate_impl(*operands: Value, dimension: int) -> Value:
+    return np.concatenate(operands, dimension)
+
+
+concatenate_p.def_impl(concatenate_impl, leaf=True)
+
+
+def concatenate(operands: Sequence[Value], dimension: int) -> Value:
+    """Return the operands joined along the axis `dimension`.
+
+    Shapes: [*a, n, *b] and [*a, m, *b] -> [*a, n + m, *b].  Dtype: promoted.
+    Raises: ShapeError if other axes differ in size; ValueError if there are no operands or the axis is out of range.
+
+    >>> concatenate([np.array([1, 2]), np.array([3.0])], 0)
+    array([1., 2., 3.])
+    """
+    operands = tuple(operands)
+    if not operands:
+        raise ValueError(f"concatenate{where()} got no operands. Give at least one array.")
+    dimension = canonical_axis("concatenate", dimension, typeof(operands[0]).ndim)
+    operands = of_one_dtype(*operands)
+    concatenate_abstract_eval(*[typeof(x) for x in operands], dimension=dimension)
+    return settled(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)

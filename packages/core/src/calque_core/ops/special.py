@@ -1,0 +1,97 @@
+"""Special functions: those that take a numerical method of their own.
+
+They are elementwise primitives as in `elementwise.py`; here each stands beside the method that evaluates it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core.operands import floating
+from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+
+Value = Any
+
+
+def logistic_impl(x: Value) -> Value:
+    """Return 1 / (1 + exp(-x)); the exponential is taken where it cannot overflow."""
+    is_positive = np.real(x) >= 0
+    z = np.exp(np.where(is_positive, np.negative(x), x))
+    return np.where(is_positive, np.ones_like(z), z) / (1 + z)
+
+
+logistic_p = declare("logistic", REAL_OR_COMPLEX, logistic_impl)
+
+
+def logistic(x: Value) -> Value:
+    """Return 1 / (1 + exp(-x)), elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> logistic(0.0)
+    np.float64(0.5)
+    """
+    return logistic_p.bind(floating(x))
+
+
+# erf_inv.  Source: M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied
+# Statistics 37 (1988), 477-484, routine PPND16, about 1e-16 relative.  As erf_inv(x) = ppnd((1 + x) / 2) / sqrt(2),
+# its centred argument q is x / 2 and its tail (1 - |x|) / 2, both exact where they are used: nothing cancels.
+
+_CENTRE = (
+    (3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+     4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3),
+    (1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+     2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3),
+)  # fmt: skip
+_MIDDLE = (
+    (1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
+     1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4),
+    (1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+     1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9),
+)  # fmt: skip
+_TAIL = (
+    (6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
+     2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7),
+    (1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+     7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15),
+)  # fmt: skip
+
+
+def _ratio(r: Value, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Value:
+    """Return the quotient of two polynomials in r, by Horner's rule."""
+    numerator, denominator = (np.full_like(r, c[-1]) for c in coefficients)
+    for a, b in zip(coefficients[0][-2::-1], coefficients[1][-2::-1]):
+        numerator = numerator * r + a
+        denominator = denominator * r + b
+    return numerator / denominator
+
+
+def erf_inv_impl(x: Value) -> Value:
+    """Return the inverse of the error function: +-inf at +-1, NaN outside [-1, 1]."""
+    x = np.asarray(x)
+    q, size = x.astype(np.float64) / 2, np.abs(x.astype(np.float64))
+    is_inside = size < 1
+    r = np.sqrt(-np.log(np.where(is_inside, (1 - size) / 2, 0.25)))
+    tails = np.where(r <= 5, _ratio(r - 1.6, _MIDDLE), _ratio(r - 5, _TAIL))
+    centre = q * _ratio(0.180625 - q * q, _CENTRE)
+    inside = np.where(size <= 0.85, centre, np.copysign(tails, q)) * np.sqrt(0.5)
+    outside = np.where(size == 1, np.copysign(np.inf, q), np.nan)
+    return np.where(is_inside, inside, outside).astype(x.dtype)[()]
+
+
+erf_inv_p = declare("erf_inv", FLOAT, erf_inv_impl)
+
+
+def erf_inv(x: Value) -> Value:
+    """Return the inverse of the error function, elementwise: +-inf at +-1, NaN outside [-1, 1].
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    Raises: TypeError for complex numbers.
+
+    >>> erf_inv(0.5)
+    np.float64(0.4769362762044699)
+    """
+    return erf_inv_p.bind(*insist("erf_inv", FLOAT, floating(x)))

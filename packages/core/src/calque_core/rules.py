@@ -1,0 +1,235 @@
+"""Rule tables: what each transformation knows about each primitive.
+
+One idea: a table is an object found by name, `rules("jvp")`, and a rule is stored on its primitive.  So the author of a
+primitive gives every rule with core alone, before or after the package that reads the table is imported, or without it.
+
+The machinery sees lists only: the rule of a single-result primitive is adapted once, here, and the author's function is
+kept beside the adapted one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any, NamedTuple
+
+from calque_core.errors import MissingRuleError
+from calque_core.source import Position, current_position, resolve, where
+
+Function = Callable[..., Any]
+Kind = str | tuple[str, str]
+
+primitives: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+class Rule(NamedTuple):
+    """What an author gave, what the machinery calls, and where it was given."""
+
+    function: Function
+    adapted: Function
+    position: Position | None
+
+
+class KindInfo(NamedTuple):
+    """What to say when a rule of this kind is missing: the message, who reads it, and how to register one."""
+
+    message: str
+    package: str
+    how: str
+
+
+kinds: dict[str, KindInfo] = {
+    "impl": KindInfo("Evaluation rule for '{name}' not implemented", "calque_core", "{name}_p.def_impl(fn)"),
+    "abstract_eval": KindInfo(
+        "Abstract evaluation for '{name}' not implemented", "calque_core", "{name}_p.def_abstract_eval(fn)"
+    ),
+    "jvp": KindInfo(
+        "Differentiation rule for '{name}' not implemented", "calque_autodiff", 'calque_autodiff.defjvp({name}_p, ...)'
+    ),
+    "linearize": KindInfo(
+        "Linearization rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("linearize", fn)'
+    ),
+    "partial_eval": KindInfo(
+        "Partial evaluation rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("partial_eval", fn)'
+    ),
+    "transpose": KindInfo(
+        "Transpose rule (for reverse-mode differentiation) for '{name}' not implemented",
+        "calque_autodiff",
+        "calque_autodiff.deftranspose({name}_p, fn)",
+    ),
+    "batch": KindInfo("Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"),
+    "axis_batch": KindInfo("Batching rule for '{name}' not implemented", "calque_batching", '{name}_p.def_rule("axis_batch", fn)'),
+    "lowering": KindInfo(
+        "MLIR translation rule for primitive '{name}' not found for platform {platform}",
+        "calque_xla_backend",
+        "calque_xla_backend.register_lowering({name}_p, fn, platform='{platform}')",
+    ),
+    "dce": KindInfo("Dead code rule for '{name}' not implemented", "calque_core", '{name}_p.def_rule("dce", fn)'),
+    "decomposition": KindInfo("Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'),
+    "pp": KindInfo("Printing rule for '{name}' not given", "calque_core", "{name}_p.def_pp(fn)"),
+}
+
+_epoch = [0]
+
+
+def rule_epoch() -> int:
+    """Return a number that changes whenever a rule is replaced; every cache of traced programs has it in its key."""
+    return _epoch[0]
+
+
+def adapt(kind: Kind, function: Function, multiple_results: bool) -> Function:
+    """Return `function` in the form that the machinery calls: lists in place of single results."""
+    if multiple_results or not isinstance(kind, str):
+        return function
+    adapter = _ADAPTERS.get(kind)
+    return function if adapter is None or getattr(function, "gives_lists", False) else adapter(function)
+
+
+def gives_lists(function: Function) -> Function:
+    """Mark a rule of a single-result primitive as giving and taking lists already, as the short forms do."""
+    function.gives_lists = True  # type: ignore[attr-defined]
+    return function
+
+
+def _adapt_result(fn: Function) -> Function:
+    return lambda *args, **params: [fn(*args, **params)]
+
+
+def _adapt_pair(fn: Function) -> Function:
+    def adapted(first: Any, second: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+        out, other = fn(first, second, **params)
+        return [out], [other]
+
+    return adapted
+
+
+def _adapt_axis_batch(fn: Function) -> Function:
+    def adapted(axis: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+        out, dim = fn(axis, args, dims, **params)
+        return [out], [dim]
+
+    return adapted
+
+
+def _adapt_transpose(fn: Function) -> Function:
+    return lambda cts, *operands, **params: fn(cts[0], *operands, **params)
+
+
+def _adapt_linearize(fn: Function) -> Function:
+    def adapted(nonzeros: Any, *primals: Any, **params: Any) -> tuple[list[Any], Any, Any]:
+        out, residuals, linear_jaxpr = fn(nonzeros, *primals, **params)
+        return [out], residuals, linear_jaxpr
+
+    return adapted
+
+
+_ADAPTERS: dict[str, Callable[[Function], Function]] = {
+    "abstract_eval": _adapt_result,
+    "jvp": _adapt_pair,
+    "batch": _adapt_pair,
+    "axis_batch": _adapt_axis_batch,
+    "transpose": _adapt_transpose,
+    "linearize": _adapt_linearize,
+    "partial_eval": _adapt_result,
+    "decomposition": _adapt_result,
+}
+
+
+class RuleTable(MutableMapping[Any, Function]):
+    """All rules of one kind, as a mapping from primitive to the function its author gave.
+
+    Assigning replaces a rule; `Primitive.def_rule` is the way to give one and be told if there is one already.
+
+    >>> rules("jvp").kind
+    'jvp'
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def __getitem__(self, primitive: Any) -> Function:
+        rule: Rule = primitive._rules[self.kind]
+        return rule.function
+
+    def __setitem__(self, primitive: Any, function: Function) -> None:
+        store(primitive, self.kind, function, override=True)
+
+    def __delitem__(self, primitive: Any) -> None:
+        del primitive._rules[self.kind]
+        primitive.adapted.pop(self.kind, None)
+        _epoch[0] += 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(sorted((p for p in primitives if self.kind in p._rules), key=lambda p: str(p.name)))
+
+    def __len__(self) -> int:
+        return sum(self.kind in p._rules for p in primitives)
+
+    def __repr__(self) -> str:
+        return f"RuleTable({self.kind!r}, {len(self)} primitives)"
+
+
+def rules(kind: str, *, platform: str | None = None) -> RuleTable:
+    """Return the table of rules of one kind.  Asking for a kind of your own makes it known.
+
+    >>> rules("my_transform")
+    RuleTable('my_transform', 0 primitives)
+    """
+    if kind not in kinds:
+        kinds[kind] = KindInfo(f"Rule '{kind}' for '{{name}}' not implemented", "the package that reads it", f'{{name}}_p.def_rule("{kind}", fn)')
+    return RuleTable(kind if platform is None else (kind, platform))
+
+
+def store(primitive: Any, kind: Kind, function: Function, *, override: bool = False) -> None:
+    """Put a rule on its primitive, adapted; refuse a second one unless told to replace it.
+
+    Raises: TypeError if `function` cannot be called; ValueError, with both places, if there is a rule already.
+    """
+    if not callable(function):
+        raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
+    position = current_position()
+    old: Rule | None = primitive._rules.get(kind)
+    if old is not None:
+        if not override and getattr(old.function, "__module__", None) != "__main__":
+            raise ValueError(
+                f"'{primitive.name}' has a rule for {kind!r} from {resolve(old.position)}, and {resolve(position)} gives "
+                "another. Pass override=True to replace it."
+            )
+    if old is not None or "decomposition" in primitive._rules:
+        _epoch[0] += 1
+    primitive._rules[kind] = Rule(function, adapt(kind, function, primitive.multiple_results), position)
+    primitive.adapted[kind] = primitive._rules[kind].adapted
+    primitive.holes.pop(kind, None)
+
+
+def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
+    """Return the error for a rule that is not there, with notes on how to give it and what there is."""
+    info = kinds[kind]
+    error = MissingRuleError(
+        info.message.format(name=primitive.name, platform=platform),
+        primitive=primitive.name,
+        kind=kind,
+        package=info.package,
+        platform=platform,
+    )
+    if kind in primitive.holes:
+        error.add_note(f"There is none because {primitive.holes[kind]}.")
+    how = info.how.format(name=primitive.name, platform=platform)
+    error.add_note(f"{info.package} reads this rule; register one with {how}.")
+    place = where()
+    if place:
+        error.add_note(f"'{primitive.name}' was bound{place}.")
+    error.add_note(f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}.")
+    for stored in primitive._rules:
+        name = stored if isinstance(stored, str) else stored[0]
+        close = difflib.get_close_matches(name, kinds, n=1)
+        if name not in kinds:
+            error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {close[0]!r}?" if close else "."))
+    return error
+
+
+def _kind_name(kind: Kind) -> str:
+    return kind if isinstance(kind, str) else f"{kind[0]} ({kind[1]})"

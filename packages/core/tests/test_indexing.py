@@ -1,0 +1,213 @@
+"""Basic indexing of tracers is NumPy's: every combination of parts, in few equations, and clear words for the rest."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from calque_core import config, eval_jaxpr, stage, typeof
+from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
+
+X = np.arange(24.0).reshape(2, 3, 4)
+PARTS = [
+    0, -1, np.int64(1), slice(None), slice(1, None), slice(None, None, -1), slice(-1, None, -2), slice(3, 1),
+    slice(0, 2, 5), slice(5, -10, -3), slice(np.int8(-2), None), None, ...,
+]  # fmt: skip
+
+
+def traced(fun, *args):
+    jaxpr = stage(lambda *xs: [fun(*xs)], [typeof(x) for x in args])
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)[0]
+
+
+def primitives(fun, *args):
+    return [eqn.primitive.name for eqn in stage(lambda *xs: [fun(*xs)], [typeof(x) for x in args]).eqns]
+
+
+def refused(fun, *args, error=IndexError):
+    with pytest.raises(error) as caught:
+        traced(fun, *args)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("n_parts", range(4))
+def test_every_index_takes_what_numpy_takes(n_parts):
+    for index in itertools.product(PARTS, repeat=n_parts):
+        try:
+            want = X[index]
+        except IndexError:
+            refused(lambda x, i=index: x[i], X)
+            continue
+        got = traced(lambda x, i=index: x[i], X)
+        assert np.shape(got) == np.shape(want), index
+        np.testing.assert_array_equal(got, want, err_msg=str(index))
+
+
+@pytest.mark.parametrize("step", [None, -3, -1, 2, 9])
+def test_every_slice_takes_what_numpy_takes(step):
+    for start, stop, size in itertools.product([None, -9, -3, -1, 0, 2, 9], [None, -9, -2, 0, 3, 9], [0, 1, 5]):
+        x, index = np.arange(size), slice(start, stop, step)
+        np.testing.assert_array_equal(traced(lambda a, i=index: a[i], x), x[index], err_msg=str(index))
+
+
+@pytest.mark.parametrize(
+    ("index", "names"),
+    [
+        ((), []),
+        (..., []),
+        (slice(None), []),
+        ((slice(0, 2), slice(None, None, 1)), []),
+        (0, ["slice", "squeeze"]),
+        ((0, ..., -1), ["slice", "squeeze"]),
+        (slice(1, None), ["slice"]),
+        (slice(None, None, -1), ["rev"]),
+        ((..., slice(2, 0, -1)), ["slice", "rev"]),
+        (None, ["broadcast_in_dim"]),
+        ((0, None), ["slice", "reshape"]),
+    ],
+    ids=str,
+)
+def test_an_index_takes_as_few_equations_as_it_can(index, names):
+    assert primitives(lambda x: x[index], X) == names
+
+
+def test_an_axis_of_size_one_is_removed_without_a_slice():
+    assert primitives(lambda x: x[0], np.ones((1, 3))) == ["squeeze"]
+
+
+def test_a_plan_belongs_to_a_type_and_an_index():
+    def fun(x, y):
+        return x[0] + y[0] + x[1] + y[1]
+
+    np.testing.assert_array_equal(traced(fun, np.arange(6).reshape(2, 3), np.array([10.0, 20.0])), [33.0, 35.0, 37.0])
+
+
+def test_an_index_works_in_32_bits():
+    with config.enable_x64(False):
+        assert traced(lambda x: x[1], X).dtype == np.float32
+
+
+# What is refused
+
+
+def test_too_many_indices_are_counted():
+    words = refused(lambda x: x[0, 0, 0, 0], X)
+    assert words.startswith("too many indices for an array of type f64[2,3,4] at test_indexing.py:")
+    assert words.endswith("it has 3 axes, but 4 were indexed. Leave out 1.")
+
+
+def test_an_index_out_of_bounds_names_index_axis_and_size():
+    words = refused(lambda x: x[:, :, -5], X)
+    assert words.startswith("index -5 is out of bounds at test_indexing.py:")
+    assert words.endswith("axis 2 of f64[2,3,4] has size 4. Use an index from -4 to 3.")
+    assert refused(lambda x: x[:0][0], X).endswith("axis 0 of f64[0,3,4] has size 0. Take a slice.")
+
+
+def test_an_error_is_not_remembered_with_its_old_line():
+    first = refused(lambda x: x[7], X)
+    second = refused(
+        lambda x: x[7],
+        X,
+    )
+    assert first != second
+
+
+def test_two_ellipses_are_refused():
+    assert refused(lambda x: x[..., 0, ...], X).endswith("has 2 ellipses ('...'). Use one at most.")
+
+
+def test_a_step_of_zero_is_refused():
+    assert "slice step cannot be zero at test_indexing.py:" in refused(lambda x: x[::0], X, error=ValueError)
+
+
+def test_a_boolean_mask_is_refused_with_a_way_to_keep_the_shape():
+    words = refused(lambda x: x[x > 0], X, error=NonConcreteBooleanIndexError)
+    assert words.startswith("an index of f64[2,3,4] at test_indexing.py:")
+    assert "is a boolean mask of type bool[2,3,4]: how many elements it takes is not known while tracing." in words
+    assert words.endswith("Use numpy.where(mask, x, other), which keeps the shape.")
+
+
+@pytest.mark.parametrize("mask", [np.array([True, False]), True, np.True_], ids=repr)
+def test_a_static_mask_is_refused_as_well(mask):
+    words = refused(lambda x: x[mask], X)
+    assert "is a boolean mask of type bool[" in words
+    assert words.endswith("Use numpy.where(mask, x, other), which keeps the shape.")
+
+
+def test_a_traced_integer_is_refused_with_two_ways_out():
+    words = refused(lambda x, i: x[i], X, 1)
+    assert words.startswith("an index of f64[2,3,4] at test_indexing.py:")
+    assert "is a traced integer, but which element is taken must be known while tracing." in words
+    assert words.endswith("Make the index static, or sum numpy.where(positions == index, x, 0).")
+
+
+@pytest.mark.parametrize("index", [np.array([0, 1]), (0, np.zeros((2, 2), int))], ids=["one", "two"])
+def test_an_array_of_integers_is_refused(index):
+    words = refused(lambda x: x[index], X)
+    assert "is an array of integers, i64[2" in words
+    assert words.endswith("Use integers, slices, None and '...'; to take several elements, numpy.stack them.")
+
+
+def test_a_list_is_refused():
+    words = refused(lambda x: x[[0, 1]], X, error=TypeError)
+    assert words.endswith(
+        "is a list. Use integers, slices, None and '...'; to take several elements, numpy.stack them."
+    )
+
+
+@pytest.mark.parametrize("index", [1.5, "a", np.float32(1), 1j, object], ids=repr)
+def test_an_index_of_another_kind_is_refused(index):
+    assert refused(lambda x: x[index], X).endswith("Use integers, slices, None and '...'.")
+
+
+def test_a_traced_float_is_no_index():
+    assert "has type f64[]. Use integers" in refused(lambda x, i: x[i], X, 1.0)
+
+
+def test_a_traced_bound_of_a_slice_is_refused_with_two_ways_out():
+    words = refused(lambda x, n: x[:n], X, 1)
+    assert words.startswith("a slice bound at test_indexing.py:")
+    assert "is a traced value of type i64[], but how much a slice takes must be known while tracing." in words
+    assert words.endswith("Make the bound static, or mask the array with numpy.where.")
+
+
+def test_a_slice_bound_of_another_kind_is_refused():
+    assert refused(lambda x: x[1.5:], X).endswith("is 1.5. Use an integer or None.")
+
+
+def test_a_list_indexed_by_a_tracer_asks_for_an_integer():
+    refused(lambda i: [1.0, 2.0][i], 1, error=TracerIntegerConversionError)
+
+
+def test_item_assignment_is_refused_with_what_to_write():
+    def fun(x):
+        x[0] = 1.0
+        return x
+
+    words = refused(fun, X, error=TypeError)
+    assert words.startswith("x[...] = value at test_indexing.py:")
+    assert "an array of type f64[2,3,4] that is traced or on a device cannot be changed in place." in words
+    assert words.endswith("Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts.")
+
+
+# Iteration
+
+
+def test_iteration_runs_over_the_first_axis():
+    np.testing.assert_array_equal(traced(lambda x: sum(row * i for i, row in enumerate(x)), X), X[1])
+    np.testing.assert_array_equal(traced(lambda x: np.subtract(*x), X), X[0] - X[1])
+
+
+def test_iteration_takes_only_the_rows_that_are_asked_for():
+    assert primitives(lambda x: next(iter(x)), X) == ["slice", "squeeze"]
+
+
+def test_the_length_is_the_size_of_the_first_axis():
+    assert traced(lambda x: x * len(x), np.ones((3, 2)))[0, 0] == 3.0
+
+
+def test_a_0d_array_has_no_length_and_no_elements():
+    assert refused(lambda x: len(x), 1.0, error=TypeError).startswith("len() of a 0-d array at test_indexing.py:")
+    words = refused(lambda x: iter(x), 1.0, error=TypeError)
+    assert words.startswith("iteration over a 0-d array at test_indexing.py:")
+    assert words.endswith("Iterate over an array with at least one axis.")

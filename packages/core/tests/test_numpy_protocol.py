@@ -1,0 +1,253 @@
+"""NumPy's own functions of tracers: which are dispatched, what they are told, and what they refuse."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from calque_core import eval_jaxpr, implements, stage, typeof
+from calque_core.numpy_protocol import array_functions, reductions
+
+X = np.array([[1.0, -2.0], [3.0, 0.5]])
+
+
+def staged(fun, *args):
+    return stage(lambda *xs: [fun(*xs)], [typeof(x) for x in args])
+
+
+def traced(fun, *args):
+    jaxpr = staged(fun, *args)
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)[0]
+
+
+def refused(fun, *args, error=TypeError):
+    with pytest.raises(error) as caught:
+        staged(fun, *args)
+    return str(caught.value)
+
+
+def assert_same(got, want):
+    assert np.asarray(got).dtype == np.asarray(want).dtype
+    np.testing.assert_allclose(got, want, rtol=1e-15)
+
+
+def test_a_function_written_with_plain_numpy_is_traced_unchanged():
+    def loss(w, x):
+        hidden = np.tanh(np.float64(0.5) * x @ w)
+        return np.sum(np.sin(hidden) * np.exp(-hidden)) / np.size(hidden) + np.mean(np.maximum(hidden, 0.0) ** 2)
+
+    assert_same(traced(loss, X, X), loss(X, X))
+
+
+def test_the_sum_of_a_product_takes_five_equations():
+    jaxpr = staged(lambda x: np.sum(np.sin(x) * np.exp(-x)), X)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sin", "neg", "exp", "mul", "reduce_sum"]
+
+
+@pytest.mark.parametrize("left", [X, np.float64(2), np.float32(2), np.int8(3), [1.0, 2.0], (1.0, 2.0)], ids=repr)
+def test_what_numpy_can_convert_may_stand_on_the_left(left):
+    assert_same(traced(lambda x: np.subtract(left, x), X), np.subtract(left, X))
+    assert_same(traced(lambda x: np.subtract(x, left), X), np.subtract(X, left))
+
+
+def test_a_numpy_value_on_the_left_of_an_operator_asks_the_tracer():
+    for left in (X, np.float64(2), np.int8(3), np.array(2.0)):
+        assert_same(traced(lambda x, a=left: a / x, X), left / X)
+        assert_same(traced(lambda x, a=left: a < x, X), left < X)
+    assert_same(traced(lambda x: X @ x, X), X @ X)
+
+
+# Options
+
+
+def test_dtype_says_in_which_dtype_to_compute():
+    n = np.array([1, 2])
+    assert_same(traced(lambda x: np.add(x, 1, dtype=np.float32), n), np.add(n, 1, dtype=np.float32))
+    assert_same(traced(lambda x: np.true_divide(x, 2, dtype="f4"), n), np.true_divide(n, 2, dtype="f4"))
+    assert_same(traced(lambda x: np.maximum(x, 2, dtype=np.int64), n), np.maximum(n, 2, dtype=np.int64))
+    assert_same(traced(lambda x: np.less(x, 2, dtype=bool), n), np.less(n, 2, dtype=bool))
+
+
+@pytest.mark.parametrize(("ufunc", "dtype"), [(np.negative, np.int32), (np.isnan, np.float64)], ids=["int", "bool"])
+def test_a_dtype_that_does_not_fit_is_refused(ufunc, dtype):
+    words = refused(lambda x: ufunc(x, dtype=dtype), X)
+    assert words.startswith(f"numpy.{ufunc.__name__} at test_numpy_protocol.py:")
+    assert f"of f64[2,2] cannot be computed with dtype={np.dtype(dtype)}." in words
+    assert words.endswith("Convert with astype, before or after.")
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        (
+            {"out": np.zeros((2, 2))},
+            "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y.",
+        ),
+        ({"where": X > 0}, "Choose afterwards with numpy.where."),
+        ({"casting": "no"}, "Leave it out."),
+        ({"order": "F"}, "Leave it out."),
+        ({"subok": False}, "Leave it out."),
+    ],
+    ids=["out", "where", "casting", "order", "subok"],
+)
+def test_an_option_that_means_nothing_here_is_refused_by_name(options, advice):
+    words = refused(lambda x: np.sin(x, **options), X)
+    assert words.startswith("numpy.sin at test_numpy_protocol.py:")
+    assert f"{next(iter(options))}= is not supported for a traced array or a device array." in words
+    assert words.endswith(advice)
+
+
+def test_an_option_that_says_the_default_is_taken():
+    assert_same(traced(lambda x: np.sin(x, casting="same_kind", order="K", subok=True, where=True), X), np.sin(X))
+
+
+def test_an_ndarray_cannot_receive_a_traced_result():
+    for fun in (lambda x: np.add(x, 1.0, out=np.zeros(4)), lambda x: np.sum(x, out=np.zeros(()))):
+        assert "out= is not supported" in refused(fun, np.ones(4))
+
+
+# Methods of ufuncs
+
+
+@pytest.mark.parametrize("ufunc", list(reductions), ids=lambda u: u.__name__)
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": None}, {"axis": (0, 1)}, {"keepdims": True}], ids=str)
+def test_reduce_is_numpys_along_the_first_axis_by_default(ufunc, options):
+    for x in (X, X.astype(np.int32), X > 0):
+        assert_same(traced(lambda a, x=x: ufunc.reduce(a, **options), x), ufunc.reduce(x, **options))
+
+
+def test_a_reduction_without_a_rule_is_named():
+    words = refused(lambda x: np.hypot.reduce(x), X)
+    assert words.startswith("numpy.hypot.reduce at test_numpy_protocol.py:")
+    assert words.endswith("has no rule here. Write it with the functions of calque_core.lax, or define a primitive.")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.add.accumulate(x),
+        lambda x: np.multiply.outer(x, x),
+        lambda x: np.add.at(x, 0, 1.0),
+        lambda x: np.add.reduceat(x, [0, 1]),
+    ],
+    ids=["accumulate", "outer", "at", "reduceat"],
+)
+def test_other_methods_of_a_ufunc_are_refused(call):
+    assert "is not supported for a traced array or a device array. Use numpy." in refused(call, X)
+
+
+# Operands
+
+
+def test_a_list_that_holds_tracers_is_refused_with_what_to_call():
+    words = refused(lambda x: np.add(x, [x, x]), 1.0)
+    assert words.startswith("a list that holds traced arrays was used as an operand at test_numpy_protocol.py:")
+    assert words.endswith("Use numpy.stack.")
+
+
+@pytest.mark.parametrize("other", [None, "two", {}], ids=repr)
+def test_what_can_never_be_an_operand_is_refused_by_name(other):
+    words = refused(lambda x: np.add(x, other), X)
+    assert words.startswith("the other operand at test_numpy_protocol.py:")
+
+
+def test_an_array_of_strings_is_refused_by_its_dtype():
+    words = refused(lambda x: np.add(x, np.array(["a"])), X)
+    assert words == "an array of dtype <U1 is not an operand. Convert it to a number dtype first."
+
+
+class Length:
+    """A class that handles NumPy's functions itself."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return f"{ufunc.__name__} of a length"
+
+    def __array_function__(self, func, types, args, kwargs):
+        return f"{func.__name__} of a length"
+
+
+def test_a_class_with_a_protocol_of_its_own_gets_its_chance():
+    seen = []
+    stage(lambda x: seen.extend([np.add(x, Length()), np.dot(x, Length())]) or [x], [typeof(X)])
+    assert seen == ["add of a length", "dot of a length"]
+
+
+def test_a_class_that_handles_nothing_is_refused_by_numpy():
+    assert "__array_ufunc__" in refused(lambda x: np.add(x, object()), X)
+
+
+# What is implemented elsewhere, or nowhere
+
+
+def test_a_function_that_answers_is_found_by_the_function_it_stands_for():
+    @implements(np.nan_to_num)
+    def nan_to_num(x):
+        return 2.0 * x
+
+    try:
+        assert_same(traced(np.nan_to_num, X), 2.0 * X)
+    finally:
+        del array_functions[np.nan_to_num]
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from calque_core import make_jaxpr
+{setup}
+try:
+    print(make_jaxpr(lambda x: {call})(np.ones(2)))
+except TypeError as error:
+    print(error)
+"""
+
+
+def run(call, setup):
+    program = PROGRAM.format(setup=setup, call=call)
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["numpy.unwrap", "numpy.linalg.norm", "numpy.fft.fft"])
+def test_without_calque_numpy_the_error_names_the_package(name):
+    words = run(name.replace("numpy", "np", 1) + "(x)", setup="sys.modules['calque_numpy'] = None")
+    assert words.startswith(f"{name} of a traced array or a device array at <string>:")
+    assert "needs the package calque-numpy. Install it: pip install calque-numpy." in words
+    assert words.endswith("Or write it with the functions of calque_core.lax, or define a primitive.")
+
+
+def test_a_ufunc_without_calque_numpy_names_the_package_too():
+    assert run("np.sinh(x)", setup="sys.modules['calque_numpy'] = None").startswith("numpy.sinh of a traced array")
+
+
+EMPTY = "import types; sys.modules['calque_numpy'] = types.ModuleType('calque_numpy')"
+
+
+def test_a_function_that_nobody_implements_is_named():
+    words = run("np.unwrap(x)", setup=EMPTY)
+    assert words.startswith("numpy.unwrap of a traced array or a device array at <string>:")
+    assert words.endswith("has no rule here. Write it with the functions of calque_core.lax, or define a primitive.")
+
+
+ANSWERS = """
+import calque_core
+from calque_core import lax
+ONE = lax.add(0.5, 0.5)
+@calque_core.implements(np.unwrap)
+def unwrap(p):
+    return lax.mul(p, ONE)
+"""
+
+
+def test_calque_numpy_is_loaded_when_a_function_of_its_is_first_called(tmp_path):
+    (tmp_path / "calque_numpy.py").write_text("import numpy as np\n" + ANSWERS)
+    jaxpr = run("np.unwrap(x)", setup=f"sys.path.insert(0, {str(tmp_path)!r})")
+    assert "mul" in jaxpr
+    assert "add" not in jaxpr  # what the module computes when it is loaded is not traced
+
+
+def test_an_error_inside_calque_numpy_is_not_mistaken_for_its_absence(tmp_path):
+    (tmp_path / "calque_numpy.py").write_text("import no_such_module\n")
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        run("np.unwrap(x)", setup=f"sys.path.insert(0, {str(tmp_path)!r})")
+    assert "No module named 'no_such_module'" in caught.value.stderr

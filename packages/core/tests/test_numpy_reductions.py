@@ -1,0 +1,185 @@
+"""NumPy's reductions of tracers: values, dtypes and shapes over dtypes x shapes x axes, as functions and as methods."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from calque_core import config, eval_jaxpr, numpy_reductions, stage, typeof
+
+DTYPES = "?bhilBHILefdD"
+SHAPES = [(), (3,), (1,), (0,), (2, 3), (2, 0, 3), (2, 1, 3)]
+AXES = [None, 0, -1, 1, (0, 1), (1, -1), ()]
+NAMES = ["sum", "mean", "max", "min", "any", "all", "argmax", "argmin", "var", "std"]
+RNG = np.random.default_rng(0)
+REAL_ONLY = ("max", "min", "argmax", "argmin", "var", "std")
+
+
+def traced(fun, *args):
+    jaxpr = stage(lambda *xs: [fun(*xs)], [typeof(x) for x in args])
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)[0]
+
+
+def refused(fun, *args, error=TypeError):
+    with pytest.raises(error) as caught:
+        traced(fun, *args)
+    return str(caught.value)
+
+
+def sample(shape, char):
+    values = RNG.integers(0 if char in "?BHIL" else -5, 6, shape)
+    return np.asarray(values / 4 if char in "efd" else values).astype(char)
+
+
+def assert_same(got, want, what=""):
+    got, want = np.asarray(got), np.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape), what
+    tolerance = 16 * np.finfo(want.dtype).eps if want.dtype.kind in "fc" else 0
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=str(what))
+
+
+def check(fun, x, what=""):
+    """Check that `fun` of a tracer is `fun` of the array, or that both refuse."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # 'Mean of empty slice'
+            want = fun(x)
+    except (ValueError, TypeError, IndexError):
+        refused(fun, x, error=(ValueError, TypeError))
+        return
+    with np.errstate(all="ignore"):
+        assert_same(traced(fun, x), want, what)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("char", DTYPES)
+def test_a_reduction_is_numpys_over_every_axis(name, char):
+    for shape in SHAPES:
+        x = sample(shape, char)
+        for axis in AXES:
+            if (shape == () and axis in (0, -1)) or (char == "D" and name in REAL_ONLY):
+                refused(lambda a, k=axis: getattr(np, name)(a, axis=k), x, error=(ValueError, TypeError))
+                continue
+            check(lambda a, k=axis: getattr(np, name)(a, axis=k), x, (name, char, shape, axis))
+            check(lambda a, k=axis: getattr(np, name)(a, k, keepdims=True), x, (name, char, shape, axis))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_is_the_function_of_the_same_name(name):
+    x = sample((2, 3), "d")
+    for options in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
+        assert_same(traced(lambda a, o=options: getattr(a, name)(**o), x), getattr(x, name)(**options))
+        assert_same(getattr(numpy_reductions, name)(x, **options), getattr(x, name)(**options))
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: np.sum(x, dtype=np.float32),
+        lambda x: np.sum(x, dtype=bool),
+        lambda x: np.sum(x, initial=3),
+        lambda x: np.sum(x, where=x > 0),
+        lambda x: np.sum(x, axis=0, where=np.array([True, False, True])),
+        lambda x: np.sum(x, 0, None, None, True),
+        lambda x: np.mean(x, dtype=np.float32),
+        lambda x: np.max(x, initial=1),
+        lambda x: np.min(x, axis=0, initial=1, where=x > 0),
+        lambda x: np.amax(x) - np.amin(x),
+        lambda x: np.all(x, where=x > 0),
+        lambda x: np.any(x, axis=0, where=x > 0),
+        lambda x: np.var(x, ddof=1),
+        lambda x: np.std(x, axis=0, correction=1),
+    ],
+    ids=range(14),
+)
+@pytest.mark.parametrize("char", "bilfd")
+def test_the_other_arguments_are_numpys(fun, char):
+    check(fun, sample((2, 3), char) + 1)
+
+
+def test_a_nan_wins():
+    x = np.array([1.0, np.nan, 3.0])
+    for name in ("max", "min", "argmax", "argmin", "sum"):
+        assert_same(traced(getattr(np, name), x), getattr(np, name)(x))
+
+
+def test_half_precision_means_are_computed_in_single_precision():
+    x = np.full(4096, 2.0, np.float16)
+    assert_same(traced(np.mean, x), np.mean(x))
+    assert_same(traced(np.var, x), np.var(x))
+
+
+def test_the_mean_of_nothing_is_nan():
+    assert np.isnan(traced(np.mean, np.zeros(0)))
+    assert np.isnan(traced(np.var, np.zeros((2, 0))))
+
+
+def test_a_variance_without_degrees_of_freedom_is_nan():
+    assert np.isnan(traced(lambda x: np.var(x, ddof=1), np.ones(1)))
+
+
+def test_a_sum_is_one_equation_and_a_mean_is_two():
+    def primitives(fun):
+        return [eqn.primitive.name for eqn in stage(lambda x: [fun(x)], [typeof(np.ones((2, 3)))]).eqns]
+
+    assert primitives(np.sum) == ["reduce_sum"]
+    assert primitives(lambda x: x.mean(0)) == ["reduce_sum", "div"]
+    assert primitives(lambda x: x.max(0)) == ["reduce_max"]
+
+
+@pytest.mark.parametrize(("bits", "x64"), [(32, False), (32, True)])
+def test_the_default_dtypes_follow_the_settings(bits, x64):
+    small, flag = np.array([1, 2], np.int8), np.array([True])
+    with config.enable_x64(x64), config.default_dtype_bits(bits):
+        assert traced(np.sum, small).dtype == np.int32
+        assert traced(np.sum, small.astype(np.uint8)).dtype == np.uint32
+        assert traced(np.sum, flag).dtype == np.int32
+        assert traced(np.mean, small).dtype == (np.float64 if x64 else np.float32)
+        assert traced(np.argmax, small).dtype == (np.int64 if x64 else np.int32)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_extreme_of_nothing_needs_an_initial_value(name):
+    words = refused(lambda x: getattr(np, name)(x, axis=1), np.zeros((2, 0)), error=ValueError)
+    assert words.startswith(f"{name} of f64[2,0] at test_numpy_reductions.py:")
+    assert words.endswith("over the axes (1,): there is nothing to compare. Give initial=.")
+    words = refused(lambda x: getattr(np, name)(x, where=x > 0), np.ones(2), error=ValueError)
+    assert words.endswith("where= may leave nothing to compare. Give initial=.")
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_there_is_no_position_in_nothing(name):
+    words = refused(getattr(np, name), np.zeros((2, 0)), error=ValueError)
+    assert words.startswith(f"{name} of f64[2,0] at test_numpy_reductions.py:")
+    assert words.endswith("there is nothing to compare. Give at least one element.")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_axis_that_is_not_there_is_named(name):
+    words = refused(lambda x: getattr(np, name)(x, axis=2), np.ones((2, 3)), error=ValueError)
+    assert words.startswith(f"{'var' if name == 'std' else name} at test_numpy_reductions.py:")
+    assert "axis 2 is out of range for ndim 2" in words
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_out_is_refused(name):
+    words = refused(lambda x: getattr(np, name)(x, out=np.zeros(())), np.ones(2))
+    assert words.startswith(f"{'var' if name == 'std' else name} at test_numpy_reductions.py:")
+    assert "out= is not supported" in words
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_a_masked_mean_is_refused_with_what_to_call(name):
+    words = refused(lambda x: getattr(np, name)(x, where=x > 0), np.ones(2))
+    assert words.endswith(
+        "where= is not supported for a traced array or a device array. Choose afterwards with numpy.where."
+    )
+
+
+def test_the_variance_of_complex_numbers_is_refused():
+    words = refused(np.var, np.ones(2, complex))
+    assert words.startswith("var of c128[2] at test_numpy_reductions.py:")
+    assert words.endswith("is not supported for complex numbers. Convert it to real parts.")

@@ -1,0 +1,277 @@
+"""Operators of tracers mean what NumPy's mean: values, dtypes, shapes, and who is asked first."""
+
+import operator
+
+import numpy as np
+import pytest
+
+from calque_core import ArrayMethods, config, eval_jaxpr, stage, typeof
+from calque_core.errors import ShapeError, TracerBoolConversionError
+
+DTYPES = "?bhilBHILefdFD"
+LEFT = {"b": [True, False, True], "i": [-7, 3, 5], "u": [7, 3, 200], "f": [-1.5, 0.0, 2.25], "c": [1 + 2j, -1j, 0]}
+RIGHT = {"b": [True, True, True], "i": [2, -3, 5], "u": [2, 3, 5], "f": [2.0, -0.5, 0.75], "c": [2j, 1 - 1j, 3]}
+BINARY = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.matmul,
+    operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
+    operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge,
+]  # fmt: skip
+UNARY = [operator.neg, operator.pos, operator.abs, operator.invert]
+
+
+def traced(fun, *args):
+    jaxpr = stage(lambda *xs: [fun(*xs)], [typeof(x) for x in args])
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)[0]
+
+
+def primitives(fun, *args):
+    return [eqn.primitive.name for eqn in stage(lambda *xs: [fun(*xs)], [typeof(x) for x in args]).eqns]
+
+
+def refused(fun, *args, error=TypeError):
+    with pytest.raises(error) as caught:
+        traced(fun, *args)
+    return str(caught.value)
+
+
+def assert_same(got, want, ulps=4):
+    assert np.asarray(got).dtype == np.asarray(want).dtype
+    assert np.shape(got) == np.shape(want)
+    eps = np.finfo(want.dtype).eps if np.asarray(want).dtype.kind in "fc" else 0
+    np.testing.assert_allclose(got, want, rtol=ulps * eps, atol=0)
+
+
+def outcome(fun, *args):
+    """Return NumPy's result, or None where it refuses."""
+    with np.errstate(all="ignore"):
+        try:
+            return fun(*args)
+        except TypeError:
+            return None
+
+
+def array(values, char):
+    dtype = np.dtype(char)
+    return np.array(values[dtype.kind], dtype)
+
+
+@pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
+@pytest.mark.parametrize("left", DTYPES)
+def test_a_binary_operator_has_the_value_and_the_dtype_of_numpys(op, left):
+    for right in DTYPES:
+        x, y = array(LEFT, left), array(RIGHT, right)
+        want = outcome(op, x, y)
+        if want is None or (op in ORDER and np.result_type(x, y).kind == "c"):
+            refused(op, x, y)
+        else:
+            assert_same(traced(op, x, y), want)
+            assert_same(traced(lambda b, a=x, op=op: op(a, b), y), want)  # an ndarray on the left asks us
+            assert_same(traced(lambda a, b=y, op=op: op(a, b), x), want)
+
+
+ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
+@pytest.mark.parametrize("op", UNARY, ids=lambda op: op.__name__)
+def test_a_unary_operator_has_the_value_and_the_dtype_of_numpys(op):
+    for char in DTYPES:
+        x = array(LEFT, char)
+        want = outcome(op, x)
+        if want is None:
+            refused(op, x)
+        else:
+            assert_same(traced(op, x), want)
+
+
+SCALARS = [2, -3, 0.75, True, np.float32(2), np.float64(-0.5), np.int8(3), np.int64(-2), 1 + 2j]
+ARITHMETIC = [operator.add, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.eq]
+
+
+@pytest.mark.parametrize("op", ARITHMETIC, ids=lambda op: op.__name__)
+@pytest.mark.parametrize("scalar", SCALARS, ids=repr)
+def test_a_scalar_on_either_side_is_promoted_as_numpy_does(op, scalar):
+    for char in "bilfd":
+        x = array(RIGHT, char)
+        for fun in (lambda a: op(a, scalar), lambda a: op(scalar, a)):
+            want = outcome(fun, x)
+            if want is None:
+                refused(fun, x)
+            else:
+                assert_same(traced(fun, x), want)
+
+
+SPECIAL = [-np.inf, -2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 0.1, 3.0, 1e300, np.inf, np.nan]
+
+
+@pytest.mark.parametrize("op", [operator.floordiv, operator.mod, operator.truediv], ids=lambda op: op.__name__)
+def test_division_of_floats_is_numpys_at_zeros_infinities_and_where_rounding_bites(op):
+    x, y = (np.array(v) for v in zip(*[(a, b) for a in SPECIAL for b in SPECIAL], strict=True))
+    with np.errstate(all="ignore"):
+        want = op(x, y)
+        np.testing.assert_array_equal(traced(op, x, y), want)
+        for scalar in (3, -3, 0.1, -0.5, 0.0, np.inf, np.float64(2)):
+            np.testing.assert_array_equal(traced(lambda a, s=scalar: op(a, s), x), op(x, scalar))
+
+
+def test_division_by_a_static_number_needs_one_comparison():
+    x = np.array([5, -5])
+    assert primitives(lambda a: a % 3, x) == ["rem", "lt", "add", "select_n"]
+    assert primitives(lambda a: a // -3, x) == ["rem", "div", "gt", "sub", "select_n"]
+    assert primitives(lambda a: a // np.uint8(3), np.uint8(7)) == ["div"]
+
+
+def test_divmod_gives_both():
+    x = np.array([-7, 7])
+    assert_same(traced(lambda a: divmod(a, 3)[0], x), x // 3)
+    assert_same(traced(lambda a: divmod(7, a)[1], x), 7 % x)
+
+
+@pytest.mark.parametrize("exponent", [2, 0, 3, 2.0, 0.5, 1.5, np.int64(2), np.float32(2), np.float64(3)], ids=repr)
+def test_a_power_has_the_value_and_the_dtype_of_numpys(exponent):
+    for char in "bilBfdD":  # not bool: NumPy gives int8 for the exponent 2 alone
+        x = np.abs(array(RIGHT, char)) if char != "D" else array(LEFT, char)
+        assert_same(traced(lambda a: a**exponent, x), x**exponent, ulps=8)
+
+
+def test_a_static_integer_power_is_integer_pow_and_a_half_is_the_square_root():
+    x = np.array([1.0, 2.0])
+    assert primitives(lambda a: a**3, x) == ["integer_pow"]
+    assert primitives(lambda a: a**2.0, x) == ["integer_pow"]
+    assert primitives(lambda a: a**0.5, x) == ["sqrt"]
+    assert primitives(lambda a: a**1.5, x) == ["pow"]
+    assert_same(traced(lambda a: 2**a, x), 2**x)
+
+
+def test_an_integer_has_no_negative_integer_power():
+    words = refused(lambda a: a**-2, np.array([2]), error=ValueError)
+    assert words.startswith("power of i64[1] and -2 at test_operators.py:")
+    assert words.endswith("integers have no negative integer powers. Convert the array to float first.")
+
+
+def test_integers_to_an_array_of_integers_are_refused_with_two_ways_out():
+    words = refused(operator.pow, np.array([2]), np.array([3]))
+    assert "integers to the power of an array of integers are not supported" in words
+    assert words.endswith("Make one of them a float, or the exponent a Python integer.")
+
+
+# Who is asked
+
+
+class Celsius:
+    """A class that knows what to do with an array, and is unknown to it."""
+
+    def __rmul__(self, other):
+        return "mine"
+
+    def __eq__(self, other):
+        return "mine too"
+
+    __hash__ = None
+
+
+def test_a_class_with_operators_of_its_own_gets_its_chance():
+    asked = []
+    stage(lambda x: asked.extend([x * Celsius(), x == Celsius()]) or [x], [typeof(1.0)])
+    assert asked == ["mine", "mine too"]
+
+
+def test_an_object_that_knows_nothing_is_refused_by_python():
+    assert "unsupported operand type(s) for +: 'JaxprTracer' and 'object'" in refused(lambda x: x + object(), 1.0)
+    assert "unsupported operand type(s) for -: 'NoneType' and 'JaxprTracer'" in refused(lambda x: None - x, 1.0)
+
+
+@pytest.mark.parametrize("other", [[1.0, 2.0], (1, 2), "two", {"a": 1}, range(2)], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.pow, operator.eq, operator.matmul])
+def test_what_can_never_be_an_operand_is_refused_by_name(op, other):
+    for fun in (lambda x: op(x, other), lambda x: op(other, x)):
+        words = refused(fun, np.ones(2))
+        assert words.startswith("the other operand at test_operators.py:")
+        assert f"of type {type(other).__name__} is not an array or a scalar." in words
+
+
+def test_a_list_is_not_repeated():
+    words = refused(lambda n: [0.0] * n, 3)
+    assert words.endswith("[0.0] of type list is not an array or a scalar. Wrap it in numpy.asarray first.")
+
+
+def test_a_masked_array_is_refused_whichever_side_it_is_on():
+    masked = np.ma.masked_array([1.0, 2.0], [True, False])
+    assert "a masked array is not an operand" in refused(lambda x: x + masked, np.ones(2))
+
+
+def test_comparison_with_none_is_false():
+    seen = []
+    stage(lambda x: seen.extend([x == None, x != None]) or [x], [typeof(1.0)])  # noqa: E711
+    assert seen == [False, True]
+
+
+def test_membership_in_a_list_asks_for_a_bool():
+    with pytest.raises(TracerBoolConversionError):
+        stage(lambda x: [x in [2.0, x]], [typeof(1.0)])
+
+
+def test_a_value_that_is_searched_for_in_a_tracer_asks_for_a_bool():
+    with pytest.raises(TracerBoolConversionError):
+        stage(lambda x: [2.0 in x], [typeof(np.ones(3))])
+
+
+def test_a_tracer_has_no_hash_and_says_what_to_use():
+    words = refused(lambda x: {x: 1}, np.float32(1))
+    assert words.startswith(
+        "unhashable type: 'JaxprTracer': an array of type f32[] was used as a dict key, a set member"
+    )
+    assert words.endswith("but == is elementwise. Use a Python value.")
+
+
+def test_shapes_that_do_not_broadcast_are_named():
+    words = refused(operator.add, np.ones(2), np.ones(3), error=ShapeError)
+    assert words.startswith("add of f64[2] and f64[3] at test_operators.py:")
+
+
+def test_augmented_assignment_makes_a_new_array():
+    def fun(x):
+        y = x
+        y += 1.0
+        y *= 2.0
+        return y - x
+
+    np.testing.assert_array_equal(traced(fun, np.array([1.0, 2.0])), [3.0, 4.0])
+
+
+def test_augmented_assignment_to_an_ndarray_is_refused():
+    total = np.zeros(2)
+    words = refused(lambda x: operator.iadd(total, x), np.ones(2))
+    assert words.startswith("numpy.add at test_operators.py:")
+    assert "out= is not supported" in words
+    assert "a = a + b in place of a += b" in words
+    np.testing.assert_array_equal(total, 0.0)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_product_with_a_numpy_scalar_or_array_is_one_equation(side):
+    for other in (np.float64(2), np.ones(3), 2.0):
+        assert primitives(lambda x, o=other: (x * o, o * x)[side], np.ones(3)) == ["mul", "mul"]
+
+
+def test_operators_keep_to_32_bits_when_told_to():
+    with config.enable_x64(False):
+        x = np.array([1, 2], np.int32)
+        assert traced(lambda a: a / 2, x).dtype == np.float32
+        assert traced(lambda a: a / np.float64(2), x).dtype == np.float32
+        assert traced(lambda a: a // 2, x).dtype == np.int32
+        assert traced(lambda a: a**0.5, x).dtype == np.float32
+
+
+def test_python_scalars_as_arguments_stay_weak_until_an_operation():
+    assert traced(lambda a, x: a * x, 2.0, np.float32(3)).dtype == np.float32
+    assert traced(lambda a, b: a / b, 1, 2).dtype == np.float64
+    with config.default_dtype_bits(32):
+        assert traced(lambda a, b: a / b, 1, 2).dtype == np.float32
+
+
+REFLECTED = ["add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor"]
+
+
+def test_every_operator_of_the_language_is_there():
+    names = [f"__{side}{name}__" for name in [*REFLECTED, "lshift", "rshift"] for side in ("", "r")]
+    assert [name for name in names if not hasattr(ArrayMethods, name)] == []

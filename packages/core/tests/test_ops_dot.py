@@ -1,0 +1,147 @@
+"""Values of contractions, against einsum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calque_core import lax
+from calque_core.api import make_jaxpr
+from calque_core.errors import ShapeError
+
+# lhs shape, rhs shape, dimension numbers, the same in einsum's letters
+CONTRACTIONS = [
+    ((2, 3), (3, 4), (((1,), (0,)), ((), ())), "ab,bc->ac"),
+    ((2, 3), (4, 3), (((1,), (1,)), ((), ())), "ab,cb->ac"),
+    ((3, 2), (3, 4), (((0,), (0,)), ((), ())), "ba,bc->ac"),
+    ((3,), (3,), (((0,), (0,)), ((), ())), "a,a->"),
+    ((2, 3), (3,), (((1,), (0,)), ((), ())), "ab,b->a"),
+    ((3,), (3, 2), (((0,), (0,)), ((), ())), "a,ab->b"),
+    ((2,), (3,), (((), ()), ((), ())), "a,b->ab"),
+    ((2, 3), (), (((), ()), ((), ())), "ab,->ab"),
+    ((), (), (((), ()), ((), ())), ",->"),
+    ((5, 2, 3), (5, 3, 4), (((2,), (1,)), ((0,), (0,))), "eab,ebc->eac"),
+    ((5, 2, 3), (5, 4, 3), (((2,), (2,)), ((0,), (0,))), "eab,ecb->eac"),
+    ((3, 5, 2), (4, 3, 5), (((0,), (1,)), ((1,), (2,))), "bea,cbe->eac"),
+    ((5, 3), (5, 3), (((1,), (1,)), ((0,), (0,))), "ab,ab->a"),
+    ((5, 3), (5, 3), (((), ()), ((0, 1), (0, 1))), "ab,ab->ab"),
+    ((2, 3, 4), (4, 3, 2), (((1, 2), (1, 0)), ((), ())), "abc,cbd->ad"),
+    ((2, 3, 4), (3, 2, 4), (((2,), (2,)), ((0, 1), (1, 0))), "abc,bac->ab"),
+    ((2, 6, 3, 4), (4, 5, 6, 7), (((3,), (0,)), ((1,), (2,))), "aebc,cfeg->eabfg"),
+    ((2, 3), (3, 4), (((-1,), (-2,)), ((), ())), "ab,bc->ac"),
+    ((2, 0), (0, 3), (((1,), (0,)), ((), ())), "ab,bc->ac"),
+    ((0, 2), (2, 3), (((1,), (0,)), ((), ())), "ab,bc->ac"),
+    ((0, 2, 2), (0, 2, 3), (((2,), (1,)), ((0,), (0,))), "eab,ebc->eac"),
+    ((1, 1), (1, 1), (((1,), (0,)), ((), ())), "ab,bc->ac"),
+]
+TOLERANCE = {"float32": 1e-5, "float64": 1e-13, "complex128": 1e-13}
+
+
+@pytest.mark.parametrize(("lhs_shape", "rhs_shape", "numbers", "letters"), CONTRACTIONS)
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint32", "float32", "float64", "complex128"])
+def test_contractions_agree_with_einsum(lhs_shape, rhs_shape, numbers, letters, dtype):
+    rng = np.random.default_rng(0)
+    lhs, rhs = ((4 * rng.random(shape)).astype(dtype) for shape in (lhs_shape, rhs_shape))
+    out = lax.dot_general(lhs, rhs, numbers)
+    expected = np.einsum(letters, lhs, rhs)
+    assert (out.shape, out.dtype) == (expected.shape, np.dtype(dtype))
+    np.testing.assert_allclose(out, expected, rtol=TOLERANCE.get(dtype, 0))
+    (aval,) = make_jaxpr(lambda x, y: lax.dot_general(x, y, numbers))(lhs, rhs).out_avals
+    assert (aval.shape, aval.dtype) == (out.shape, out.dtype)
+
+
+def test_the_order_of_contracted_pairs_does_not_matter():
+    x, y = np.random.default_rng(0).random((2, 3, 4)), np.random.default_rng(1).random((4, 3, 2))
+    one = lax.dot_general(x, y, (((1, 2), (1, 0)), ((), ())))
+    np.testing.assert_allclose(one, lax.dot_general(x, y, (((2, 1), (0, 1)), ((), ()))), rtol=1e-14)
+
+
+def test_dimension_numbers_may_be_lists_and_are_stored_as_tuples():
+    jaxpr = make_jaxpr(lambda x, y: lax.dot_general(x, y, [[[-1], [0]], [[], []]]))(np.ones((2, 3)), np.ones((3, 4)))
+    assert jaxpr.eqns[0].params == {"dimension_numbers": (((1,), (0,)), ((), ())), "preferred_element_type": None}
+
+
+def test_operands_are_promoted():
+    assert lax.dot_general(np.ones(2, np.int8), np.ones(2, np.float32), (((0,), (0,)), ((), ()))).dtype == np.float32
+
+
+def test_the_sums_of_bools_are_their_or():
+    x = np.array([[True, True], [False, False]])
+    np.testing.assert_array_equal(lax.dot(x, x), [[True, True], [False, False]])
+
+
+def test_sums_are_made_in_the_wider_preferred_type():
+    x = np.full(300, 100, np.int8)
+    out = lax.dot(x, x, preferred_element_type=np.int32)
+    assert (out, out.dtype) == (3_000_000, np.int32)
+
+
+def test_sums_are_converted_to_the_narrower_preferred_type():
+    out = lax.dot(np.full(2, 2.0), np.ones(2), preferred_element_type=np.float32)
+    assert (out, out.dtype) == (4.0, np.float32)
+
+
+@pytest.mark.parametrize(("lhs", "rhs", "letters"), [
+    ((3,), (3,), "a,a->"), ((2, 3), (3,), "ab,b->a"), ((3,), (3, 4), "b,bc->c"), ((2, 3), (3, 4), "ab,bc->ac"),
+])  # fmt: skip
+def test_dot_is_the_product_of_vectors_and_matrices(lhs, rhs, letters):
+    x, y = np.random.default_rng(0).random(lhs), np.random.default_rng(1).random(rhs)
+    np.testing.assert_allclose(lax.dot(x, y), np.einsum(letters, x, y), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("lhs", "rhs"), [((2, 3), (2, 3)), ((), (3,)), ((2, 3, 4), (4, 5)), ((2,), (3,))])
+def test_dot_refuses_shapes_that_do_not_fit(lhs, rhs):
+    with pytest.raises(
+        ShapeError, match=r"dot of f64\[.*\] and f64\[.*\] at .*: the shapes do not fit\. Give vectors or matrices"
+    ):
+        lax.dot(np.zeros(lhs), np.zeros(rhs))
+
+
+both = pytest.mark.parametrize(
+    "of", [lambda f, *xs: f(*xs), lambda f, *xs: make_jaxpr(f)(*xs)], ids=["evaluated", "staged"]
+)
+
+
+@both
+@pytest.mark.parametrize(("numbers", "words"), [
+    ((((0,), (0,)), ((), ())), r"the contracting axes \(0,\) and \(0,\) have sizes \(2,\) and \(3,\)\. Pair axes of"),
+    ((((0, 1), (1, 0)), ((), ())), r"the contracting axes \(0, 1\) and \(1, 0\) have sizes \(2, 3\) and \(4, 3\)\."),
+    ((((1,), ()), ((), ())), r"the contracting axes \(1,\) and \(\) have sizes \(3,\) and \(\)\."),
+    ((((1,), (0,)), ((0,), (1,))), r"the batch axes \(0,\) and \(1,\) have sizes \(2,\) and \(4,\)\."),
+])  # fmt: skip
+def test_pairs_of_different_sizes_are_refused(of, numbers, words):
+    with pytest.raises(ShapeError, match=r"dot_general of f64\[2,3\] and f64\[3,4\] at .*: " + words):
+        of(lambda x, y: lax.dot_general(x, y, numbers), np.zeros((2, 3)), np.zeros((3, 4)))
+
+
+@both
+def test_an_axis_named_twice_is_refused(of):
+    with pytest.raises(
+        ValueError, match=r"lhs, with ndim 2, has contracting axes \(1,\) and batch axes \(1,\)\. Name each"
+    ):
+        of(lambda x: lax.dot_general(x, x, (((1,), (0,)), ((1,), (1,)))), np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("numbers", [((1,), (0,)), (((1,), (0,)),), 3, None])
+def test_malformed_dimension_numbers_are_refused_with_their_form(numbers):
+    with pytest.raises(
+        (ValueError, TypeError), match=r"dimension_numbers is .*\. Give (\(\(lhs_contracting|a sequence)"
+    ):
+        lax.dot_general(np.zeros((3, 3)), np.zeros((3, 3)), numbers)
+
+
+@both
+@pytest.mark.parametrize(
+    ("dtype", "preferred", "short"), [("float64", "int32", "i32"), ("complex128", "float64", "f64")]
+)
+def test_a_preferred_type_of_a_lower_kind_is_refused(of, dtype, preferred, short):
+    with pytest.raises(
+        TypeError, match=rf"sums in {short} would lose a part of each product\. Use a dtype of the operands' kind"
+    ):
+        of(lambda x: lax.dot(x, x, preferred_element_type=preferred), np.ones(2, dtype))
+
+
+def test_the_primitive_refuses_dtypes_that_differ():
+    params = {"dimension_numbers": (((0,), (0,)), ((), ())), "preferred_element_type": None}
+    with pytest.raises(TypeError, match=r"dot_general of f64\[2\] and i64\[2\] at .*: the dtypes differ\. Convert one"):
+        make_jaxpr(lambda x, y: lax.dot_general_p.bind(x, y, **params))(np.zeros(2), np.zeros(2, int))
