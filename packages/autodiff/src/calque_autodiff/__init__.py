@@ -1,0 +1,41 @@
+"""Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad.
+
+Read next: `jvp_trace.py` for the one trace behind all of it, `define.py` for how rules are written, and `rules` for the
+table of derivatives.
+"""
+
+from calque_core import register_internal_folder as _register_internal_folder
+from calque_core import rules as _rule_table
+from calque_core.lax import stop_gradient
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+
+from calque_autodiff import rules
+from calque_autodiff.define import defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative
+from calque_autodiff.forward import jvp
+from calque_autodiff.gradient import grad, value_and_grad
+from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.linearize import linearize, vjp
+from calque_autodiff.tangent_trace import TangentTrace
+from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
+from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
+
+primitive_jvps = _rule_table("jvp")
+primitive_transposes = _rule_table("transpose")
+_register_internal_folder(__path__[0])
+
+__all__ = [
+    # derivatives of functions
+    "jvp", "linearize", "vjp", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
+    # derivatives of programs
+    "jvp_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass",
+    # rules
+    "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative", "not_linear",
+    "primitive_jvps", "primitive_transposes",
+    # what rules meet
+    "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
+    # traces
+    "JVPTrace", "JVPTracer", "TangentTrace",
+    # checking derivatives
+    "check_grads", "check_jvp", "check_vjp",
+]  # fmt: skip

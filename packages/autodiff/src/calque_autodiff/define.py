@@ -1,0 +1,131 @@
+"""The short forms in which most derivative rules are written.
+
+A file of rules reads like a table of derivatives: `defjvp(sin_p, lambda x_dot, out, x: mul(x_dot, cos(x)))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.errors import MissingRuleError
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
+from calque_core.primitive import Primitive
+from calque_core.rules import gives_lists
+from calque_core.source import where
+
+Value = Any
+Rule = Callable[..., Value]
+
+
+def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
+    """Give the derivative of a single-result primitive: one rule, or None for zero, per operand.
+
+    A rule is `rule(x_dot, out, *primals, **params)`: the contribution of one operand's tangent to the result's.
+
+    >>> from calque_core import Primitive
+    >>> import numpy as np
+    >>> double_p = Primitive("double")
+    >>> _ = double_p.def_impl(lambda x: np.add(x, x))
+    >>> defjvp(double_p, lambda x_dot, out, x: double_p.bind(x_dot))
+    """
+
+    @gives_lists
+    def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
+        out = primitive.bind(*primals, **params)
+        out_dot = None
+        for rule, x_dot in zip(rules, tangents, strict=True):
+            if rule is not None and type(x_dot) is not Zero:
+                term = rule(x_dot, out, *primals, **params)
+                out_dot = term if out_dot is None else add_tangents(out_dot, term)
+        return [out], [zero_tangent(out) if out_dot is None else out_dot]
+
+    primitive.def_rule("jvp", jvp_rule)
+
+
+def defjvp_all(primitive: Primitive, rule: Rule) -> None:
+    """Give the whole jvp rule: `rule(primals, tangents, **params) -> (out, out_dot)`; a tangent may be a `Zero`."""
+    primitive.def_rule("jvp", rule)
+
+
+def deftranspose(primitive: Primitive, rule: Rule) -> None:
+    """Give the transpose rule: `rule(ct, *operands, **params) -> [ct or None per operand]`.
+
+    Operands in which the primitive is linear, and which are not known, are `UndefinedPrimal`s.
+    """
+    primitive.def_rule("transpose", rule)
+
+
+def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
+    """Say that a primitive is linear in all its operands, and give its transpose rule."""
+
+    @gives_lists
+    def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
+        out = primitive.bind(*primals, **params)
+        if all(type(t) is Zero for t in tangents):
+            return [out], [zero_tangent(out)]
+        return [out], [primitive.bind(*map(instantiate_zeros, tangents), **params)]
+
+    primitive.def_rule("jvp", jvp_rule)
+    primitive.def_rule("transpose", transpose_rule)
+
+
+def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
+    """Say that a primitive of two operands is linear in each, and give the transpose in each.
+
+    `lhs_rule(ct, lhs, rhs, **params)` gives the cotangent of the left operand (`lhs` tells its type only), `rhs_rule` that of
+    the right one.
+    """
+    defjvp(
+        primitive,
+        lambda x_dot, out, x, y, **params: primitive.bind(x_dot, y, **params),
+        lambda y_dot, out, x, y, **params: primitive.bind(x, y_dot, **params),
+    )
+
+    def transpose_rule(ct: Value, x: Value, y: Value, **params: Any) -> list[Value]:
+        if type(x) is UndefinedPrimal:
+            check_known(primitive, y)
+            return [lhs_rule(ct, x, y, **params), None]
+        return [None, rhs_rule(ct, x, y, **params)]
+
+    primitive.def_rule("transpose", transpose_rule)
+
+
+def check_known(primitive: Primitive, *operands: Value) -> None:
+    """Check, in a transpose rule, that the operands in which the primitive is not linear are known.
+
+    Raises: MissingRuleError.
+    """
+    if any(type(x) is UndefinedPrimal for x in operands):
+        raise MissingRuleError(
+            f"'{primitive.name}' was asked for its transpose{where()} in operands in which it is not linear. "
+            "Transpose a linear function, or differentiate this one.",
+            primitive=primitive.name,
+            kind="transpose",
+            package="calque_autodiff",
+        )
+
+
+def zero_derivative(*primitives: Primitive, reason: str) -> None:
+    """Say that the derivative of primitives is zero, and why: piecewise constant, integer results."""
+    for primitive in primitives:
+        if primitive.multiple_results:
+            primitive.def_rule("jvp", _zero_jvp_of(primitive))
+        else:
+            defjvp_all(primitive, gives_lists(_zero_jvp_of(primitive)))
+        primitive.def_hole("transpose", f"its derivative is zero: {reason}")
+
+
+def not_linear(*primitives: Primitive) -> None:
+    """Say that primitives have no transpose rule because they are not linear in any operand."""
+    for primitive in primitives:
+        primitive.def_hole("transpose", "it is not linear; only the derivative of a function is transposed")
+
+
+def _zero_jvp_of(primitive: Primitive) -> Rule:
+    def zero_jvp(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
+        out = primitive.bind(*primals, **params)
+        outs = out if primitive.multiple_results else [out]
+        return outs, [zero_tangent(x) for x in outs]
+
+    return zero_jvp

@@ -1,0 +1,66 @@
+"""`jvp`: the value of a function and its derivative along a direction.
+
+Read next: `jvp_trace.py`, which does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.api_util import FlatFunction, check_callable
+from calque_core.avals import typeof
+from calque_core.linear import Zero, instantiate_zeros
+from calque_core.source import describe_function
+from calque_core.trace import current_trace, started, tracing
+from calque_pytree import tree_map, tree_structure
+
+from calque_autodiff.checks import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+
+Value = Any
+
+
+def jvp_flat(flat: FlatFunction, fun: Any, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+    """Return the flat results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
+    parent = current_trace()
+    trace = JVPTrace(parent, parent)
+    started(trace, fun)
+    with tracing(trace):
+        tracers = [x if type(t) is Zero else JVPTracer(trace, x, t) for x, t in zip(primals, tangents)]
+        results = flat(*tracers)
+        check_outputs(trace, results)
+        outs, out_dots = trace.split(results)
+        flat.aux = tree_map(trace.stripped, flat.aux)
+    return outs, out_dots
+
+
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and its derivative along `tangents`.
+
+    `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and dtype
+    (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    Raises: TypeError if the structures, shapes or dtypes differ.
+
+    >>> from calque_core import lax
+    >>> jvp(lambda x: x * lax.sin(x), (0.0,), (1.0,))
+    (np.float64(0.0), np.float64(0.0))
+    """
+    check_callable(fun, "jvp")
+    what = f"jvp of {describe_function(fun)}"
+    leaves, in_tree = flatten_primals("jvp", fun, primals)
+    check_sequence(what, "tangents", tangents)
+    if type(primals) is not type(tangents):
+        raise TypeError(
+            f"{what}: the primals are a {type(primals).__name__}, the tangents a {type(tangents).__name__}. Give both as "
+            "tuples or both as lists."
+        )
+    avals = [typeof(x) for x in leaves]
+    dots = tangent_leaves(what, "tangents", avals, tree_structure(tuple(primals)), tuple(tangents))
+    flat = FlatFunction(fun, in_tree, "jvp", has_aux)
+    outs, out_dots = jvp_flat(flat, fun, leaves, dots)
+    out = flat.out_tree.unflatten(outs)
+    out_dot = flat.out_tree.unflatten([instantiate_zeros(t) for t in out_dots])
+    return (out, out_dot, flat.aux) if has_aux else (out, out_dot)

@@ -1,0 +1,187 @@
+"""`grad` and `value_and_grad`: the derivative of a scalar function, in reverse.
+
+Read next: `linearize.py` and `transpose.py`, the two halves of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
+from calque_core.avals import typeof
+from calque_core.source import describe_function
+from calque_pytree import tree_flatten, tree_structure
+
+from calque_autodiff.checks import check_input, check_scalar_output
+from calque_autodiff.linearize import linearize_flat, spread_cotangents
+from calque_autodiff.transpose import backward_linear
+
+P = ParamSpec("P")
+Value = Any
+
+
+def value_and_grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    argnames: str | Sequence[str] | None = None,
+) -> Callable[P, tuple[Any, Any]]:
+    """Return a function that gives the value of `fun` and its gradient.
+
+    `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
+    the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which gives a
+    dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a pair.
+    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the value
+    is that pair.  `allow_int` gives integer arguments `float0` gradients.
+    Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
+    ValueError if `argnums` is out of range.
+
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (np.float64(9.0), np.float64(6.0))
+    """
+    return _transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int))
+
+
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    argnames: str | Sequence[str] | None = None,
+) -> Callable[P, Any]:
+    """Return a function that gives the gradient of the scalar function `fun`.
+
+    Arguments and errors are those of `value_and_grad`; with `has_aux`, it gives a pair of the gradient and the auxiliary part.
+
+    >>> grad(lambda x: x * x)(3.0)
+    np.float64(6.0)
+    """
+    both = _transform(fun, "grad", argnums, argnames, has_aux, (holomorphic, allow_int))
+
+    @functools.wraps(fun)
+    def gradient(*args: P.args, **kwargs: P.kwargs) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return gradient
+
+
+def _transform(
+    fun: Callable[..., Any],
+    verb: str,
+    argnums: int | Sequence[int] | None,
+    argnames: str | Sequence[str] | None,
+    has_aux: bool,
+    options: tuple[bool, bool],
+) -> Callable[..., tuple[Any, Any]]:
+    check_callable(fun, verb)
+    chosen = _Chosen(fun, verb, 0 if argnums is None and argnames is None else argnums, argnames)
+
+    @functools.wraps(fun)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        positions, names = chosen.find(args, kwargs)
+        varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
+        leaves, tree = tree_flatten((varied, {}))
+        _check_leaves(chosen.what, fun, args, kwargs, leaves, (positions, names), options)
+
+        @functools.wraps(fun)
+        def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
+            merged = list(args)
+            for i, x in zip(positions, by_position):
+                merged[i] = x
+            return fun(*merged, **(kwargs | by_name))
+
+        flat = FlatFunction(restricted, tree_structure((varied, {})), verb, has_aux)
+        outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, keep=False)
+        out = flat.out_tree.unflatten(outs)
+        check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
+        cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
+        (by_position, by_name), _ = tree.unflatten(spread_cotangents(cts, [typeof(x) for x in leaves]))
+        gradients = chosen.arrange(by_position, by_name)
+        return ((out, flat.aux) if has_aux else out), gradients
+
+    return value_and_gradient
+
+
+class _Chosen:
+    """Which arguments the user asked for, and in which form the gradients go back."""
+
+    def __init__(self, fun: Any, verb: str, argnums: Any, argnames: Any) -> None:
+        self.what = f"{verb} of {describe_function(fun)}"
+        self.fun, self.argnums, self.argnames = fun, argnums, argnames
+        self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+
+    def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[int], list[str]]:
+        """Return the positions and keywords of the chosen arguments, those named but passed by position included."""
+        positions = list(normalize_argnums(self.argnums, len(args), self.what)) if self.argnums is not None else []
+        self.by_position = len(positions)
+        keywords: list[str] = []
+        self.places: list[int | str] = []
+        for name in self.names:
+            place = name if name in kwargs else self._position(name, len(args))
+            self.places.append(place)
+            (keywords if isinstance(place, str) else positions).append(place)  # type: ignore[arg-type]
+        self.positions = positions
+        if len(set(positions)) != len(positions):
+            raise ValueError(
+                f"{self.what} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument twice. "
+                "Name each argument once."
+            )
+        return positions, keywords
+
+    def _position(self, name: str, count: int) -> int:
+        try:
+            parameters = list(inspect.signature(self.fun).parameters)
+        except (TypeError, ValueError):
+            parameters = []
+        if name not in parameters[:count]:
+            raise ValueError(
+                f"{self.what} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or name "
+                f"one of: {', '.join(parameters) or 'the keywords of the call'}."
+            )
+        return parameters.index(name)
+
+    def arrange(self, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
+        """Return the gradients as the user asked for them."""
+        numbered = tuple(by_position[: self.by_position])
+        found = dict(zip(self.positions[self.by_position :], by_position[self.by_position :])) | by_name
+        named: Any = {name: found[place] for name, place in zip(self.names, self.places)}
+        if isinstance(self.argnames, str):
+            named = named[self.argnames]
+        first: Any = numbered if isinstance(self.argnums, (tuple, list)) else numbered[0] if numbered else None
+        if self.argnames is None:
+            return first
+        return named if self.argnums is None else (first, named)
+
+
+def _check_leaves(
+    what: str,
+    fun: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    leaves: Sequence[Value],
+    chosen: tuple[Sequence[int], Sequence[str]],
+    options: tuple[bool, bool],
+) -> None:
+    """Check the leaves of the chosen arguments, naming an offender as the user would write it."""
+
+    def names() -> list[str]:
+        everything = arg_names(fun, args, kwargs)
+        counts = [len(tree_flatten(x)[0]) for x in (*args, *(kwargs[k] for k in sorted(kwargs)))]
+        starts = [sum(counts[:i]) for i in range(len(counts))]
+        keywords = sorted(kwargs)
+        places = [*chosen[0], *(len(args) + keywords.index(k) for k in sorted(chosen[1]))]
+        return [everything[starts[p] + i] for p in places for i in range(counts[p])]
+
+    check_arrays(leaves, names, what)
+    holomorphic, allow_int = options
+    for i, leaf in enumerate(leaves):
+        aval = typeof(leaf)
+        if aval.dtype.kind != "f" or holomorphic:
+            check_input(what, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)

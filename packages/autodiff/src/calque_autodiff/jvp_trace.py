@@ -1,0 +1,135 @@
+"""Values that carry a tangent, and the trace that applies derivative rules to them.
+
+One idea: one trace with two parents.  Primals go to `parent`; rules run over `tangent_trace`.  If the two are the same,
+tangents are computed beside the primals, which is `jvp`; if the second is a `TangentTrace`, what touches a tangent is
+recorded instead, which is `linearize`.  So one rule per primitive serves both.
+
+Read next: `forward.py` for `jvp`, `linearize.py` for the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from calque_core.avals import typeof
+from calque_core.context import context
+from calque_core.linear import Zero, zero_tangent
+from calque_core.primitive import Primitive, decomposition_under
+from calque_core.source import Position
+from calque_core.stage import JaxprTracer
+from calque_core.trace import Trace, Tracer, hand_down
+
+from calque_autodiff.tangent_trace import TangentTrace
+
+Value = Any
+
+
+class JVPTracer(Tracer):
+    """A primal and its tangent, never a symbolic zero: a value without tangent is no tracer."""
+
+    __slots__ = ("aval", "primal", "tangent")
+
+    def __init__(self, trace: Trace, primal: Value, tangent: Value) -> None:
+        self._trace, self.primal, self.tangent = trace, primal, tangent
+        # A recorded tangent knows its type, which is the primal's; asking a NumPy array for its type takes 0.3 us.
+        self.aval = tangent.aval if type(tangent) is JaxprTracer else typeof(primal)
+
+    @property
+    def known_value(self) -> Value:
+        """The primal, if it is known: Python control flow may look at it."""
+        return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
+
+    @property
+    def origin(self) -> Position | None:
+        """Where the value was made, as its tangent remembers."""
+        return self.tangent.origin if isinstance(self.tangent, Tracer) else self._trace.position
+
+    def __repr__(self) -> str:
+        if isinstance(self._trace, JVPTrace) and self._trace.is_linearizing:
+            return f"GradTracer(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent).str_short()})"
+        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+class JVPTrace(Trace):
+    """Applies jvp rules (or linearize rules, over a tangent trace) to what carries one of its tangents."""
+
+    verb = "jvp"
+
+    def __init__(self, parent: Trace, tangent_trace: Trace) -> None:
+        super().__init__(parent)
+        self.tangent_trace = tangent_trace
+        self.is_linearizing = isinstance(tangent_trace, TangentTrace)
+        if self.is_linearizing:
+            tangent_trace.is_open = True
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        primals: list[Value] = []
+        tangents: list[Value] = []
+        is_perturbed = False
+        for x in args:
+            if type(x) is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                is_perturbed = True
+            else:
+                primals.append(x)
+                tangents.append(zero_tangent(x))
+        if not is_perturbed:
+            return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
+        if self.is_linearizing:
+            for x in args:
+                if type(x) is np.ndarray:
+                    self.tangent_trace.holds.add(x)  # type: ignore[attr-defined]
+        rule = primitive.adapted.get("jvp")
+        if rule is None or (self.is_linearizing and "linearize" in primitive.adapted):
+            outs, out_dots = self.apply_other(primitive, primals, tangents, params)
+        else:
+            before = context.trace
+            context.trace = self.tangent_trace
+            try:
+                outs, out_dots = rule(primals, tangents, **params)  # type: ignore[assignment]
+            finally:
+                context.trace = before
+        return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
+
+    def apply_other(
+        self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
+    ) -> tuple[list[Value], list[Value]]:
+        """Return results and tangents of a primitive that is linearized as a whole, or has no derivative rule."""
+        if self.is_linearizing and "linearize" in primitive.adapted:
+            return self.linearize(primitive, primals, tangents, params)
+        args = [p if type(t) is Zero else JVPTracer(self, p, t) for p, t in zip(primals, tangents)]
+        return self.split(decomposition_under(self, primitive, "jvp")(args, params))
+
+    def linearize(
+        self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
+    ) -> tuple[list[Value], list[Value]]:
+        """Run a linearize rule on the primal side, and record the linear program that it gives."""
+        nonzeros = [type(t) is not Zero for t in tangents]
+        before = context.trace
+        context.trace = self.parent
+        try:
+            outs, residuals, linear_jaxpr = primitive.adapted["linearize"](nonzeros, *primals, **params)
+        finally:
+            context.trace = before
+        perturbed = [t for t in tangents if type(t) is not Zero]
+        return outs, self.tangent_trace.append(linear_jaxpr, [*residuals, *perturbed])  # type: ignore[attr-defined]
+
+    def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        """Return the primals and the tangents of `outs`; a value without tangent has a `Zero`."""
+        is_mine = [type(x) is JVPTracer and x._trace is self for x in outs]
+        return (
+            [x.primal if mine else x for x, mine in zip(outs, is_mine)],
+            [x.tangent if mine else zero_tangent(x) for x, mine in zip(outs, is_mine)],
+        )
+
+    def stripped(self, x: Value) -> Value:
+        """Return the primal of a tracer of this trace, and anything else as it is."""
+        return x.primal if type(x) is JVPTracer and x._trace is self else x
+
+    def close(self) -> None:
+        super().close()
+        if self.is_linearizing:
+            self.tangent_trace.close()

@@ -1,0 +1,153 @@
+"""`linearize` and `vjp`: the value of a function, and its derivative as a linear program.
+
+One idea: run the function once over a tangent trace.  What it computed is the value; what was recorded is linear, holds
+the numbers it needs as constants, and runs forwards (`linearize`) or backwards (`vjp`) as often as wanted.
+
+Read next: `gradient.py` for `grad`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from calque_core.api_util import FlatFunction, check_callable
+from calque_core.avals import typeof
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.linear import Zero, instantiate_zeros
+from calque_core.passes import dce_jaxpr
+from calque_core.source import describe_function
+from calque_core.trace import current_trace, started, tracing
+from calque_pytree import Partial, PyTreeDef, tree_leaves, tree_map, tree_structure
+
+from calque_autodiff.checks import check_outputs, flatten_primals, tangent_leaves
+from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.tangent_trace import TangentTrace
+from calque_autodiff.transpose import backward_linear
+
+Value = Any
+
+
+def linearize_flat(
+    flat: Callable[..., Sequence[Value]], fun: Any, primals: Sequence[Value], *, verb: str, keep: bool
+) -> tuple[list[Value], Jaxpr]:
+    """Return the results of a flat function and the jaxpr of its derivative.
+
+    The jaxpr takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  With `keep`, its
+    constants are safe from the user's in-place writes for good; without, it must be used before the user runs again.
+    """
+    parent = current_trace()
+    tangent_trace = TangentTrace(parent)
+    trace = JVPTrace(parent, tangent_trace)
+    started(trace, fun)
+    trace.verb = verb
+    started(tangent_trace, fun)
+    with tracing(trace):
+        tracers: list[Value] = []
+        for x in primals:
+            aval = typeof(x)
+            if type(x) is np.ndarray:
+                tangent_trace.holds.add(x)
+            is_perturbed = aval.dtype.kind in "fcV"
+            tracers.append(JVPTracer(trace, x, tangent_trace.new_arg(aval)) if is_perturbed else x)
+        results = flat(*tracers)
+        check_outputs(trace, results)
+        outs, out_dots = trace.split(results)
+        aux = []
+        if isinstance(flat, FlatFunction):
+            flat.aux = tree_map(trace.stripped, flat.aux)
+            aux = tree_leaves(flat.aux)
+        jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
+        if keep:
+            jaxpr = tangent_trace.kept_for_long(jaxpr, [*primals, *outs, *aux])
+    return outs, jaxpr
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and a function that gives its derivative along tangents, without running `fun` again.
+
+    The function takes one tangent per primal, with the primal's structure, shapes and dtypes.  With `has_aux`, `fun`
+    returns a pair, whose second part is returned as a third.
+    Raises: TypeError if a primal is not an array, or a tangent does not fit its primal.
+
+    >>> from calque_core import lax
+    >>> y, f_lin = linearize(lax.sin, 0.0)
+    >>> f_lin(2.0)
+    np.float64(2.0)
+    """
+    check_callable(fun, "linearize")
+    leaves, in_tree = flatten_primals("linearize", fun, primals)
+    flat = FlatFunction(fun, in_tree, "linearize", has_aux)
+    outs, jaxpr = linearize_flat(flat, fun, leaves, verb="linearize", keep=True)
+    jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+    avals = [typeof(x) for x in leaves]
+    what = f"the linear function of {describe_function(fun)}"
+    f_lin = partial(_apply_linear, what, jaxpr, avals, tree_structure(primals), flat.out_tree)
+    out = flat.out_tree.unflatten(outs)
+    return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
+
+
+def _apply_linear(
+    what: str, jaxpr: Jaxpr, avals: Sequence[Any], in_tree: PyTreeDef, out_tree: PyTreeDef, *tangents: Any
+) -> Any:
+    dots = tangent_leaves(what, "tangents", avals, in_tree, tangents)
+    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, avals) if aval.dtype.kind in "fcV"]
+    outs = eval_jaxpr(jaxpr, jaxpr.consts, *perturbed)
+    return out_tree.unflatten([instantiate_zeros(x) for x in outs])
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and a function from a cotangent of its output to a tuple of cotangents of `primals`.
+
+    The function is a pytree whose leaves are the numbers it needs.  Integer primals get `float0` cotangents.  With
+    `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    Raises: TypeError if a primal is not an array, or a cotangent does not fit the output.
+
+    >>> from calque_core import lax
+    >>> y, f_vjp = vjp(lax.mul, 2.0, 3.0)
+    >>> f_vjp(1.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    check_callable(fun, "vjp")
+    leaves, in_tree = flatten_primals("vjp", fun, primals)
+    flat = FlatFunction(fun, in_tree, "vjp", has_aux)
+    outs, jaxpr = linearize_flat(flat, fun, leaves, verb="vjp", keep=True)
+    jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+    what = f"the vjp function of {describe_function(fun)}"
+    in_avals, out_avals = [typeof(x) for x in leaves], [typeof(x).strip_weak_type() for x in outs]
+    program = jaxpr.replace(consts=(), constvars=(), invars=(*jaxpr.constvars, *jaxpr.invars))
+    apply = _VJP(what, program, in_avals, out_avals, tree_structure(primals), flat.out_tree)
+    f_vjp = Partial(apply, jaxpr.consts)
+    out = flat.out_tree.unflatten(outs)
+    return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
+
+
+class _VJP:
+    """The function part of what `vjp` returns: everything but the numbers."""
+
+    __slots__ = ("in_avals", "in_tree", "out_avals", "out_tree", "program", "what")
+
+    def __init__(
+        self, what: str, program: Jaxpr, in_avals: Sequence[Any], out_avals: Sequence[Any], in_tree: PyTreeDef, out_tree: PyTreeDef
+    ) -> None:
+        self.what, self.program, self.in_avals, self.out_avals = what, program, in_avals, out_avals
+        self.in_tree, self.out_tree = in_tree, out_tree
+
+    def __call__(self, consts: Sequence[Value], ct: Any) -> tuple[Any, ...]:
+        cts = tangent_leaves(self.what, "cotangents", self.out_avals, self.out_tree, ct)
+        count = len(consts)
+        jaxpr = self.program.replace(
+            constvars=self.program.invars[:count], consts=tuple(consts), invars=self.program.invars[count:]
+        )
+        return self.in_tree.unflatten(spread_cotangents(backward_linear(jaxpr, cts), self.in_avals))  # type: ignore[no-any-return]
+
+
+def spread_cotangents(cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return one cotangent array per primal type: those given go to the floating ones, `float0` zeros to the others."""
+    rest = iter(cts)
+    return [
+        instantiate_zeros(next(rest) if aval.dtype.kind in "fcV" else Zero(aval.to_tangent_aval())) for aval in avals
+    ]

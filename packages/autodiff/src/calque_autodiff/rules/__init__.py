@@ -1,0 +1,18 @@
+"""Derivative rules, one module per family of primitives, named and ordered as in `calque_core.ops`."""
+
+from calque_autodiff.rules import (
+    broadcast,
+    call,
+    collective,
+    compare,
+    control_flow,
+    convert,
+    create,
+    dot,
+    elementwise,
+    reduce,
+    rounding,
+    shape,
+    sort,
+    special,
+)

@@ -1,0 +1,25 @@
+"""The derivative of broadcasting: what is repeated on the way forward is summed on the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.avals import Shape
+from calque_core.lax import broadcast_in_dim_p, reduce_sum, reshape
+from calque_core.linear import UndefinedPrimal
+
+from calque_autodiff.define import deflinear
+
+Value = Any
+
+
+def broadcast_in_dim_transpose(
+    ct: Value, x: UndefinedPrimal, *, shape: Shape, broadcast_dimensions: Shape
+) -> list[Value]:
+    """Sum over the new axes and over those that were stretched from size 1."""
+    kept = [d for d, n in zip(broadcast_dimensions, x.aval.shape) if n == shape[d]]
+    repeated = [d for d in range(len(shape)) if d not in kept]
+    return [reshape(reduce_sum(ct, repeated), x.aval.shape)]
+
+
+deflinear(broadcast_in_dim_p, broadcast_in_dim_transpose)

@@ -1,0 +1,31 @@
+"""The derivatives of the reductions over named axes.
+
+A sum over the elements is linear, and its own transpose: what one element contributes reaches all of them, so that the
+cotangents of all of them reach it.  A maximum passes on the mean of the tangents of the elements that reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from calque_autodiff.define import defjvp, deflinear, not_linear
+from calque_core.avals import typeof
+from calque_core.lax import axis_index_p, convert_element_type, div, eq, mul, pmax_p, pmin_p, psum, psum_p
+
+Value = Any
+
+
+def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: tuple[Hashable, ...]) -> Value:
+    """Return the mean of the tangents of the elements whose value is the result."""
+    is_extreme = convert_element_type(eq(x, out), typeof(x).dtype)
+    return psum(mul(x_dot, div(is_extreme, psum(is_extreme, axes))), axes)
+
+
+deflinear(psum_p, lambda ct, x, *, axes: [psum(ct, axes)])
+defjvp(pmax_p, extreme_jvp)
+defjvp(pmin_p, extreme_jvp)
+not_linear(pmax_p, pmin_p)
+
+axis_index_p.def_hole("jvp", "it has no operands")
+axis_index_p.def_hole("transpose", "it has no operands")

@@ -1,0 +1,86 @@
+"""The derivatives of comparisons, logic and shifts, which are zero, and of choices, which pass on what was chosen.
+
+Where `clamp` meets a bound its derivative is zero in every operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.avals import typeof
+from calque_core.lax import (
+    and_p,
+    bitwise_and,
+    clamp_p,
+    eq_p,
+    ge_p,
+    gt,
+    gt_p,
+    le_p,
+    lt,
+    lt_p,
+    max,
+    ne_p,
+    not_p,
+    or_p,
+    select,
+    select_n,
+    select_n_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    xor_p,
+)
+from calque_core.linear import Zero
+
+from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
+from calque_autodiff.rules.elementwise import spread, summed_to
+
+Value = Any
+
+# Comparisons
+
+zero_derivative(eq_p, ne_p, lt_p, le_p, gt_p, ge_p, reason="the result is a bool")
+
+# Logic, on bools and on the bits of integers
+
+zero_derivative(and_p, or_p, xor_p, not_p, reason="the operands are bools or integers")
+
+# Shifts
+
+zero_derivative(
+    shift_left_p, shift_right_logical_p, shift_right_arithmetic_p, reason="the operands are integers"
+)
+
+# Choices
+
+
+def select_n_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
+    """Choose among the tangents as among the cases; a zero tangent is a scalar zero here."""
+    out = select_n(*primals)
+    zero = typeof(out).dtype.type(0)
+    return out, spread(select_n(primals[0], *[zero if type(t) is Zero else t for t in tangents[1:]]), out)
+
+
+def select_n_transpose(ct: Value, which: Value, *cases: Value) -> list[Value]:
+    """The cotangent goes to each case where it was chosen."""
+    check_known(select_n_p, which)
+    zeros = [typeof(ct).dtype.type(0)] * len(cases)
+    return [None, *(summed_to(select_n(which, *zeros[:i], ct, *zeros[i + 1 :]), x) for i, x in enumerate(cases))]
+
+
+def kept_where(mask: Value, x_dot: Value, out: Value) -> Value:
+    """Return the tangent of an operand as one of the result, zero where `mask` is False."""
+    return select(mask, spread(x_dot, out), typeof(out).dtype.type(0))
+
+
+defjvp_all(select_n_p, select_n_jvp)
+deftranspose(select_n_p, select_n_transpose)
+defjvp(
+    clamp_p,
+    lambda low_dot, out, low, x, high: kept_where(bitwise_and(lt(x, low), lt(low, high)), low_dot, out),
+    lambda x_dot, out, low, x, high: kept_where(bitwise_and(lt(low, x), lt(x, high)), x_dot, out),
+    lambda high_dot, out, low, x, high: kept_where(gt(max(x, low), high), high_dot, out),
+)
+not_linear(clamp_p)

@@ -1,0 +1,62 @@
+"""The derivative of a contraction: it is linear in each operand, and its transposes are contractions again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.avals import Shape, typeof
+from calque_core.lax import convert_element_type, dot_general, dot_general_p, transpose
+from calque_core.linear import UndefinedPrimal
+
+from calque_autodiff.define import defbilinear
+from calque_autodiff.rules.shape import inverse
+
+Value = Any
+Sides = tuple[Shape, Shape]
+DimensionNumbers = tuple[Sides, Sides]
+
+
+def transposed(
+    ct: Value, x: UndefinedPrimal, y: Value, contract: Sides, batch: Sides, ct_axes: tuple[list[int], list[int]]
+) -> Value:
+    """Return the cotangent of `x`, given the axes of x and of y that are contracted and batched.
+
+    `ct_axes` are those axes of `ct` that are batched, and those that came from y.  Contracting the latter leaves the
+    batch axes, the free axes of x, and the contracted ones in the order in which y has them.
+    """
+    (x_contract, y_contract), (x_batch, y_batch) = contract, batch
+    x_free = free_axes(x.aval.ndim, x_contract, x_batch)
+    y_free = free_axes(typeof(y).ndim, y_contract, y_batch)
+    ct_batch, ct_free = ct_axes
+    product = dot_general(ct, y, ((ct_free, y_free), (ct_batch, y_batch)))
+    found = [*x_batch, *x_free, *(axis for _, axis in sorted(zip(y_contract, x_contract)))]
+    return convert_element_type(transpose(product, inverse(tuple(found))), x.aval.dtype)
+
+
+def free_axes(ndim: int, contract: Shape, batch: Shape) -> list[int]:
+    """Return the axes that are neither contracted nor batched."""
+    return [axis for axis in range(ndim) if axis not in contract and axis not in batch]
+
+
+def dot_general_transpose_lhs(
+    ct: Value, lhs: UndefinedPrimal, rhs: Value, *, dimension_numbers: DimensionNumbers, **params: Any
+) -> Value:
+    """The axes of `ct` are the batch, the free ones of lhs, the free ones of rhs."""
+    contract, batch = dimension_numbers
+    ndim, n_batch = typeof(ct).ndim, len(batch[0])
+    n_lhs = n_batch + len(free_axes(lhs.aval.ndim, contract[0], batch[0]))
+    return transposed(ct, lhs, rhs, contract, batch, (list(range(n_batch)), list(range(n_lhs, ndim))))
+
+
+def dot_general_transpose_rhs(
+    ct: Value, lhs: Value, rhs: UndefinedPrimal, *, dimension_numbers: DimensionNumbers, **params: Any
+) -> Value:
+    """As for lhs, with the operands exchanged."""
+    contract, batch = dimension_numbers
+    n_batch = len(batch[0])
+    n_lhs = n_batch + len(free_axes(typeof(lhs).ndim, contract[0], batch[0]))
+    sides = ((contract[1], contract[0]), (batch[1], batch[0]))
+    return transposed(ct, rhs, lhs, *sides, (list(range(n_batch)), list(range(n_batch, n_lhs))))
+
+
+defbilinear(dot_general_p, dot_general_transpose_lhs, dot_general_transpose_rhs)

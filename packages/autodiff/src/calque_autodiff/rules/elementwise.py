@@ -1,0 +1,209 @@
+"""The derivatives of arithmetic, signs, powers, exponentials and trigonometry.
+
+One idea: an elementwise primitive takes operands of equal shape or of rank 0, and the other rules follow it: the tangent
+of a rank 0 operand is `spread` over the result, its cotangent is `summed_to` rank 0.
+
+Conventions where a derivative does not exist: abs'(0) = 0, and max and min share equally at a tie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.avals import typeof
+from calque_core.lax import (
+    abs_p,
+    add,
+    add_any_p,
+    add_p,
+    bitwise_and,
+    broadcast,
+    convert_element_type,
+    cos,
+    cos_p,
+    div,
+    div_p,
+    eq,
+    exp,
+    exp_p,
+    expm1_p,
+    integer_pow,
+    integer_pow_p,
+    log,
+    log1p_p,
+    log_p,
+    max_p,
+    min_p,
+    mul,
+    mul_p,
+    neg,
+    neg_p,
+    pow,
+    pow_p,
+    reduce_sum,
+    rem_p,
+    round,
+    rsqrt_p,
+    select,
+    sign,
+    sign_p,
+    sin,
+    sin_p,
+    sqrt_p,
+    square_p,
+    sub,
+    sub_p,
+    tan_p,
+    tanh_p,
+)
+from calque_core.linear import UndefinedPrimal, zero_tangent
+
+from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
+
+Value = Any
+
+
+def spread(x_dot: Value, out: Value) -> Value:
+    """Return the tangent of an operand as one of the result: an operand of rank 0 is repeated."""
+    shape = typeof(out).shape
+    return broadcast(x_dot, shape) if shape and not typeof(x_dot).shape else x_dot
+
+
+def summed_to(ct: Value, operand: Value) -> Value:
+    """Return the cotangent of the result as one of the operand: it is summed for an operand of rank 0.
+
+    None if the operand is known.
+    """
+    if type(operand) is not UndefinedPrimal:
+        return None
+    return ct if operand.aval.shape or not typeof(ct).shape else reduce_sum(ct)
+
+
+# Arithmetic
+
+deflinear(neg_p, lambda ct, x: [neg(ct)])
+defjvp(add_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(y_dot, out))
+deftranspose(add_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
+defjvp(add_any_p, lambda x_dot, out, x, y: x_dot, lambda y_dot, out, x, y: y_dot)
+deftranspose(add_any_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
+defjvp(sub_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(neg(y_dot), out))
+deftranspose(sub_p, lambda ct, x, y: [summed_to(ct, x), summed_to(neg(ct), y)])
+defbilinear(mul_p, lambda ct, x, y: summed_to(mul(ct, y), x), lambda ct, x, y: summed_to(mul(ct, x), y))
+defjvp(
+    div_p,
+    lambda x_dot, out, x, y: div(x_dot, y),
+    lambda y_dot, out, x, y: mul(y_dot, neg(div(out, y))),
+)
+
+
+def div_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
+    """Division is linear in what is divided."""
+    check_known(div_p, y)
+    return [summed_to(div(ct, y), x), None]
+
+
+deftranspose(div_p, div_transpose)
+# x - rem(x, y) is a multiple of y, so rounding the quotient only repairs the last bits.
+defjvp(
+    rem_p,
+    lambda x_dot, out, x, y: spread(x_dot, out),
+    lambda y_dot, out, x, y: mul(y_dot, neg(round(div(sub(x, out), y)))),
+)
+
+
+def share(out: Value, x: Value, y: Value) -> Value:
+    """Return x's share in a result that is x or y: 1, 0, or a half where both are."""
+    half = div(convert_element_type(eq(x, y), typeof(out).dtype), 2)
+    return sub(convert_element_type(eq(x, out), typeof(out).dtype), half)
+
+
+defjvp(
+    max_p,
+    lambda x_dot, out, x, y: mul(x_dot, share(out, x, y)),
+    lambda y_dot, out, x, y: mul(y_dot, share(out, y, x)),
+)
+defjvp(
+    min_p,
+    lambda x_dot, out, x, y: mul(x_dot, share(out, x, y)),
+    lambda y_dot, out, x, y: mul(y_dot, share(out, y, x)),
+)
+not_linear(rem_p, max_p, min_p)
+
+# Size and sign
+
+
+def is_complex(x: Value) -> bool:
+    """Tell whether `x` holds complex numbers."""
+    return bool(typeof(x).dtype.kind == "c")
+
+
+def inverse_sign(x: Value) -> Value:
+    """Return 1 / sign(x), which is the conjugate of sign(x), and 0 where x is 0."""
+    direction = sign(x)
+    return select(eq(direction, 0), direction, div(1, select(eq(direction, 0), 1, direction)))
+
+
+def abs_jvp(x_dot: Value, out: Value, x: Value) -> Value:
+    """The size changes by the part of the tangent along x: its real part, once x is turned to the real axis."""
+    if is_complex(x):
+        return convert_element_type(mul(x_dot, inverse_sign(x)), typeof(out).dtype)
+    return mul(x_dot, sign(x))
+
+
+def sign_jvp(x_dot: Value, out: Value, x: Value) -> Value:
+    """A real sign is piecewise constant; a complex one turns by the part of the tangent across x."""
+    if not is_complex(x):
+        return zero_tangent(out)
+    dtype = typeof(x).dtype
+    relative = mul(x_dot, div(1, x))
+    along = convert_element_type(convert_element_type(relative, dtype.type().real.dtype), dtype)
+    return mul(out, sub(relative, along))
+
+
+defjvp(abs_p, abs_jvp)
+defjvp(sign_p, sign_jvp)
+not_linear(abs_p, sign_p)
+
+# Powers and roots
+
+
+def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
+    """y x**(y - 1), which is 0 for y = 0 also where x = 0, and x**(y - 1) is not finite."""
+    is_zero = bitwise_and(eq(x, 0), eq(y, 0))
+    return mul(x_dot, mul(y, pow(x, select(is_zero, 0, sub(y, 1)))))
+
+
+def pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
+    """log(x) x**y, which is 0 where x = 0."""
+    return mul(y_dot, mul(log(select(eq(x, 0), 1, x)), out))
+
+
+def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
+    """y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
+    if y == 0:
+        return zero_tangent(out)
+    return x_dot if y == 1 else mul(x_dot, mul(y, x if y == 2 else integer_pow(x, y - 1)))
+
+
+defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2, x)))
+defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
+defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, mul(-0.5, div(out, x))))
+defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
+defjvp(integer_pow_p, integer_pow_jvp)
+not_linear(square_p, sqrt_p, rsqrt_p, pow_p, integer_pow_p)
+
+# Exponentials and logarithms
+
+defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
+defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
+defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
+defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1)))
+not_linear(exp_p, expm1_p, log_p, log1p_p)
+
+# Trigonometry
+
+defjvp(sin_p, lambda x_dot, out, x: mul(x_dot, cos(x)))
+defjvp(cos_p, lambda x_dot, out, x: mul(x_dot, neg(sin(x))))
+defjvp(tan_p, lambda x_dot, out, x: mul(x_dot, add(1, mul(out, out))))
+defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, mul(add(1, out), sub(1, out))))
+not_linear(sin_p, cos_p, tan_p, tanh_p)

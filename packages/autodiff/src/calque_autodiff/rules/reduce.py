@@ -1,0 +1,50 @@
+"""The derivatives of reductions: a sum spreads its cotangent, a maximum shares it equally among the greatest elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.avals import Shape, typeof
+from calque_core.lax import (
+    argmax_p,
+    argmin_p,
+    broadcast_in_dim,
+    convert_element_type,
+    div,
+    eq,
+    mul,
+    reduce_and_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_or_p,
+    reduce_sum,
+    reduce_sum_p,
+)
+
+from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
+
+Value = Any
+
+
+def restored(out: Value, shape: Shape, axes: Shape) -> Value:
+    """Return a reduced array with the shape that it had, repeated along the axes that were reduced."""
+    return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
+
+
+def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
+    """The mean of the tangents of the elements that equal the result."""
+    aval = typeof(x)
+    is_extreme = convert_element_type(eq(x, restored(out, aval.shape, axes)), aval.dtype)
+    count = restored(reduce_sum(is_extreme, axes), aval.shape, axes)
+    return reduce_sum(mul(x_dot, div(is_extreme, count)), axes)
+
+
+deflinear(reduce_sum_p, lambda ct, x, *, axes: [restored(ct, x.aval.shape, axes)])
+defjvp(reduce_max_p, extreme_jvp)
+defjvp(reduce_min_p, extreme_jvp)
+not_linear(reduce_max_p, reduce_min_p)
+zero_derivative(reduce_and_p, reduce_or_p, reason="the operands are bools or integers")
+
+# Positions of extreme elements
+
+zero_derivative(argmax_p, argmin_p, reason="the result is an integer")

@@ -1,0 +1,117 @@
+"""The derivatives of rearranging, cutting, padding and joining: all linear, and each the inverse of another."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+from calque_core.avals import Shape, typeof
+from calque_core.lax import (
+    broadcast,
+    concatenate_p,
+    pad,
+    pad_p,
+    reduce_sum,
+    reshape,
+    reshape_p,
+    rev,
+    rev_p,
+    select,
+    slice,
+    slice_p,
+    squeeze_p,
+    transpose,
+    transpose_p,
+)
+from calque_core.linear import UndefinedPrimal, is_undefined_primal
+
+from calque_autodiff.define import deflinear
+
+Value = Any
+PaddingConfig = tuple[tuple[int, int, int], ...]
+
+# The same elements in other positions
+
+
+def inverse(permutation: Shape) -> list[int]:
+    """Return the permutation that undoes another."""
+    return sorted(range(len(permutation)), key=permutation.__getitem__)
+
+
+deflinear(reshape_p, lambda ct, x, *, new_sizes: [reshape(ct, x.aval.shape)])
+deflinear(transpose_p, lambda ct, x, *, permutation: [transpose(ct, inverse(permutation))])
+deflinear(rev_p, lambda ct, x, *, dimensions: [rev(ct, dimensions)])
+deflinear(squeeze_p, lambda ct, x, *, dimensions: [reshape(ct, x.aval.shape)])
+
+# Parts
+
+
+def slice_transpose(
+    ct: Value, x: UndefinedPrimal, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> list[Value]:
+    """Put the elements back where they were, with zeros around and between them."""
+    config = []
+    for size, n, start, step in zip(x.aval.shape, typeof(ct).shape, start_indices, strides or (1,) * len(start_indices)):
+        end = start + (n - 1) * step + 1 if n else start
+        config.append((start, size - end, step - 1))
+    return [pad(ct, zero_of_dtype(ct), config)]
+
+
+def zero_of_dtype(x: Value) -> Value:
+    """Return the scalar zero of the dtype of `x`."""
+    return typeof(x).dtype.type(0)
+
+
+deflinear(slice_p, slice_transpose)
+
+# More elements
+
+
+def pad_transpose(ct: Value, x: Value, value: Value, *, padding_config: PaddingConfig) -> list[Value]:
+    """The operand gets the elements that came from it, the padding value the sum of the others."""
+    return [
+        unpadded(ct, padding_config) if is_undefined_primal(x) else None,
+        reduce_sum(outside(ct, typeof_operand(x).shape, padding_config)) if is_undefined_primal(value) else None,
+    ]
+
+
+def unpadded(ct: Value, padding_config: PaddingConfig) -> Value:
+    """Take padding away, and put zeros where padding took elements away."""
+    whole = pad(ct, zero_of_dtype(ct), [(-low, -high, 0) for low, high, _ in padding_config])
+    shape = typeof(whole).shape
+    return slice(whole, (0,) * len(shape), shape, [inner + 1 for _, _, inner in padding_config])
+
+
+def outside(ct: Value, shape: Shape, padding_config: PaddingConfig) -> Value:
+    """Return `ct` with zeros where padding an array of shape `shape` leaves that array's elements."""
+    is_inside = pad(broadcast(True, shape), False, padding_config)
+    return select(is_inside, zero_of_dtype(ct), ct)
+
+
+def typeof_operand(x: Value) -> Any:
+    """Return the type of an operand of a transpose rule, linear or known."""
+    return x.aval if is_undefined_primal(x) else typeof(x)
+
+
+deflinear(pad_p, pad_transpose)
+
+
+def concatenate_transpose(ct: Value, *operands: Value, dimension: int) -> list[Value]:
+    """Each operand gets its part."""
+    ends = list(accumulate(typeof_operand(x).shape[dimension] for x in operands))
+    starts = [0, *ends[:-1]]
+    return [
+        part(ct, dimension, start, end) if is_undefined_primal(x) else None
+        for x, start, end in zip(operands, starts, ends)
+    ]
+
+
+def part(x: Value, axis: int, start: int, end: int) -> Value:
+    """Return the elements of `x` from `start` to `end` along one axis."""
+    shape = typeof(x).shape
+    starts, limits = [0] * len(shape), list(shape)
+    starts[axis], limits[axis] = start, end
+    return slice(x, starts, limits)
+
+
+deflinear(concatenate_p, concatenate_transpose)

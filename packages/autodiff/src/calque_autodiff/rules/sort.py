@@ -1,0 +1,57 @@
+"""The derivative of sorting: tangents are moved as the elements were.
+
+One idea: which element goes where is an integer array, computed from the primals alone; moving by it is a sort by an
+integer key, linear in what it carries along, and transposed by the inverse permutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from calque_core.avals import typeof
+from calque_core.lax import broadcasted_iota, sort_p
+from calque_core.linear import Zero, is_undefined_primal, zero_tangent
+
+from calque_autodiff.define import check_known, defjvp_all, deftranspose
+
+Value = Any
+
+
+def positions(x: Value, dimension: int) -> Value:
+    """Return an array of the shape of `x` that holds each element's position along an axis."""
+    return broadcasted_iota(np.int32, typeof(x).shape, dimension)
+
+
+def sorted_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
+    """Return the arrays `carried`, rearranged as sorting the keys would rearrange them."""
+    outs = sort_p.bind(*keys, *carried, dimension=dimension, is_stable=True, num_keys=len(keys))
+    return list(outs[len(keys) :])
+
+
+def sort_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[list[Value], list[Value]]:
+    """Carry positions along to learn the order, then move the tangents that are not zero in the same way."""
+    here = positions(primals[0], dimension)
+    *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
+    (rank,) = sorted_by([order], [here], dimension)
+    moved = iter(sorted_by([rank], [t for t in tangents if type(t) is not Zero], dimension))
+    return outs, [zero_tangent(x) if type(t) is Zero else next(moved) for x, t in zip(outs, tangents)]
+
+
+def sort_transpose(
+    cts: Sequence[Value], *operands: Value, dimension: int, is_stable: bool, num_keys: int
+) -> list[Value]:
+    """Move the cotangents back; the keys must be known."""
+    keys = operands[:num_keys]
+    check_known(sort_p, *keys)
+    (order,) = sorted_by(keys, [positions(keys[0], dimension)], dimension)
+    is_moved = [is_undefined_primal(x) and type(ct) is not Zero for x, ct in zip(operands, cts)]
+    moved = iter(sorted_by([order], [ct for ct, m in zip(cts, is_moved) if m], dimension))
+    return [next(moved) if m else None for m in is_moved]
+
+
+defjvp_all(sort_p, sort_jvp)
+deftranspose(sort_p, sort_transpose)

@@ -1,0 +1,120 @@
+"""The trace that records what happens to tangents, and computes everything else.
+
+One idea: an operation that touches no tangent goes to the parent at once; what touches one is linear in it, and is
+recorded.  A program inside such an operation (a jitted rule, a branch) is split by its `partial_eval` rule first: its
+known half runs now, and only the linear half is recorded, so that nothing non-linear is ever recorded in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from calque_core.avals import typeof
+from calque_core.context import context
+from calque_core.holds import frozen
+from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.linear import Zero
+from calque_core.primitive import Primitive
+from calque_core.rules import missing_rule
+from calque_core.source import current_position
+from calque_core.stage import JaxprTrace, JaxprTracer
+from calque_core.trace import evaluation, hand_down
+
+Value = Any
+
+
+class TangentTrace(JaxprTrace):
+    """Records operations on its tangents; hands all others to its parent."""
+
+    verb = "linearize"
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        for x in args:
+            if type(x) is JaxprTracer and x._trace is self:
+                break
+        else:
+            if self.parent is evaluation and primitive.is_leaf:  # hand_down's shortcut, one call sooner
+                return evaluation.process_primitive(primitive, args, params)
+            return hand_down(self.parent, primitive, args, params)  # type: ignore[arg-type]
+        if params:
+            rule = primitive.adapted.get("partial_eval")
+            if rule is not None:
+                return self.split(rule, args, params)
+            if next(jaxprs_in_params(params), None) is not None:
+                raise missing_rule(primitive, "partial_eval")
+        return self.record(
+            primitive,
+            [x.variable if type(x) is JaxprTracer and x._trace is self else self.constant(x) for x in args],
+            params,
+        )
+
+    def split(self, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        """Run a partial evaluation rule; its known half is computed, what it binds on tangents is recorded."""
+        known_mask = [not self.owns(x) for x in args]
+        before, context.trace = context.trace, self
+        try:
+            return rule(known_mask, *args, **params)  # type: ignore[no-any-return]
+        finally:
+            context.trace = before
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` is one of the tangents being recorded."""
+        return type(x) is JaxprTracer and x._trace is self
+
+    def append(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+        """Record the equations of a linear program as they are; return its results, `Zero`s included."""
+        env: dict[Any, Atom] = {v: self.atom(c) for v, c in zip(jaxpr.constvars, jaxpr.consts)}
+        env.update((v, self.atom(x)) for v, x in zip(jaxpr.invars, args))
+        position = current_position()
+        for eqn in jaxpr.eqns:
+            outvars = [Var(v.aval) for v in eqn.outvars]
+            invars = [x if type(x) is Literal else env[x] for x in eqn.invars]
+            self.eqns.append(JaxprEqn(eqn.primitive, invars, outvars, eqn.params, eqn.position or position))
+            env.update(zip(eqn.outvars, outvars))
+        return [x.val if type(x) is Literal else self.tracer(env[x]) for x in jaxpr.outvars]
+
+    def atom(self, x: Value) -> Atom:
+        """Return the variable or literal that stands for `x`."""
+        return x.variable if self.owns(x) else self.constant(x)  # type: ignore[no-any-return]
+
+    def constant(self, x: Value) -> Atom:
+        if type(x) is Zero:
+            return Literal(x, x.aval)
+        if type(x) is not np.ndarray or not x.ndim:
+            return super().constant(x)
+        # Not held: what the user can write to was held when it came in, and views of the rest must stay writable.
+        known = self.constants.get(id(x))
+        if known is None:
+            known = self.constants[id(x)] = (x, Var(typeof(x)))
+        return known[1]
+
+    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+        """Return a residual as it is: `linearized.keep` copies those that the user can still reach."""
+        return x
+
+    def kept_for_long(self, jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
+        """Return the finished program with copies of the residuals that the user can change: held ones, and `shared`."""
+        visible = {id(owner(x)) for x in shared}
+        consts = [
+            x.copy() if type(x) is np.ndarray and id(owner(x)) in visible else self._unheld(x) for x in jaxpr.consts
+        ]
+        return jaxpr.replace(consts=consts)
+
+    def _unheld(self, x: Value) -> Value:
+        return frozen(x, self.holds) if type(x) is np.ndarray and not x.flags.writeable else x
+
+
+def owner(x: Value) -> Value:
+    """Return the array whose memory an array views, at the end of the chain."""
+    while isinstance(x, np.ndarray) and x.base is not None:
+        x = x.base
+    return x
+
+
+def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+    """Record an equation in the tangent trace that is current, unsplit; a `partial_eval` rule calls it for the linear half."""
+    trace = context.trace
+    assert isinstance(trace, TangentTrace), trace
+    return trace.record(primitive, [trace.atom(x) for x in args], params)

@@ -1,0 +1,192 @@
+"""Checking derivatives: against central differences, and forward mode against reverse mode.
+
+One idea: a derivative is never compared with a formula.  `check_jvp` compares it with differences along a random
+direction t, `check_vjp` by the adjoint law <u, J t> == <J^T u, t> for a random u; both take fixed seeds.
+
+Complex numbers: the product is the real part of the sum of u t, without conjugation, as transposition has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from calque_core.avals import typeof
+from calque_core.dtypes import float0, is_float
+from calque_core.source import describe_function
+from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map
+
+from calque_autodiff.forward import jvp
+from calque_autodiff.linearize import vjp
+
+Value = Any
+Array = np.ndarray[Any, Any]
+
+_STEPS = {2: 1e-1, 4: 1e-2, 8: 1e-5}  # by the bytes of a real number: about the cube root of the rounding error
+_TOLERANCES = {2: 1e-1, 4: 1e-2, 8: 1e-6}
+_MODES = ("fwd", "rev")
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = _MODES,
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check the derivatives of `f` at `args`, up to `order`, in the modes "fwd" (jvp) and "rev" (vjp).
+
+    An order above 1 checks the derivatives of derivatives, each mode over each.  Tolerances and the step `eps` of the
+    differences follow from the narrowest dtype, unless given.  Integer arguments are held fixed.
+    Raises: AssertionError that names the mode and the leaf; ValueError for an unknown mode or an order below 1.
+
+    >>> from calque_core import lax
+    >>> check_grads(lambda x: lax.sin(x) * x, (0.5,), order=2)
+    """
+    if order < 1 or not modes or not set(modes) <= set(_MODES):
+        raise ValueError(f"check_grads got order={order!r} and modes={modes!r}. Use an order of 1 or more, and 'fwd', 'rev'.")
+    options = {"atol": atol, "rtol": rtol, "eps": eps}
+    for mode in modes:
+        check, transform, derivative = _CHECKS[mode]
+        check(f, partial(transform, f), args, **options)
+        if order > 1:
+            check_grads(partial(derivative, f), args, order - 1, modes, **options)
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check that `f_jvp(args, tangents)` gives the value of `f` and its derivative, as central differences have it.
+
+    Raises: AssertionError.
+
+    >>> from calque_core import lax
+    >>> check_jvp(lax.exp, partial(jvp, lax.exp), (1.0,))
+    """
+    args = tuple(args)
+    dots = _direction(args, seed=0)
+    out, out_dot = f_jvp(args, dots)
+    what = f"the jvp of {describe_function(f)}"
+    atol, rtol = _tolerances((args, out), atol, rtol)
+    _compare(f"the value in {what}", f(*args), out, atol, rtol)
+    _compare(what, _differences(f, args, dots, eps or _STEPS[_real_size((args, out))]), out_dot, atol, rtol)
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check that `f_vjp(*args)` gives the value of `f` and the transpose of its derivative.
+
+    Raises: AssertionError.
+
+    >>> from calque_core import lax
+    >>> check_vjp(lax.exp, partial(vjp, lax.exp), (1.0,))
+    """
+    args = tuple(args)
+    dots = _direction(args, seed=0)
+    out, pull_back = f_vjp(*args)
+    what = f"the vjp of {describe_function(f)}"
+    atol, rtol = _tolerances((args, out), atol, rtol)
+    _compare(f"the value in {what}", f(*args), out, atol, rtol)
+    cts = _direction(out, seed=1)
+    bars = pull_back(cts)
+    _compare_types(what, dots, bars)
+    out_dot = _differences(f, args, dots, eps or _STEPS[_real_size((args, out))])
+    forward, backward = _product(cts, out_dot), _product(bars, dots)
+    message = f"{what}: <u, J t> from differences differs from <J^T u, t>"
+    np.testing.assert_allclose(sum(backward), sum(forward), rtol, atol * (1 + sum(map(abs, forward))), err_msg=message)
+
+
+def _forward_derivative(f: Callable[..., Any], *args: Any) -> list[Value]:
+    """Return the derivative of `f` along a fixed direction; its integer outputs are left out."""
+    _, out_dot = jvp(f, args, _direction(args, seed=2))
+    return [x for x in tree_leaves(out_dot) if typeof(x).dtype != float0]
+
+
+def _reverse_derivative(f: Callable[..., Any], *args: Any) -> list[Value]:
+    """Return the cotangents of the arguments of `f` for a fixed cotangent; those of integers are left out."""
+    out, pull_back = vjp(f, *args)
+    return [x for x in tree_leaves(pull_back(_direction(out, seed=3))) if typeof(x).dtype != float0]
+
+
+_CHECKS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., list[Value]]]] = {
+    "fwd": (check_jvp, jvp, _forward_derivative),
+    "rev": (check_vjp, vjp, _reverse_derivative),
+}
+
+
+def _direction(tree: Any, seed: int) -> Any:
+    """Return normal random numbers of the types of the leaves; `float0` for integers."""
+    rng = np.random.default_rng(seed)
+    return tree_map(lambda x: _normal(rng, typeof(x)), tree)
+
+
+def _normal(rng: np.random.Generator, aval: Any) -> Value:
+    if not is_float(aval.dtype):
+        return np.zeros(aval.shape, float0)
+    real = rng.standard_normal(aval.shape)
+    return np.asarray(real + 1j * rng.standard_normal(aval.shape) if aval.dtype.kind == "c" else real).astype(aval.dtype)[()]
+
+
+def _differences(f: Callable[..., Any], args: Any, dots: Any, step: float) -> Any:
+    """Return (f(args + step dots / 2) - f(args - step dots / 2)) / step; `float0` zeros for integer outputs."""
+    above, below = (f(*tree_map(partial(_moved, step=sign * step), args, dots)) for sign in (0.5, -0.5))
+    return tree_map(lambda hi, lo: _quotient(np.asarray(hi), np.asarray(lo), step), above, below)
+
+
+def _moved(x: Value, x_dot: Value, *, step: float) -> Value:
+    return x if np.asarray(x_dot).dtype == float0 else np.asarray(x + step * x_dot).astype(typeof(x).dtype)[()]
+
+
+def _quotient(high: Array, low: Array, step: float) -> Array:
+    if not is_float(high.dtype):
+        return np.zeros(high.shape, float0)
+    return ((high - low) / step).astype(high.dtype)
+
+
+def _real_size(tree: Any) -> int:
+    """Return the bytes of a real number of the narrowest floating leaf; 8 without one."""
+    dtypes = [typeof(x).dtype for x in tree_leaves(tree)]
+    return min((d.itemsize // (1 + (d.kind == "c")) for d in dtypes if is_float(d)), default=8)
+
+
+def _tolerances(tree: Any, atol: float | None, rtol: float | None) -> tuple[float, float]:
+    default = _TOLERANCES[_real_size(tree)]
+    return default if atol is None else atol, default if rtol is None else rtol
+
+
+def _compare(what: str, wanted: Any, found: Any, atol: float, rtol: float) -> None:
+    """Compare two trees leaf by leaf; the differences of `float0` leaves hold nothing."""
+    _compare_types(what, wanted, found)
+    for (path, want), got in zip(tree_flatten_with_path(wanted)[0], tree_leaves(found)):
+        if typeof(want).dtype != float0:
+            np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol, atol, err_msg=f"{what}{keystr(path)}")
+
+
+def _compare_types(what: str, wanted: Any, found: Any) -> None:
+    (want, want_tree), (got, got_tree) = tree_flatten(wanted), tree_flatten(found)
+    if want_tree != got_tree:
+        raise AssertionError(f"{what} has the structure {got_tree}, but {want_tree} is right.")
+    types = [tuple(typeof(x).str_short() for x in leaves) for leaves in (want, got)]
+    if types[0] != types[1]:
+        raise AssertionError(f"{what} has the types {types[1]}, but {types[0]} are right.")
+
+
+def _product(u: Any, t: Any) -> list[float]:
+    """Return the terms of the real inner product, one per leaf."""
+    pairs = zip(map(np.asarray, tree_leaves(u)), map(np.asarray, tree_leaves(t)))
+    return [float(np.sum(a * b).real) for a, b in pairs if a.dtype != float0]

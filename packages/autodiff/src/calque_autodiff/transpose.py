@@ -1,0 +1,175 @@
+"""Running a linear program backwards.
+
+One idea: walk the equations from the last to the first, give each equation's transpose rule the cotangents of its results,
+and add what it returns to the cotangents of its operands.  What is not linear is evaluated forward first.
+
+Read next: `linearize.py`, where the linear programs come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from calque_core.api_util import FlatFunction, arg_names, check_callable
+from calque_core.avals import typeof
+from calque_core.context import context
+from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, undefined_of, zero_of
+from calque_core.rules import missing_rule, rule_epoch
+from calque_core.source import describe_function
+from calque_core.stage import stage
+from calque_pytree import tree_structure
+
+from calque_autodiff.checks import check_input, flatten_primals, tangent_leaves
+
+Value = Any
+
+
+def backward(
+    eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], outvars: Sequence[Atom], cts: Sequence[Value]
+) -> dict[Any, Value]:
+    """Return the cotangents of the variables that no equation defines, given those of `outvars`.
+
+    Every equation is linear in the variables that are not in `known`.
+    Raises: MissingRuleError if a primitive has no transpose rule.
+    """
+    found: dict[Any, Value] = {}
+    for var, ct in zip(outvars, cts):
+        if type(var) is Var and type(ct) is not Zero and var not in known:
+            found[var] = add_tangents(found[var], ct) if var in found else ct
+    before = context.source
+    try:
+        for primitive, invars, outvars, params, position in reversed(eqns):
+            cts = _take(found, outvars)
+            if cts is None:
+                continue
+            context.source = position
+            rule = primitive.adapted.get("transpose")
+            if rule is None:
+                raise missing_rule(primitive, "transpose")
+            operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]
+            for x, ct in zip(invars, rule(cts, *operands, **params)):
+                if ct is not None and type(ct) is not Zero and x not in known:
+                    found[x] = add_tangents(found[x], ct) if x in found else ct
+    finally:
+        context.source = before
+    return found
+
+
+def _take(found: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
+    """Take the cotangents of an equation's results out of `found`; None if all of them are zero."""
+    if len(outvars) == 1:
+        ct = found.pop(outvars[0], None)
+        return None if ct is None else [ct]
+    cts = [found.pop(v, None) for v in outvars]
+    if all(ct is None for ct in cts):
+        return None
+    return [zero_of(v.aval) if ct is None else ct for v, ct in zip(outvars, cts)]
+
+
+def backward_linear(jaxpr: Jaxpr, cts: Sequence[Value]) -> list[Value]:
+    """Return the cotangents, `Zero`s included, of the arguments of a jaxpr that is linear in all of them."""
+    found = backward(jaxpr.eqns, dict(zip(jaxpr.constvars, jaxpr.consts)), jaxpr.outvars, cts)
+    return [found[v] if v in found else zero_of(v.aval) for v in jaxpr.invars]
+
+
+def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+    """Return the cotangents of the arguments of `jaxpr` whose primal is an `UndefinedPrimal`, `Zero` for the others.
+
+    Equations that involve none of them are evaluated forward first.
+    """
+    known: dict[Var, Value] = dict(zip(jaxpr.constvars, consts))
+    known.update((v, x) for v, x in zip(jaxpr.invars, primals) if type(x) is not UndefinedPrimal)
+    linear = forward(jaxpr, known)
+    found = backward(linear, known, jaxpr.outvars, cts)
+    return [found[v] if v in found else zero_of(v.aval) for v in jaxpr.invars]
+
+
+def forward(jaxpr: Jaxpr, known: dict[Var, Value]) -> list[JaxprEqn]:
+    """Evaluate the equations that need only what is `known`, into `known`; return the others, in order."""
+    linear = []
+    before = context.source
+    try:
+        for eqn in jaxpr.eqns:
+            if all(type(x) is Literal or x in known for x in eqn.invars):
+                context.source = eqn.position
+                args = [x.val if type(x) is Literal else known[x] for x in eqn.invars]
+                outs = eqn.primitive.bind(*args, **eqn.params)
+                known.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+            else:
+                linear.append(eqn)
+    finally:
+        context.source = before
+    return linear
+
+
+def transpose_jaxpr(
+    jaxpr: Jaxpr,
+    linear_mask: Sequence[bool],
+    ct_mask: Sequence[bool] | None = None,
+    instantiate: bool | Sequence[bool] = False,
+) -> tuple[Jaxpr, list[bool]]:
+    """Return the transpose of `jaxpr` in the arguments that `linear_mask` marks, and which of their cotangents it gives.
+
+    The result takes the other arguments, then the cotangents of the results that `ct_mask` marks (all, by default).
+    It gives the cotangents of the linear arguments that are not identically zero, or that `instantiate` marks.
+    Raises: MissingRuleError if an equation cannot be transposed.
+    """
+    mask, cts_given = tuple(linear_mask), tuple(ct_mask or [True] * len(jaxpr.outvars))
+    wanted = (instantiate,) * sum(mask) if isinstance(instantiate, bool) else tuple(instantiate)
+
+    def make() -> tuple[Jaxpr, list[bool]]:
+        nonzero: list[bool] = []
+
+        def transposed(*args: Value) -> list[Value]:
+            rest = iter(args)
+            primals = [undefined_of(v.aval) if m else next(rest) for v, m in zip(jaxpr.invars, mask)]
+            cts = [next(rest) if given else zero_of(v.aval) for v, given in zip(jaxpr.outvars, cts_given)]
+            found = backward_pass(jaxpr, jaxpr.consts, primals, cts)
+            linear_cts = [ct for ct, m in zip(found, mask) if m]
+            nonzero[:] = [w or type(ct) is not Zero for ct, w in zip(linear_cts, wanted)]
+            return [instantiate_zeros(ct) for ct, n in zip(linear_cts, nonzero) if n]
+
+        in_avals = [v.aval for v, m in zip(jaxpr.invars, mask) if not m]
+        ct_avals = [v.aval for v, given in zip(jaxpr.outvars, cts_given) if given]
+        return stage(transposed, [*in_avals, *ct_avals], verb="transpose"), nonzero
+
+    return jaxpr.memo(("transpose", mask, cts_given, wanted, *settings_key()), make)  # type: ignore[no-any-return]
+
+
+def settings_key() -> tuple[Any, ...]:
+    """Return what a program derived from a jaxpr depends on beside the jaxpr."""
+    return (context.settings, context.axis_env, rule_epoch())
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
+
+    `primals` give the types of the arguments only: arrays, or `ShapeDtypeStruct`s.
+    Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if `fun` is not linear.
+
+    >>> from calque_core import lax
+    >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
+    (np.float64(6.0),)
+    """
+    check_callable(fun, "linear_transpose")
+    what = f"linear_transpose of {describe_function(fun)}"
+    leaves, in_tree = flatten_primals("linear_transpose", fun, primals)
+    for name, x in zip(arg_names(fun, primals, {}), leaves):
+        check_input(what, name, typeof(x), holomorphic=False, allow_int=False)
+    flat = FlatFunction(fun, in_tree, "linear_transpose")
+    jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
+    arguments = tree_structure(tuple(primals))
+
+    def transposed(ct: Any) -> tuple[Any, ...]:
+        cts = tangent_leaves(what, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
+        undefined = [undefined_of(v.aval) for v in jaxpr.invars]
+        try:
+            found = backward_pass(jaxpr, jaxpr.consts, undefined, cts)
+        except NotImplementedError as error:
+            error.add_note(f"{what}: the function is not linear, or a primitive in it lacks a transpose rule.")
+            raise
+        return arguments.unflatten([instantiate_zeros(x) for x in found])  # type: ignore[no-any-return]
+
+    return transposed

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from calque_autodiff import grad, vjp
+from calque_core import lax, make_jaxpr
+
+CASES = [
+    ((3,), (3,), (((0,), (0,)), ((), ()))),
+    ((2, 3), (3, 4), (((1,), (0,)), ((), ()))),
+    ((2, 3), (4, 3), (((1,), (1,)), ((), ()))),
+    ((3,), (2, 3), (((0,), (1,)), ((), ()))),
+    ((2,), (3,), (((), ()), ((), ()))),
+    ((), (3,), (((), ()), ((), ()))),
+    ((5, 2, 3), (5, 3, 4), (((2,), (1,)), ((0,), (0,)))),
+    ((2, 5, 3), (3, 4, 5), (((2,), (0,)), ((1,), (2,)))),
+    ((2, 3, 4), (4, 3, 5), (((1, 2), (1, 0)), ((), ()))),
+    ((2, 3, 4, 5), (4, 2, 3, 6), (((2,), (0,)), ((1, 0), (2, 1)))),
+    ((2, 3, 2), (2, 3, 2), (((0, 2), (2, 0)), ((1,), (1,)))),
+    ((2, 3, 4), (2, 3, 4), (((2, 0, 1), (2, 0, 1)), ((), ()))),
+    ((2, 3), (2, 3), (((), ()), ((0, 1), (0, 1)))),
+    ((0, 3), (3, 2), (((1,), (0,)), ((), ()))),
+    ((2, 0), (0, 3), (((1,), (0,)), ((), ()))),
+    ((1, 1), (1, 1), (((1,), (0,)), ((), ()))),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize(("lhs", "rhs", "numbers"), CASES, ids=str)
+def test_contractions_obey_the_laws_in_each_operand(lhs, rhs, numbers, dtype, spaced, laws):
+    laws(lambda x, y: lax.dot_general(x, y, numbers), spaced(lhs, dtype=dtype), spaced(rhs, dtype=dtype, seed=1))
+
+
+@pytest.mark.parametrize("operands", ["float32", "float16"])
+def test_sums_in_another_dtype_give_cotangents_in_the_operands_dtypes(operands, spaced):
+    x, y = spaced((2, 3), dtype=operands), spaced((3, 2), dtype=operands, seed=1)
+    out, f_vjp = vjp(lambda x, y: lax.dot(x, y, preferred_element_type=np.float64), x, y)
+    assert out.dtype == np.float64
+    x_bar, y_bar = f_vjp(np.ones((2, 2)))
+    assert x_bar.dtype == y_bar.dtype == np.dtype(operands)
+    np.testing.assert_allclose(x_bar, np.ones((2, 2)) @ y.T.astype(float), 1e-2)
+    np.testing.assert_allclose(y_bar, x.T.astype(float) @ np.ones((2, 2)), 1e-2)
+
+
+def test_mixed_precision_obeys_the_laws(spaced, laws):
+    x, y = spaced((2, 3), dtype="float32"), spaced((3, 2), dtype="float32", seed=1)
+    laws(lambda x, y: lax.dot(x, y, preferred_element_type=np.float64), x, y)
+
+
+def test_a_matrix_times_itself_obeys_the_laws(spaced, laws):
+    laws(lambda x: lax.dot(x, x), spaced((3, 3)))
+
+
+def test_the_gradient_of_a_matrix_product_is_two_matrix_products():
+    jaxpr = make_jaxpr(grad(lambda x, y: lax.reduce_sum(lax.dot(x, y)), argnums=(0, 1)))(np.ones((2, 3)), np.ones((3, 4)))
+    assert [eqn.primitive.name for eqn in jaxpr.eqns].count("dot_general") == 3
