@@ -1,0 +1,123 @@
+"""Values with a batch axis, and the trace that applies batching rules to them.
+
+One idea: a tracer is an array with one more axis than its type says.  A rule gets whole arrays and the positions of
+their batch axes, and gives the same; it runs under the parent, so that its operations are whatever the parent makes of
+them.
+
+Read next: `vmap.py`; `define.py` for the short forms of rules.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calque_core.avals import shaped_array, typeof
+from calque_core.context import context
+from calque_core.ops.collective import named_axes
+from calque_core.primitive import Primitive, decomposition_under
+from calque_core.source import Position, register_internal_folder, where
+from calque_core.trace import Trace, Tracer, hand_down
+
+Value = Any
+
+register_internal_folder(os.path.dirname(__file__))
+
+
+class AxisData(NamedTuple):
+    """A mapped axis: its name, which may be None, and its size."""
+
+    name: Any
+    size: int
+
+
+class BatchTracer(Tracer):
+    """One element of a batch, standing for all: the whole array and the position of its batch axis."""
+
+    __slots__ = ("bdim", "val")
+
+    def __init__(self, trace: Trace, val: Value, bdim: int) -> None:
+        self._trace, self.val, self.bdim = trace, val, bdim
+
+    @property
+    def aval(self) -> Any:
+        """The type of one element."""
+        aval = typeof(self.val)
+        return shaped_array(aval.shape[: self.bdim] + aval.shape[self.bdim + 1 :], aval.dtype)
+
+    @property
+    def origin(self) -> Position | None:
+        """Where the value was made, as the array under it remembers."""
+        return self.val.origin if isinstance(self.val, Tracer) else self._trace.position
+
+    def __repr__(self) -> str:
+        return f"VmapTracer(aval={self.aval!r}, batched={typeof(self.val)!r})"
+
+
+class BatchTrace(Trace):
+    """Applies batching rules to what has its batch axis; hands all else to its parent."""
+
+    verb = "vmap"
+
+    def __init__(self, parent: Trace, axis: AxisData) -> None:
+        super().__init__(parent)
+        self.axis = axis
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        vals: list[Value] = []
+        dims: list[int | None] = []
+        is_mapped = False
+        for x in args:
+            if type(x) is BatchTracer and x._trace is self:
+                vals.append(x.val)
+                dims.append(x.bdim)
+                is_mapped = True
+            else:
+                vals.append(x)
+                dims.append(None)
+        rules = primitive.adapted
+        axis_rule = rules.get("axis_batch")
+        if not is_mapped and (axis_rule is None or not self.concerns(params)):
+            return hand_down(self.parent, primitive, vals, params)  # type: ignore[arg-type]
+        before = context.trace
+        context.trace = self.parent
+        try:
+            if axis_rule is not None:
+                outs, out_dims = axis_rule(self.axis, vals, dims, **params)
+            elif "batch" in rules:
+                outs, out_dims = rules["batch"](vals, dims, **params)
+            else:
+                return decomposition_under(self, primitive, "batch")(args, params)
+        finally:
+            context.trace = before
+        size = self.axis.size
+        for x, d in zip(outs, out_dims):
+            if d is not None and _size_at(x, d) != size:
+                raise ValueError(_misplaced(primitive, x, d, size))
+        return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
+
+    def concerns(self, params: dict[str, Any]) -> bool:
+        """Tell whether a primitive without mapped operands names this axis: itself, or in a program that it holds."""
+        return self.axis.name is not None and self.axis.name in named_axes(params)
+
+    def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[int | None]]:
+        """Return the arrays and the batch axes of `outs`; None for a value without one."""
+        is_mine = [type(x) is BatchTracer and x._trace is self for x in outs]
+        return (
+            [x.val if mine else x for x, mine in zip(outs, is_mine)],
+            [x.bdim if mine else None for x, mine in zip(outs, is_mine)],
+        )
+
+
+def _size_at(x: Value, dim: int) -> int:
+    """Return the size of axis `dim` of `x`, or -1 if there is none."""
+    shape = typeof(x).shape
+    return shape[dim] if 0 <= dim < len(shape) else -1
+
+
+def _misplaced(primitive: Primitive, x: Value, dim: int, size: int) -> str:
+    return (
+        f"the batching rule of '{primitive.name}'{where()} gave {typeof(x).str_short()} with the batch axis at {dim}, "
+        f"but there is no axis of size {size} there. Let it return the position of the batch axis in the result."
+    )

@@ -1,0 +1,123 @@
+"""The short forms in which most batching rules are written.
+
+A file of rules reads like a table: `defvectorized(sin_p, cos_p)`, `defbroadcasting(add_p)`, `defreducer(reduce_sum_p)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_batching.axes import moveaxis
+from calque_core.avals import typeof
+from calque_core.lax import broadcast_in_dim
+from calque_core.primitive import Primitive
+from calque_core.rules import gives_lists
+
+Value = Any
+Dims = Sequence[int | None]
+Rule = Callable[..., Any]
+
+
+def defbatch(primitive: Primitive, rule: Rule) -> None:
+    """Give the batching rule: `rule(args, dims, **params) -> (out, dim)`; dims are positions, or None where unmapped.
+
+    Raises: ValueError if the primitive has one already.
+
+    >>> import numpy as np
+    >>> from calque_batching import vmap
+    >>> from calque_core.primitive import Primitive
+    >>> double_p = Primitive("double")
+    >>> _ = double_p.def_impl(lambda x: np.add(x, x))
+    >>> defbatch(double_p, lambda args, dims: (double_p.bind(*args), dims[0]))
+    >>> vmap(double_p.bind)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    primitive.def_rule("batch", rule)
+
+
+def defvectorized(*primitives: Primitive) -> None:
+    """Say that primitives of one operand act on every element alike, so that the batch axis stays where it is."""
+    for primitive in primitives:
+        primitive.def_rule("batch", _vectorized(primitive))
+
+
+def _vectorized(primitive: Primitive) -> Rule:
+    @gives_lists
+    def batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[list[Value], Dims]:
+        return [primitive.bind(args[0], **params)], dims
+
+    return batch
+
+
+def defbroadcasting(*primitives: Primitive) -> None:
+    """Say that primitives are elementwise in several operands of equal shape or rank 0."""
+    for primitive in primitives:
+        primitive.def_rule("batch", _broadcasting(primitive))
+
+
+def _broadcasting(primitive: Primitive) -> Rule:
+    @gives_lists
+    def batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[list[Value], list[int | None]]:
+        args, dim = aligned(args, dims)
+        return [primitive.bind(*args, **params)], [dim]
+
+    return batch
+
+
+def aligned(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
+    """Return elementwise operands with equal shapes and their batch axes at one place; unmapped scalars stay scalars.
+
+    The operand with the most axes says where; the others get the axes that they lack, unmapped ones the batch axis too.
+    """
+    shapes = [typeof(x).shape for x in args]
+    mapped = [(shape, d) for shape, d in zip(shapes, dims) if d is not None]
+    shape, dim = max(mapped, key=lambda pair: len(pair[0]))
+    if all((s == shape and d == dim) or (s == () and d is None) for s, d in zip(shapes, dims)):
+        return list(args), dim
+    if len(shape) == 1:  # every mapped operand is a scalar of each element: an unmapped one may have the axes
+        shape = (shape[0], *max((s for s, d in zip(shapes, dims) if d is None), key=len, default=()))
+    return [_fitted(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
+
+
+def _fitted(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[int, ...], dim: int) -> Value:
+    """Return one operand with the batch axis at `dim` of `shape`."""
+    if x_dim is None:
+        return x if x_shape == () else broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != dim])
+    return moveaxis(x, x_dim, dim) if len(x_shape) == len(shape) else broadcast_in_dim(x, shape, (dim,))
+
+
+def defreducer(*primitives: Primitive) -> None:
+    """Say that primitives of one operand reduce the axes of their parameter `axes`."""
+    for primitive in primitives:
+        primitive.def_rule("batch", _reducer(primitive))
+
+
+def _reducer(primitive: Primitive) -> Rule:
+    @gives_lists
+    def batch(
+        args: Sequence[Value], dims: Sequence[int], *, axes: tuple[int, ...], **params: Any
+    ) -> tuple[list[Value], list[int]]:
+        (x,), (dim,) = args, dims
+        moved = moved_past(axes, dim)
+        return [primitive.bind(x, axes=moved, **params)], [dim - sum(axis < dim for axis in moved)]
+
+    return batch
+
+
+def moved_past(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
+    """Return the positions that axes of one element have in the whole array, whose batch axis is at `bdim`.
+
+    >>> moved_past((0, 2), 1)
+    (0, 3)
+    """
+    return tuple(axis + (bdim <= axis) for axis in axes)
+
+
+def with_entry(values: Sequence[Any], bdim: int, entry: Any) -> tuple[Any, ...]:
+    """Return values that belong to the axes of one element, with `entry` for the batch axis at `bdim`.
+
+    >>> with_entry((3, 5), 1, 4)
+    (3, 4, 5)
+    """
+    return (*values[:bdim], entry, *values[bdim:])

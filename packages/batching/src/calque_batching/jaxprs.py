@@ -1,0 +1,66 @@
+"""Batched programs: what the batching rules of higher-order primitives are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_batching.axes import matchaxis
+from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_core.avals import shaped_array
+from calque_core.context import context, entered
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.rules import rule_epoch
+from calque_core.stage import stage
+from calque_core.trace import current_trace, tracing
+
+Value = Any
+Dims = Sequence[int | None]
+
+
+def with_axis(aval: Any, size: int, dim: int | None) -> Any:
+    """Return the type of a batch of values of type `aval`, with the batch axis at `dim`."""
+    if dim is None:
+        return aval
+    return shaped_array((*aval.shape[:dim], size, *aval.shape[dim:]), aval.dtype)
+
+
+def eval_batched(
+    jaxpr: Jaxpr, axis: AxisData, args: Sequence[Value], dims: Dims
+) -> tuple[list[Value], list[int | None]]:
+    """Return the results of `jaxpr` for a whole batch, and where their batch axes are; None for an unmapped result.
+
+    `dims` says where the arguments have theirs.
+    """
+    trace = BatchTrace(current_trace(), axis)
+    axis_env = context.axis_env if axis.name is None else (*context.axis_env, (axis.name, axis.size))
+    with tracing(trace), entered(axis_env=axis_env):
+        values = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]
+        return trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *values))
+
+
+def batch_jaxpr_axes(
+    jaxpr: Jaxpr, axis: AxisData, dims: Dims, out_mapped: Sequence[bool] | None = None
+) -> tuple[Jaxpr, list[int | None]]:
+    """Return the program of a whole batch, and where the batch axes of its results are.
+
+    `dims` says where the arguments have theirs.  A result that does not depend on a mapped argument stays unmapped
+    (None), unless `out_mapped` marks it; marked results have theirs in front.
+    """
+    in_dims = tuple(dims)
+    forced = tuple(out_mapped) if out_mapped is not None else (False,) * len(jaxpr.outvars)
+
+    def make() -> tuple[Jaxpr, list[int | None]]:
+        out_dims: list[int | None] = []
+
+        def batched(*args: Value) -> list[Value]:
+            outs, found = eval_batched(jaxpr, axis, args, in_dims)
+            out_dims[:] = [0 if m else d for d, m in zip(found, forced)]
+            return [matchaxis(x, d, 0, axis.size) if m else x for x, d, m in zip(outs, found, forced)]
+
+        avals = [with_axis(v.aval, axis.size, d) for v, d in zip(jaxpr.invars, in_dims)]
+        return stage(batched, avals, verb="vmap"), out_dims
+
+    key = ("batch", axis, in_dims, forced, context.settings, context.axis_env, rule_epoch())
+    return jaxpr.memo(key, make)  # type: ignore[no-any-return]

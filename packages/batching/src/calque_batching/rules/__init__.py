@@ -1,0 +1,18 @@
+"""Batching rules, one module per family of primitives, named and ordered as in `calque_core.ops`."""
+
+from calque_batching.rules import (
+    broadcast,
+    call,
+    collective,
+    compare,
+    control_flow,
+    convert,
+    create,
+    dot,
+    elementwise,
+    reduce,
+    rounding,
+    shape,
+    sort,
+    special,
+)

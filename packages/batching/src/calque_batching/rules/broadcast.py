@@ -1,0 +1,25 @@
+"""Batching the operations of `calque_core.ops.broadcast`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_batching.define import defbatch, moved_past, with_entry
+from calque_core.avals import typeof
+from calque_core.lax import broadcast_in_dim, broadcast_in_dim_p
+
+Value = Any
+
+
+def broadcast_in_dim_batch(
+    args: Sequence[Value], dims: Sequence[int], *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> tuple[Value, int]:
+    """Put the batch axis right behind the axis that it follows in the operand, so that none has to be moved."""
+    (x,), (x_bdim,) = args, dims
+    out_bdim = broadcast_dimensions[x_bdim - 1] + 1 if x_bdim else 0
+    positions = with_entry(moved_past(broadcast_dimensions, out_bdim), x_bdim, out_bdim)
+    return broadcast_in_dim(x, with_entry(shape, out_bdim, typeof(x).shape[x_bdim]), positions), out_bdim
+
+
+defbatch(broadcast_in_dim_p, broadcast_in_dim_batch)

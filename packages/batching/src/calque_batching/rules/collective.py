@@ -1,0 +1,67 @@
+"""Batching the operations of `calque_core.ops.collective`: what a named axis means under `vmap`.
+
+One idea: a reduction over the mapped axis reduces it, and is the same for every element afterwards.  Other names belong
+to the transformations around this one, and are handed on to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_batching.batch_trace import AxisData
+from calque_core.avals import typeof
+from calque_core.lax import convert_element_type, iota, mul, reduce_max, reduce_min, reduce_sum
+from calque_core.ops.collective import axis_index_p, pmax_p, pmin_p, psum_p
+from calque_core.primitive import Primitive
+from calque_core.rules import gives_lists
+
+Value = Any
+Names = tuple[Hashable, ...]
+Rule = Callable[..., Any]
+
+
+def _defcollective(
+    primitive: Primitive, mapped: Callable[[Value, int], Value], unmapped: Callable[[Value, int], Value]
+) -> None:
+    """Give the rule: `mapped(x, bdim)` reduces, `unmapped(x, size)` is the result for `size` equal elements."""
+
+    @gives_lists
+    def axis_batch(
+        axis: AxisData, args: Sequence[Value], dims: Sequence[int | None], *, axes: Names
+    ) -> tuple[list[Value], list[int | None]]:
+        (x,), (x_bdim,) = args, dims
+        if axis.name not in axes:
+            return [primitive.bind(x, axes=axes)], [x_bdim]
+        out = unmapped(x, axis.size) if x_bdim is None else mapped(x, x_bdim)
+        others = tuple(name for name in axes if name != axis.name)
+        return [primitive.bind(out, axes=others) if others else out], [None]
+
+    primitive.def_rule("axis_batch", axis_batch)
+
+
+def _times(x: Value, size: int) -> Value:
+    # The number of elements wraps in narrow integers, as their sum would.
+    return mul(x, convert_element_type(np.int64(size), typeof(x).dtype))
+
+
+def _strong(x: Value, size: int) -> Value:
+    return convert_element_type(x, typeof(x).dtype)
+
+
+_defcollective(psum_p, reduce_sum, _times)
+_defcollective(pmax_p, reduce_max, _strong)
+_defcollective(pmin_p, reduce_min, _strong)
+
+
+def axis_index_batch(
+    axis: AxisData, args: Sequence[Value], dims: Sequence[int | None], *, axis_name: Hashable
+) -> tuple[Value, int | None]:
+    """Count the elements.  The primitive has no operands, so that it is asked for this axis only."""
+    assert axis_name == axis.name, (axis_name, axis)
+    return iota(np.int32, axis.size), 0
+
+
+axis_index_p.def_rule("axis_batch", axis_index_batch)

@@ -1,0 +1,43 @@
+"""Batching the operations of `calque_core.ops.compare`: the batch axis is one more axis.
+
+A scalar `which` of `select_n`, or a scalar bound of `clamp`, is an operand like the others: a mapped one gets the axes
+that it lacks, an unmapped one stays a scalar.
+"""
+
+from __future__ import annotations
+
+from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.lax import (
+    and_p,
+    clamp_p,
+    eq_p,
+    ge_p,
+    gt_p,
+    le_p,
+    lt_p,
+    ne_p,
+    not_p,
+    or_p,
+    select_n_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    xor_p,
+)
+
+# Comparisons
+
+defbroadcasting(eq_p, ne_p, lt_p, le_p, gt_p, ge_p)
+
+# Logic
+
+defbroadcasting(and_p, or_p, xor_p)
+defvectorized(not_p)
+
+# Shifts
+
+defbroadcasting(shift_left_p, shift_right_logical_p, shift_right_arithmetic_p)
+
+# Choices
+
+defbroadcasting(select_n_p, clamp_p)

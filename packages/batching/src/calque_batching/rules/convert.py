@@ -1,0 +1,32 @@
+"""Batching the operations of `calque_core.ops.convert`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_batching.axes import moveaxis
+from calque_batching.define import defbatch, defvectorized
+from calque_core.avals import typeof
+from calque_core.lax import bitcast_convert_type, bitcast_convert_type_p, convert_element_type_p, stop_gradient_p
+
+Value = Any
+
+defvectorized(convert_element_type_p)
+
+
+def bitcast_convert_type_batch(
+    args: Sequence[Value], dims: Sequence[int], *, new_dtype: np.dtype[Any]
+) -> tuple[Value, int]:
+    """Leave the batch axis where it is, unless it is the last, which must hold the narrow elements of a wider one."""
+    (x,), (x_bdim,) = args, dims
+    aval = typeof(x)
+    if new_dtype.itemsize > aval.dtype.itemsize and x_bdim == aval.ndim - 1:
+        x, x_bdim = moveaxis(x, x_bdim, 0), 0
+    return bitcast_convert_type(x, new_dtype), x_bdim
+
+
+defbatch(bitcast_convert_type_p, bitcast_convert_type_batch)
+defvectorized(stop_gradient_p)

@@ -1,0 +1,53 @@
+"""Batching the operations of `calque_core.ops.dot`: no axis is moved, the result says where the batch axis went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_batching.define import defbatch, moved_past
+from calque_core.avals import typeof
+from calque_core.lax import dot_general, dot_general_p
+
+Value = Any
+Shape = tuple[int, ...]
+DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
+
+
+def dot_general_batch(
+    args: Sequence[Value],
+    dims: Sequence[int | None],
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    preferred_element_type: np.dtype[Any] | None,
+) -> tuple[Value, int]:
+    """Make two batch axes one more pair of batch axes, and a single one a free axis of its operand.
+
+    The result has the batch axes first, then the free axes of `lhs`, then those of `rhs`.
+    """
+    (lhs, rhs), (lhs_bdim, rhs_bdim) = args, dims
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    n_batch, n_lhs = len(lhs_batch), typeof(lhs).ndim - len(lhs_contract)
+    if lhs_bdim is not None:
+        lhs_contract, lhs_batch = moved_past(lhs_contract, lhs_bdim), moved_past(lhs_batch, lhs_bdim)
+    if rhs_bdim is not None:
+        rhs_contract, rhs_batch = moved_past(rhs_contract, rhs_bdim), moved_past(rhs_batch, rhs_bdim)
+    if lhs_bdim is not None and rhs_bdim is not None:
+        lhs_batch, rhs_batch, out_bdim = (lhs_bdim, *lhs_batch), (rhs_bdim, *rhs_batch), 0
+    elif lhs_bdim is not None:
+        out_bdim = n_batch + _free_before(lhs_bdim, lhs_contract, lhs_batch)
+    else:
+        assert rhs_bdim is not None
+        out_bdim = n_lhs + _free_before(rhs_bdim, rhs_contract, rhs_batch)
+    numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
+    return dot_general(lhs, rhs, numbers, preferred_element_type), out_bdim
+
+
+def _free_before(bdim: int, contract: Shape, batch: Shape) -> int:
+    """Return how many free axes of an operand stand before its batch axis."""
+    return bdim - sum(axis < bdim for axis in (*contract, *batch))
+
+
+defbatch(dot_general_p, dot_general_batch)

@@ -1,0 +1,9 @@
+"""Batching the operations of `calque_core.ops.reduce`: the batch axis is none of those that are reduced."""
+
+from __future__ import annotations
+
+from calque_batching.define import defreducer
+from calque_core.lax import argmax_p, argmin_p, reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_sum_p
+
+defreducer(reduce_sum_p, reduce_max_p, reduce_min_p, reduce_and_p, reduce_or_p)
+defreducer(argmax_p, argmin_p)

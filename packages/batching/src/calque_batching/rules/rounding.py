@@ -1,0 +1,8 @@
+"""Batching the operations of `calque_core.ops.rounding`: the batch axis is one more axis."""
+
+from __future__ import annotations
+
+from calque_batching.define import defvectorized
+from calque_core.lax import ceil_p, floor_p, is_finite_p, round_p
+
+defvectorized(floor_p, ceil_p, round_p, is_finite_p)

@@ -1,0 +1,26 @@
+"""Batching the operations of `calque_core.ops.sort`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_batching.axes import matchaxis
+from calque_batching.define import defbatch
+from calque_core.avals import typeof
+from calque_core.lax import sort, sort_p
+
+Value = Any
+
+
+def sort_batch(
+    args: Sequence[Value], dims: Sequence[int | None], *, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[list[Value], list[int]]:
+    """Give all operands the batch axis: they are rearranged together, so that one mapped key maps all of them."""
+    bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
+    operands = [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)]
+    outs = sort(operands, dimension + (bdim <= dimension), is_stable, num_keys)
+    return list(outs), [bdim] * len(outs)
+
+
+defbatch(sort_p, sort_batch)

@@ -1,0 +1,8 @@
+"""Batching the operations of `calque_core.ops.special`: the batch axis is one more axis."""
+
+from __future__ import annotations
+
+from calque_batching.define import defvectorized
+from calque_core.lax import erf_inv_p, logistic_p
+
+defvectorized(logistic_p, erf_inv_p)

@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+
+from calque_core import lax
+
+DTYPES = ("bool", "int8", "uint64", "float16", "float32", "float64", "complex64")
+
+
+@pytest.mark.parametrize("new_dtype", DTYPES)
+def test_convert_element_type_maps_over_every_axis(new_dtype, check_batching):
+    for dtype in DTYPES:
+        check_batching(lambda x: lax.convert_element_type(lax.abs(x), new_dtype), [(2, 4)], [dtype])
+
+
+def test_stop_gradient_maps_over_every_axis(check_batching):
+    check_batching(lax.stop_gradient, [(2, 4)], ["float32"])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "new_dtype", "shape"),
+    [
+        ("float32", "int32", (2, 4)),
+        ("float32", "int32", ()),
+        ("float64", "uint8", (2,)),
+        ("int32", "int16", ()),
+        ("int16", "float64", (2, 4)),
+        ("uint8", "int32", (4,)),
+    ],
+)
+def test_bitcast_maps_over_every_axis_whatever_the_widths(dtype, new_dtype, shape, check_batching):
+    check_batching(lambda x: lax.bitcast_convert_type(x, np.dtype(new_dtype)), [shape], [dtype])
