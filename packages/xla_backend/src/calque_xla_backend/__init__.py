@@ -1,0 +1,44 @@
+"""jit: compile calque programs with XLA, through jaxlib.
+
+Read next: `jit.py`, then `lowering.py` for how to write a lowering rule.
+"""
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_xla_backend import rules
+from calque_xla_backend.array import Array
+from calque_xla_backend.devices import block_until_ready, default_backend, device_count, device_get, device_put, devices
+from calque_xla_backend.jit import clear_caches, jit
+from calque_xla_backend.lowering import (
+    Lowered,
+    LoweringRuleContext,
+    broadcast_operands,
+    jaxpr_subcomp,
+    lower_fun,
+    lower_jaxpr_to_module,
+    register_lowering,
+)
+from calque_xla_backend.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+
+__all__ = [
+    "Array",
+    "Lowered",
+    "LoweringRuleContext",
+    "aval_to_ir_type",
+    "block_until_ready",
+    "broadcast_operands",
+    "clear_caches",
+    "default_backend",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "dtype_to_ir_type",
+    "hlo",
+    "ir_constant",
+    "jaxpr_subcomp",
+    "jit",
+    "lower_fun",
+    "lower_jaxpr_to_module",
+    "register_lowering",
+]

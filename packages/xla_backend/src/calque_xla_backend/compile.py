@@ -1,0 +1,151 @@
+"""From jaxprs to programs: lowered, compiled, ready to run on buffers.
+
+One idea: what is compiled for a jaxpr is kept on the jaxpr (`Jaxpr.memo`) and dies with it.  A `Program` knows which
+arguments the executable wants and what comes out, so that running it is one call.
+
+Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`, where their code comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from calque_core.context import context
+from calque_core.jaxpr import Jaxpr
+from calque_core.passes import dce_jaxpr
+from calque_core.rules import rule_epoch
+from calque_core.trace import eval_context
+
+from calque_xla_backend.array import Array, deleted_message, wrap
+from calque_xla_backend.lowering import lower_jaxpr_to_module
+from calque_xla_backend.runtime import (
+    Buffer,
+    Placement,
+    Signature,
+    XlaRuntimeError,
+    compile_module,
+    placement,
+    put,
+    signature,
+)
+
+Value = Any
+Options = tuple[tuple[str, Any], ...]
+
+
+class Program:
+    """A compiled program: `run(buffers)` gives jaxlib's results, of which `handlers` make buffers."""
+
+    __slots__ = ("handlers", "in_signatures", "name", "out_signatures", "run")
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Sequence[Buffer]], Any],
+        in_signatures: Sequence[Signature],
+        out_signatures: Sequence[Signature],
+    ) -> None:
+        self.name, self.run = name, run
+        self.in_signatures, self.out_signatures = list(in_signatures), list(out_signatures)
+        self.handlers = [s.handler for s in out_signatures]
+
+    def __call__(self, args: Sequence[Value]) -> list[Array]:
+        """Return the results on arrays, NumPy values and scalars that have, or convert to, the program's types."""
+        try:
+            buffers = [to_buffer(x, target) for x, target in zip(args, self.in_signatures)]
+            return wrap(self.run(buffers).consume_with_handlers(self.handlers), self.out_signatures)
+        except RuntimeError as error:
+            explain(error, self.name, args)
+            raise
+
+
+def to_buffer(x: Value, target: Signature) -> Buffer:
+    """Return the buffer of an array with the target's signature; of anything else, a copy that has it."""
+    if type(x) is Array and x._signature is target:
+        return x._buffer
+    return put(np.asarray(x, target.dtype), target)
+
+
+def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
+    """Say which program and which argument an error of the runtime is about.
+
+    Raises: RuntimeError, for an argument that was deleted.
+    """
+    for i, x in enumerate(args):
+        if type(x) is Array and x.is_deleted():
+            raise RuntimeError(f"jit of {name}, argument {i} of the flattened arguments: {deleted_message(x)}") from error
+    error.add_note(f"This happened in running the compiled program of {name}.")
+
+
+def common_placement(args: Sequence[Value], name: str) -> Placement:
+    """Return the device that all arrays among the arguments are on; the default one if there is none.
+
+    Raises: ValueError if they are on different devices.
+    """
+    places = {x._signature.placement for x in args if type(x) is Array}
+    if len(places) > 1:
+        devices = " and ".join(sorted(str(place.device) for place in places))
+        raise ValueError(f"{name} got arrays on {devices}. Bring them to one device with device_put.")
+    return places.pop() if places else placement()
+
+
+class XlaCompiler:
+    """Runs jaxprs with XLA: what `jit` makes the `compiler` of its equations.  Compared by identity.
+
+    `options` are XLA's flags by name.
+    """
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: Options = ()) -> None:
+        self.options = options
+
+    def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Array]:
+        """Return the results of `jaxpr` on arrays, NumPy values and scalars."""
+        return self.program(jaxpr, common_placement(args, f"jit of {jaxpr.debug_name}"))(args)
+
+    def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
+        """Return the program of a jaxpr for one device, compiled at the first call."""
+        key = ("xla", self.options, place, donated, context.settings, rule_epoch())
+        return jaxpr.memo(key, lambda: compile_jaxpr(jaxpr, place, self.options, donated))  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"XlaCompiler({dict(self.options) or ''})"
+
+
+@lru_cache(maxsize=None)
+def compiler_of(options: Options) -> XlaCompiler:
+    """Return the one compiler with these options."""
+    return XlaCompiler(options)
+
+
+def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated: tuple[int, ...] = ()) -> Program:
+    """Return the program that computes `jaxpr`; arguments that no result depends on are not passed to the executable.
+
+    Raises: MissingRuleError for a primitive without a lowering rule.
+    """
+    name = jaxpr.debug_name or "program"
+    smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
+    kept = [i for i, is_used in enumerate(used) if is_used]
+    with eval_context():
+        lowered = lower_jaxpr_to_module(
+            smaller, name=name, platform=place.platform, donated=[kept.index(i) for i in donated if i in kept]
+        )
+    try:
+        executable = compile_module(lowered.module, place, options)
+    except XlaRuntimeError as error:
+        error.add_note(f"This happened in compiling {name}.")
+        raise
+    consts = [to_buffer(const, signature(aval, place)) for const, aval in lowered.const_args]
+    run = _arranged(executable.execute_sharded, consts, kept, len(used))
+    return Program(name, run, *([signature(a, place) for a in avals] for avals in (jaxpr.in_avals, jaxpr.out_avals)))
+
+
+def _arranged(run: Callable[[Any], Any], consts: list[Buffer], kept: list[int], count: int) -> Callable[[Any], Any]:
+    """Return `run` for the arguments of the jaxpr: constants put in front, unused ones left out."""
+    if len(kept) < count:
+        return lambda buffers: run([*consts, *[buffers[i] for i in kept]])
+    return (lambda buffers: run([*consts, *buffers])) if consts else run

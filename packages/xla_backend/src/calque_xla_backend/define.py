@@ -1,0 +1,57 @@
+"""The short forms in which most lowering rules are written.
+
+A file of rules reads like a table of operations: `elementwise(sin_p, hlo.sine)`.  A rule that says more is a function
+with a name, under `@register_lowering(sort_p)`.
+
+Read next: `lowering.py`, which calls the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.avals import ShapedArray
+from calque_core.primitive import Primitive
+from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+from calque_xla_backend.types import aval_to_ir_type, ir_constant
+
+Params = Any
+IrValue = Any  # an ir.Value, whose stubs change from one release of jaxlib to the next
+Builder = Callable[..., IrValue]
+
+
+def elementwise(primitive: Primitive, build: Builder) -> None:
+    """Lower a primitive to `build(*values)`, on operands of the result's shape: those of rank 0 are broadcast."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
+        return [build(*broadcast_operands(ctx, *values))]
+
+
+def inferred(primitive: Primitive, build: Builder) -> None:
+    """Lower a primitive to `build(*values, **params)`, an operation that infers its own type."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, *values: IrValue, **params: Params) -> Sequence[IrValue]:
+        return [build(*values, **params)]
+
+
+def typed(primitive: Primitive, build: Builder) -> None:
+    """Lower a primitive to `build(type, *values, **params)`, an operation that is told the type of its result."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, *values: IrValue, **params: Params) -> Sequence[IrValue]:
+        return [build(aval_to_ir_type(ctx.avals_out[0]), *values, **params)]
+
+
+def compare(direction: str, x: IrValue, y: IrValue) -> IrValue:
+    """Return where `x` stands in a relation to `y`: "EQ", "NE", "LT", "LE", "GT" or "GE"; NaN is only ever "NE"."""
+    return hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction))
+
+
+def splat(value: Any, aval: ShapedArray) -> IrValue:
+    """Return an array of type `aval` that holds `value` everywhere."""
+    return hlo.broadcast_in_dim(aval_to_ir_type(aval), ir_constant(value, aval.dtype), [])

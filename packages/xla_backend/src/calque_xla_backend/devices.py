@@ -1,0 +1,88 @@
+"""Devices, and moving arrays to and from them.
+
+Read next: `array.py`, what an array on a device is; `runtime.py`, where devices come from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from calque_core.api_util import arg_names, check_arrays
+from calque_core.source import where
+from calque_core.trace import is_tracer
+from calque_pytree import tree_flatten, tree_leaves, tree_map
+
+from calque_xla_backend.array import Array, array_from_numpy
+from calque_xla_backend.runtime import Device, local_devices, placement
+
+Tree = Any
+
+
+def devices() -> list[Device]:
+    """Return the devices that programs can run on.
+
+    >>> [device.platform for device in devices()]
+    ['cpu']
+    """
+    return local_devices()
+
+
+def device_count() -> int:
+    """Return the number of devices.
+
+    >>> device_count()
+    1
+    """
+    return len(local_devices())
+
+
+def default_backend() -> str:
+    """Return the platform that programs run on if nothing else is said.
+
+    >>> default_backend()
+    'cpu'
+    """
+    return placement().platform
+
+
+def device_put(x: Tree, device: Device | None = None) -> Tree:
+    """Return a pytree of arrays and scalars as arrays on a device, by default the first one.
+
+    Device arrays that are there already, and traced values, are returned as they are.
+    Raises: TypeError if a leaf is not an array.
+
+    >>> device_put({"w": 2.0})
+    {'w': Array(2., dtype=float64)}
+    """
+    place = None if device is None else placement(device)
+    leaves, tree = tree_flatten(x)
+    check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
+    return tree.unflatten([_put_leaf(leaf, place) for leaf in leaves])
+
+
+def _put_leaf(x: Any, place: Any) -> Any:
+    if is_tracer(x) or (type(x) is Array and place in (None, x._signature.placement)):
+        return x
+    return array_from_numpy(np.asarray(x) if type(x) is Array else x, place)
+
+
+def device_get(x: Tree) -> Tree:
+    """Return a pytree with its device arrays as read-only NumPy arrays, which share memory where they can.
+
+    >>> device_get([device_put(2.0), 3.0])
+    [array(2.), 3.0]
+    """
+    return tree_map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x)
+
+
+def block_until_ready(x: Tree) -> Tree:
+    """Wait until the device arrays of a pytree are computed; return the pytree.
+
+    >>> block_until_ready([device_put(2.0)])
+    [Array(2., dtype=float64)]
+    """
+    for leaf in tree_leaves(x):
+        if type(leaf) is Array:
+            leaf.block_until_ready()
+    return x

@@ -1,0 +1,95 @@
+"""Computing single operations on device arrays.
+
+One idea: an operation is a program of one equation, compiled once for the types and parameters it is met with.  Operations
+that only move data are computed by core itself on views of the device's memory, where that is the host's: compiling `x[3]`
+anew for each index would take 20 ms each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from calque_core.avals import typeof
+from calque_core.context import context
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.ops.broadcast import broadcast_in_dim_p
+from calque_core.ops.call import jit_p
+from calque_core.ops.shape import concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
+from calque_core.primitive import Primitive
+from calque_core.rules import missing_rule, rule_epoch
+from calque_core.trace import eval_context, evaluation, hand_down, register_evaluator
+
+from calque_xla_backend.array import Array, array_from_numpy
+from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
+from calque_xla_backend.runtime import Placement
+from calque_xla_backend.static import static_key
+
+Value = Any
+Params = dict[str, Any]
+
+DATA_MOVEMENT = frozenset((broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p))
+
+
+def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
+    """Return the results of a primitive on operands of which at least one is an `Array`."""
+    if primitive is jit_p:
+        return _implementation(primitive, args, params)
+    place = common_placement(args, primitive.name)
+    if primitive in DATA_MOVEMENT and place.platform == "cpu":
+        outs = hand_down(evaluation, primitive, [np.asarray(x) for x in args], params)
+        return [array_from_numpy(x, place) for x in outs]
+    if not _is_lowered(primitive, place):
+        return _implementation(primitive, args, params)
+    return _program(primitive, tuple(map(typeof, args)), params, place)(args)
+
+
+register_evaluator(Array, evaluate_primitive)
+
+
+def _implementation(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
+    """Run the implementation, whose NumPy functions work on device arrays."""
+    with eval_context():
+        out = primitive.impl(*args, **params)
+    return out if primitive.multiple_results else [out]
+
+
+def _is_lowered(primitive: Primitive, place: Placement) -> bool:
+    """Tell whether there is a way to compile the primitive, or no other way than to fail for the lack of one."""
+    rules = primitive.rules
+    kinds = ("lowering", ("lowering", place.platform), "decomposition")
+    return "impl" not in rules or any(kind in rules for kind in kinds)
+
+
+_programs: dict[Any, Program] = {}
+_MAX_PROGRAMS = 4096
+
+
+def _program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place: Placement) -> Program:
+    """Return the program of one operation, which is kept if the parameters can be part of a key."""
+    try:
+        values = tuple((name, static_key(value)) for name, value in params.items())
+        key = primitive, avals, values, place, context.settings, rule_epoch()
+        found = _programs.get(key)
+    except TypeError:  # a parameter has no hash
+        return _new_program(primitive, avals, params, place)
+    if found is None:
+        if len(_programs) >= _MAX_PROGRAMS:
+            _programs.clear()
+        found = _programs[key] = _new_program(primitive, avals, params, place)
+    return found
+
+
+def forget_programs() -> None:
+    """Drop the programs of single operations."""
+    _programs.clear()
+
+
+def _new_program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place: Placement) -> Program:
+    if primitive.abstract is None:
+        raise missing_rule(primitive, "abstract_eval")
+    invars = [Var(aval.strip_weak_type()) for aval in avals]
+    outvars = [Var(aval) for aval in primitive.abstract(*avals, **params)]
+    eqn = JaxprEqn(primitive, invars, outvars, params)
+    return compile_jaxpr(Jaxpr((), invars, [eqn], outvars, debug_name=primitive.name), place)

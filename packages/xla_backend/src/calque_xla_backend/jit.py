@@ -1,0 +1,211 @@
+"""`jit`: compile a function with XLA.
+
+One idea: a jitted function is a Python callable.  Where somebody traces, or an argument is traced, a call becomes an
+equation that holds the function's jaxpr; only where nobody does, the compiled program runs.  Both use the same trace.
+
+Read next: `trace_cache.py`, which traces once; `dispatch.py`, the fast path to the program.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+from calque_core.api_util import check_callable
+from calque_core.avals import typeof
+from calque_core.context import context
+from calque_core.interpret import eval_jaxpr
+from calque_core.ops.call import jit_p, strong_results
+from calque_core.rules import rule_epoch
+from calque_core.trace import evaluation, is_tracer
+
+from calque_xla_backend.array import Array
+from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
+from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, State, generate_call
+from calque_xla_backend.evaluate import forget_programs
+from calque_xla_backend.lowering import Lowered, lower_jaxpr_to_module
+from calque_xla_backend.static import donated_positions, parameters_of, static_arguments
+from calque_xla_backend.trace_cache import Call, TracedFunction, forget_traces
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
+Value = Any
+
+
+class CacheInfo(NamedTuple):
+    """How often a function was traced, and how many programs are ready to run."""
+
+    traces: int
+    programs: int
+
+
+class Jitted(Protocol[P, R_co]):
+    """What `jit` returns: the function, compiled."""
+
+    __wrapped__: Callable[..., Any]
+    lower: Callable[..., Lowered]
+    clear_cache: Callable[[], None]
+    cache_info: Callable[[], CacheInfo]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class JitFunction:
+    """The state of one jitted function, and the general path of its calls."""
+
+    __slots__ = ("__weakref__", "compiler", "donated", "inline", "name", "programs", "state", "traced")
+
+    def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: tuple[int, ...], inline: bool) -> None:
+        self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
+        self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
+        self.programs: dict[Hashable, Entry] = {}
+        self.state = State()
+
+    def __call__(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+        """Return the result, by whatever way is right where the call is made."""
+        if args and args[-1] is MISSING:
+            args = args[: args.index(MISSING)]
+        call = self.traced.call(args, kwargs)
+        if context.trace is evaluation and not any(map(is_tracer, call.leaves)):
+            return self._run(call)
+        return self._bind(call)
+
+    def _run(self, call: Call) -> Any:
+        """Run the compiled program, which is made first if there is none for these types."""
+        key = call.static_part, call.in_tree, self._types(call), context.settings, context.axis_env, rule_epoch()
+        entry = self.programs.get(key)
+        if entry is None:
+            entry = self.programs[key] = self._entry(call)
+        args, kwargs = call.given
+        if call.static_part is None and not kwargs and all(type(x) is Array for x in call.leaves):
+            self.state.remember(entry)
+        return entry(call.leaves)
+
+    def _types(self, call: Call) -> tuple[Any, ...]:
+        try:
+            return tuple([x._signature if type(x) is Array else typeof(x) for x in call.leaves])
+        except TypeError:
+            return self.traced.avals(call)  # raises, naming the argument
+
+    def _entry(self, call: Call) -> Entry:
+        traced = self.traced.trace(call)
+        place = common_placement(call.leaves, f"jit of {self.name}")
+        program = self.compiler.program(traced.jaxpr, place, self._donated_leaves(call))
+        return Entry(program, call.in_tree.children()[0], traced.out_tree)
+
+    def _donated_leaves(self, call: Call) -> tuple[int, ...]:
+        """Return the numbers of the leaves of the donated arguments."""
+        if not self.donated:
+            return ()
+        args = call.dynamic[0]
+        donated = [i % len(args) for i in self.donated if -len(args) <= i < len(args)]
+        counts = [child.num_leaves for child in call.in_tree.children()[0].children()]
+        return tuple(j for i in sorted(donated) for j in range(sum(counts[:i]), sum(counts[: i + 1])))
+
+    def _bind(self, call: Call) -> Any:
+        """Return the result under the current trace: one equation, or those of the function itself with `inline`."""
+        jaxpr, captured, out_tree = self.traced.trace(call)
+        operands = [*captured, *call.leaves]
+        if self.inline:
+            return out_tree.unflatten(strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *operands)))
+        return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
+
+    def lower(self, *args: Value, **kwargs: Value) -> Lowered:
+        """Return the StableHLO module for arguments like these, arrays or their types; `as_text()` prints it."""
+        jaxpr = self.traced.trace(self.traced.call(args, kwargs)).jaxpr
+        return lower_jaxpr_to_module(jaxpr, name=self.name)
+
+    def clear_cache(self) -> None:
+        """Drop the traces and the programs of this function."""
+        self.traced.cache.traces.clear()
+        self.programs.clear()
+        self.state.forget()
+
+    def cache_info(self) -> CacheInfo:
+        """Return how many traces and programs are kept."""
+        return CacheInfo(len(self.traced.cache.traces), len(self.programs))
+
+
+_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+
+
+def clear_caches() -> None:
+    """Drop all traces and programs; the next call of each function traces and compiles again."""
+    for function in list(_functions):
+        function.clear_cache()
+    forget_traces()
+    forget_programs()
+
+
+@overload
+def jit(
+    fun: Callable[P, R],
+    *,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    inline: bool = ...,
+    compiler_options: Mapping[str, Any] | None = ...,
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fun: None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    inline: bool = ...,
+    compiler_options: Mapping[str, Any] | None = ...,
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
+def jit(
+    fun: Any = None,
+    *,
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    donate_argnums: Any = None,
+    inline: bool = False,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return `fun` compiled with XLA: traced and compiled at the first call for each set of types, then run.
+
+    Arguments and results are pytrees of arrays and scalars; results are device arrays.  Static arguments, named by position
+    or by name, are passed as they are and must be hashable: for each value the function is traced anew.  The arrays in the
+    arguments of `donate_argnums` may be overwritten, and are not to be used again.  With `inline`, a call under a trace
+    leaves the function's own operations there, not one that holds them.  `compiler_options` are XLA's flags by name.
+    Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
+    ValueError if a static argument does not exist.
+
+    >>> from calque_core import lax
+    >>> jit(lambda x: lax.sin(x) * 2.0)(0.5)
+    Array(0.95885108, dtype=float64)
+    """
+    if fun is None:
+        options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "donate_argnums": donate_argnums}
+        return functools.partial(jit, **options, inline=inline, compiler_options=compiler_options)
+    check_callable(fun, "jit")
+    static = static_arguments(fun, static_argnums, static_argnames)
+    compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
+    function = JitFunction(TracedFunction(fun, static), compiler, donated_positions(fun, donate_argnums), inline)
+    _functions.add(function)
+    arity = 0 if static.positions or static.names else _arity(fun)
+    jitted: Any = functools.wraps(fun)(generate_call(arity, function.state, function))
+    jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
+    return jitted
+
+
+def _arity(fun: Callable[..., Any]) -> int:
+    """Return how many positional arguments a call is likely to have: those without a default."""
+    parameters = parameters_of(fun) or {}
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = [p for p in parameters.values() if p.kind in kinds]
+    required = [p for p in positional if p.default is inspect.Parameter.empty]
+    count = len(required or positional)
+    return count if count <= MAX_ARITY else 0

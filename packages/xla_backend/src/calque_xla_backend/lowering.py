@@ -1,0 +1,361 @@
+"""From jaxprs to StableHLO modules.
+
+One idea: lowering interprets a jaxpr with IR values for its variables.  Each equation is handed to the lowering rule of
+its primitive, and what a rule emits lands at the current insertion point.  A nested `jit` is one function of the module
+however often it is called; a large constant is an argument of the program, never text in it.
+
+Read next: `types.py` for types and constants, `rules/` for the rules, `compile.py` for what becomes of a module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from calque_core.context import context
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.ops.call import jit_p
+from calque_core.primitive import Primitive
+from calque_core.rules import missing_rule
+from calque_core.rules import store as store_rule
+from calque_core.source import resolve
+from calque_core.stage import stage
+from calque_core.walk import nested_jaxprs
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_xla_backend.runtime import mlir_context
+from calque_xla_backend.types import aval_to_ir_type, ir_constant
+
+Rule = Callable[..., Sequence[ir.Value]]
+Params = dict[str, Any]
+Constants = dict[tuple[int, Any], Any]  # by identity and type: the array, or the IR value that stands for it
+
+EMBEDDED_BYTES = 1024  # a larger constant is passed as an argument: XLA folds and prints what is embedded
+
+
+@dataclass(slots=True)
+class ModuleContext:
+    """What all rules of one module share."""
+
+    module: ir.Module
+    platform: str
+    symbols: ir.SymbolTable
+    types: dict[Any, ir.Type]  # by aval: those of the MLIR context
+    rules: dict[Any, Rule] = field(default_factory=dict)
+    functions: dict[int, tuple[Jaxpr, func.FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
+    constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: the large ones it needs
+    traced: dict[Any, Jaxpr] = field(default_factory=dict)  # what `lower_fun` traced
+
+
+class LoweringRuleContext:
+    """What a lowering rule is told beside its operands: the equation, with its types, and the module."""
+
+    __slots__ = ("constants", "eqn", "module_context")
+
+    def __init__(self, module_context: ModuleContext, constants: Constants, eqn: JaxprEqn) -> None:
+        self.module_context, self.constants, self.eqn = module_context, constants, eqn
+
+    @property
+    def primitive(self) -> Any:
+        """The primitive that is lowered."""
+        return self.eqn.primitive
+
+    @property
+    def avals_in(self) -> list[Any]:
+        """The types of the operands."""
+        return [x.aval for x in self.eqn.invars]
+
+    @property
+    def avals_out(self) -> list[Any]:
+        """The types of the results."""
+        return [v.aval for v in self.eqn.outvars]
+
+    @property
+    def platform(self) -> str:
+        """The platform that the module is for: 'cpu'."""
+        return self.module_context.platform
+
+    def replace(self, *, avals_in: Sequence[Any] | None = None, avals_out: Sequence[Any] | None = None) -> LoweringRuleContext:
+        """Return the context with other types, for a rule that calls another rule."""
+        eqn = self.eqn
+        if avals_in is not None:
+            eqn = eqn.replace(invars=[Var(aval) for aval in avals_in])
+        if avals_out is not None:
+            eqn = eqn.replace(outvars=[Var(aval) for aval in avals_out])
+        return LoweringRuleContext(self.module_context, self.constants, eqn)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A module, and the arrays that its `main` takes before the arguments of the jaxpr."""
+
+    module: ir.Module
+    const_args: Sequence[tuple[Any, Any]]  # each with its type
+
+    def as_text(self) -> str:
+        """Return the module as StableHLO text."""
+        return str(self.module)
+
+
+# Rules
+
+
+def register_lowering(primitive: Any, rule: Rule | None = None, *, platform: str | None = None) -> Any:
+    """Give a primitive its lowering rule, for one platform or for all; without `rule`, return a decorator.
+
+    `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  A rule given before is replaced.
+
+    >>> from calque_core.primitive import Primitive
+    >>> twice_p = Primitive("twice")
+    >>> @register_lowering(twice_p)
+    ... def twice_lowering(ctx, x):
+    ...     return [hlo.add(x, x)]
+    """
+    if rule is None:
+        return lambda function: register_lowering(primitive, function, platform=platform)
+    store_rule(primitive, "lowering" if platform is None else ("lowering", platform), rule, override=True)
+    return rule
+
+
+def lowering_rule(primitive: Any, platform: str) -> Rule:
+    """Return the rule for a platform, the rule for all, or what the primitive's decomposition gives.
+
+    Raises: MissingRuleError.
+    """
+    rules = primitive.adapted
+    rule = rules.get(("lowering", platform)) or rules.get("lowering")
+    if rule is None:
+        if "decomposition" not in rules:
+            raise missing_rule(primitive, "lowering", platform=platform)
+        rule = lower_fun(rules["decomposition"])
+    return rule  # type: ignore[no-any-return]
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
+    """Return the lowering rule that a function of other operations amounts to.
+
+    `fun(*operands, **params)` is traced for the operands' types; it returns a sequence of results, or a single one with
+    `multiple_results=False`.
+
+    >>> from calque_core import lax
+    >>> rule = lower_fun(lambda x: lax.mul(x, x), multiple_results=False)
+    """
+
+    def traced(params: Params, *args: Any) -> Sequence[Any]:
+        return fun(*args, **params) if multiple_results else [fun(*args, **params)]
+
+    def rule(ctx: LoweringRuleContext, *values: ir.Value, **params: Any) -> Sequence[ir.Value]:
+        make = lambda: stage(partial(traced, params), ctx.avals_in, verb="lowering", user_fun=fun)
+        jaxpr = _remembered(ctx.module_context.traced, (fun, tuple(ctx.avals_in), tuple(params.items())), make)
+        return jaxpr_subcomp(ctx, jaxpr, *values)
+
+    return rule
+
+
+def _remembered(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:
+    """Return what `make()` gave for `key`; make it anew if the key has no hash."""
+    try:
+        found = memo.get(key)
+    except TypeError:
+        key = len(memo)  # the memo also keeps jaxprs alive, whose ids are keys of the module context
+        found = None
+    if found is None:
+        found = memo[key] = make()
+    return found
+
+
+def broadcast_operands(ctx: LoweringRuleContext, *values: ir.Value) -> Sequence[ir.Value]:
+    """Return the operands of an elementwise operation, those of rank 0 brought to the shape of the result."""
+    shape = ctx.eqn.outvars[0].aval.shape
+    for x in ctx.eqn.invars:
+        if x.aval.shape != shape:
+            return [v if x.aval.shape == shape else _broadcast(v, x.aval, shape) for v, x in zip(values, ctx.eqn.invars)]
+    return values
+
+
+def _broadcast(value: ir.Value, aval: Any, shape: tuple[int, ...]) -> ir.Value:
+    return hlo.broadcast_in_dim(aval_to_ir_type(aval.update(shape=shape)), value, [])
+
+
+# Equations
+
+
+def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: ir.Value) -> list[ir.Value]:
+    """Lower the equations of `jaxpr` on `args` at the current insertion point; return its results."""
+    module_context, constants = ctx.module_context, ctx.constants
+    env: dict[Any, ir.Value] = dict(zip(jaxpr.invars, args))
+    literals: dict[Any, ir.Value] = {}
+    for var, const in zip(jaxpr.constvars, jaxpr.consts):
+        key = id(const), var.aval
+        env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
+    before = context.source
+    eqn = None
+    try:
+        for eqn in jaxpr.eqns:  # one loop and no calls but the rule: 2 us per equation beside what the builder takes
+            context.source = eqn.position  # errors, and what a rule traces, point at the user's line
+            rule = module_context.rules.get(eqn.primitive) or _find_rule(module_context, eqn.primitive)
+            values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
+            outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
+            _check_results(eqn, outs, module_context.types)
+            env.update(zip(eqn.outvars, outs))
+    except Exception as error:
+        if eqn is not None:
+            _add_place(error, eqn)
+        raise
+    finally:
+        context.source = before
+    return [_literal(literals, x) if type(x) is Literal else env[x] for x in jaxpr.outvars]
+
+
+def _find_rule(module_context: ModuleContext, primitive: Any) -> Rule:
+    rule = module_context.rules[primitive] = lowering_rule(primitive, module_context.platform)
+    return rule
+
+
+def _literal(literals: dict[Any, ir.Value], x: Literal) -> ir.Value:
+    """Return the IR value of a literal; equal ones of a jaxpr share one constant."""
+    dtype = x.aval.dtype
+    # Equal values are equal constants, save for zeros, which have a sign.
+    key = (dtype, x.val) if x.val and dtype.kind != "c" else (dtype, np.asarray(x.val, dtype).tobytes())
+    found = literals.get(key)
+    if found is None:
+        found = literals[key] = ir_constant(x.val, dtype)
+    return found
+
+
+def _check_results(eqn: JaxprEqn, outs: Any, types: dict[Any, ir.Type]) -> None:
+    """Check that a rule gave one IR value for each result, of the type that the equation says."""
+    try:
+        fits = len(outs) == len(eqn.outvars)
+        for out, var in zip(outs, eqn.outvars):
+            fits = fits and out.type == (types.get(var.aval) or aval_to_ir_type(var.aval))
+    except (TypeError, AttributeError):
+        fits = False
+    if not fits:
+        raise TypeError(_misfit(eqn, outs))
+
+
+def _misfit(eqn: JaxprEqn, outs: Any) -> str:
+    """Return what is wrong with the results of a rule."""
+    rule, count = f"the lowering rule of '{eqn.primitive.name}' returned", len(eqn.outvars)
+    if not isinstance(outs, Sequence):
+        return f"{rule} {outs!r}. Return a sequence of IR values."
+    if len(outs) != count:
+        return f"{rule} {len(outs)} values for {count} results. Return one IR value for each result."
+    for i, (out, var) in enumerate(zip(outs, eqn.outvars)):
+        if not isinstance(out, ir.Value):
+            return f"{rule} {out!r} of type {type(out).__name__} as result {i}. Return IR values: of an operation, its result."
+        wanted = aval_to_ir_type(var.aval)
+        if out.type != wanted:
+            return (
+                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval.str_short()}, that is {wanted}. "
+                "Correct one of the two rules."
+            )
+    raise AssertionError(outs)
+
+
+def _add_place(error: Exception, eqn: JaxprEqn) -> None:
+    info = resolve(eqn.position)
+    note = f"This happened in lowering '{eqn.primitive.name}'" + (f", bound at {info}." if info else ".")
+    if not any(old.startswith("This happened in lowering") for old in getattr(error, "__notes__", ())):
+        error.add_note(note)
+
+
+# Functions and modules
+
+
+def lower_jaxpr_to_module(
+    jaxpr: Jaxpr, *, name: str = "main", platform: str = "cpu", donated: Collection[int] = ()
+) -> Lowered:
+    """Return a StableHLO module whose function `main` computes `jaxpr`.
+
+    `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite those whose
+    numbers are in `donated`.
+    Raises: MissingRuleError for a primitive without a lowering rule.
+    """
+    mlir = mlir_context()
+    with mlir, ir.Location.unknown(mlir):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
+        module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
+        _lower_inner_functions(module_context, jaxpr)
+        constants = module_context.constants[id(jaxpr)]
+        main = lower_function(module_context, jaxpr, "main")
+        main.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        if donated:
+            marks = [{"jax.buffer_donor": ir.BoolAttr.get(True)} if i in donated else {} for i in range(len(jaxpr.invars))]
+            main.arg_attrs = ir.ArrayAttr.get([ir.DictAttr.get(mark) for mark in [{}] * len(constants) + marks])
+    return Lowered(module, list(constants.values()))
+
+
+def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
+    """Lower every nested `jit`, inner ones first: calls nested 500 deep then need no recursion."""
+    for inner in nested_jaxprs(jaxpr):
+        holders = [eqn for eqn in inner.eqns if eqn.params]
+        module_context.constants[id(inner)] = _large_constants(module_context, inner, holders)
+        for eqn in holders:
+            if eqn.primitive is jit_p:
+                _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
+
+
+def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, holders: Sequence[JaxprEqn]) -> Constants:
+    """Return the constants of a jaxpr, and of those inside it, that are not embedded: each once."""
+    pairs = zip(jaxpr.constvars, jaxpr.consts)
+    found = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
+    for eqn in holders:
+        for inner in jaxprs_in_params(eqn.params):
+            found.update(module_context.constants[id(inner)])
+    return found
+
+
+def _is_embedded(const: Any) -> bool:
+    return isinstance(const, (np.ndarray, np.generic, bool, int, float, complex)) and np.asarray(const).nbytes <= EMBEDDED_BYTES
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+_NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # what the context of a whole function is about
+
+
+def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> func.FuncOp:
+    """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it."""
+    constants = module_context.constants.get(id(jaxpr), {})
+    in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
+    in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
+    out_types = [aval_to_ir_type(v.aval) for v in jaxpr.outvars]
+    function_type = ir.FunctionType.get(in_types, out_types)
+    function = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    module_context.symbols.insert(function)  # gives it another name if this one is taken
+    entry = function.add_entry_block()
+    arguments = list(entry.arguments)
+    with ir.InsertionPoint(entry):
+        ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
+        func.ReturnOp(jaxpr_subcomp(ctx, jaxpr, *arguments[len(constants) :]))
+    return function
+
+
+def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> func.FuncOp:
+    """Return the function of the module that computes `jaxpr`, which is made once."""
+    found = module_context.functions.get(id(jaxpr))
+    if found is None:
+        found = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
+    return found[1]
+
+
+def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: ir.Value) -> list[ir.Value]:
+    """Lower a call of `jaxpr` as a function of the module; return its results."""
+    constants = ctx.module_context.constants.get(id(jaxpr), {})
+    if any(key not in ctx.constants for key in constants):
+        return jaxpr_subcomp(ctx, jaxpr, *values)  # reached through `lower_fun`: the caller was not given them
+    function = _function_of(ctx.module_context, jaxpr, name)
+    call = func.CallOp(function, [*(ctx.constants[key] for key in constants), *values])
+    return list(call.results)

@@ -1,0 +1,13 @@
+"""Lowering of broadcasts."""
+
+from __future__ import annotations
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.ops.broadcast import broadcast_in_dim_p
+from calque_xla_backend.define import typed
+
+typed(
+    broadcast_in_dim_p,
+    lambda type, x, *, shape, broadcast_dimensions: hlo.broadcast_in_dim(type, x, broadcast_dimensions),
+)

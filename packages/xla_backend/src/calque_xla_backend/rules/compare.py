@@ -1,0 +1,67 @@
+"""Lowering of comparisons, boolean and bitwise logic, shifts, and choices element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.ops.compare import (
+    and_p,
+    clamp_p,
+    eq_p,
+    ge_p,
+    gt_p,
+    le_p,
+    lt_p,
+    ne_p,
+    not_p,
+    or_p,
+    select_n_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    xor_p,
+)
+from calque_xla_backend.define import IrValue, compare, elementwise, splat
+from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+
+# Comparisons
+
+elementwise(eq_p, partial(compare, "EQ"))
+elementwise(ne_p, partial(compare, "NE"))
+elementwise(lt_p, partial(compare, "LT"))
+elementwise(le_p, partial(compare, "LE"))
+elementwise(gt_p, partial(compare, "GT"))
+elementwise(ge_p, partial(compare, "GE"))
+
+# Logic, on bools and on the bits of integers
+
+elementwise(and_p, hlo.and_)
+elementwise(or_p, hlo.or_)
+elementwise(xor_p, hlo.xor)
+elementwise(not_p, hlo.not_)
+
+# Shifts
+
+elementwise(shift_left_p, hlo.shift_left)
+elementwise(shift_right_logical_p, hlo.shift_right_logical)
+elementwise(shift_right_arithmetic_p, hlo.shift_right_arithmetic)
+
+# Choices
+
+
+@register_lowering(select_n_p)
+def select_n_lowering(ctx: LoweringRuleContext, which: IrValue, *cases: IrValue) -> Sequence[IrValue]:
+    """A chain of selects; a number beyond the last case passes all its comparisons, a negative one none."""
+    which, out, *others = broadcast_operands(ctx, which, *cases)
+    is_bool, which_aval = ctx.avals_in[0].dtype == np.dtype(bool), ctx.avals_out[0].update(dtype="int32")
+    for number, case in enumerate(others, 1):
+        is_chosen = which if is_bool else compare("GE", which, splat(number, which_aval))
+        out = hlo.select(is_chosen, case, out)
+    return [out]
+
+
+elementwise(clamp_p, hlo.clamp)

@@ -1,0 +1,49 @@
+"""Lowering of dtype changes.
+
+Floats that an integer dtype does not hold saturate and NaN becomes 0, where NumPy gives whatever the processor does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.avals import ShapedArray
+from calque_core.dtypes import is_float
+from calque_core.ops.convert import bitcast_convert_type_p, convert_element_type_p, stop_gradient_p
+from calque_xla_backend.define import IrValue, compare, inferred, splat, typed
+from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.types import aval_to_ir_type
+
+_BOOL, _SINGLE = np.dtype(bool), np.dtype("float32")
+
+
+def convert(x: IrValue, aval: ShapedArray, dtype: np.dtype[Any]) -> IrValue:
+    """Return `x`, an array of type `aval`, in another dtype; complex numbers lose their imaginary part."""
+    if aval.dtype == dtype:
+        return x
+    if aval.dtype.kind == "c" and dtype.kind != "c":
+        real_dtype = np.dtype(f"f{aval.dtype.itemsize // 2}")
+        return convert(hlo.real(x), aval.update(dtype=real_dtype), dtype)
+    if dtype == _BOOL:
+        return compare("NE", x, splat(0, aval))
+    return hlo.convert(aval_to_ir_type(aval.update(dtype=dtype)), x)
+
+
+def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype to compute in: float32 for the narrower floats, `dtype` itself otherwise."""
+    return _SINGLE if is_float(dtype) and dtype.itemsize < 4 else dtype
+
+
+@register_lowering(convert_element_type_p)
+def convert_element_type_lowering(
+    ctx: LoweringRuleContext, x: IrValue, *, new_dtype: np.dtype[Any], weak_type: bool
+) -> Sequence[IrValue]:
+    return [convert(x, ctx.avals_in[0], new_dtype)]
+
+
+typed(bitcast_convert_type_p, lambda type, x, *, new_dtype: hlo.bitcast_convert(type, x))
+inferred(stop_gradient_p, lambda x: x)

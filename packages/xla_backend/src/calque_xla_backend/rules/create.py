@@ -1,0 +1,10 @@
+"""Lowering of counters, the one kind of array that is made of a shape alone."""
+
+from __future__ import annotations
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.ops.create import iota_p
+from calque_xla_backend.define import typed
+
+typed(iota_p, lambda type, *, dtype, shape, dimension: hlo.iota(type, dimension))

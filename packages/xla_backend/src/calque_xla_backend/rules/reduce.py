@@ -1,0 +1,112 @@
+"""Lowering of reductions: an identity, and a program that combines two elements.
+
+Half precision is summed in single, as evaluation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.avals import Shape, ShapedArray
+from calque_core.dtypes import is_float
+from calque_core.ops.reduce import (
+    argmax_p,
+    argmin_p,
+    highest,
+    lowest,
+    reduce_and_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_or_p,
+    reduce_sum_p,
+)
+from calque_core.primitive import Primitive
+from calque_xla_backend.define import IrValue, compare
+from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.rules.convert import at_least_single, convert
+from calque_xla_backend.types import aval_to_ir_type, ir_constant
+
+DType = np.dtype[Any]
+Combine = Callable[..., Sequence[IrValue]]
+
+
+def reduce(
+    values: Sequence[IrValue],
+    identities: Sequence[Any],
+    out_avals: Sequence[ShapedArray],
+    axes: Shape,
+    combine: Combine,
+) -> Sequence[IrValue]:
+    """Return `values` reduced together along `axes`: `combine` takes one scalar of each, and then another of each."""
+    types = [aval_to_ir_type(aval) for aval in out_avals]
+    scalars = [aval_to_ir_type(aval.update(shape=())) for aval in out_avals]
+    inits = [ir_constant(identity, aval.dtype) for identity, aval in zip(identities, out_avals)]
+    op = hlo.ReduceOp(types, values, inits, axes)
+    block = op.regions[0].blocks.append(*scalars, *scalars)
+    with ir.InsertionPoint(block):
+        hlo.return_(combine(*block.arguments))
+    return list(op.results)
+
+
+def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Callable[[DType], Any]) -> None:
+    """Lower a reduction to an operation of two elements, which has an identity in each dtype."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
+        (out_aval,) = ctx.avals_out
+        return reduce([x], [identity(out_aval.dtype)], [out_aval], axes, lambda a, b: [build(a, b)])
+
+
+@register_lowering(reduce_sum_p)
+def reduce_sum_lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
+    (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
+    wide_aval = out_aval.update(dtype=at_least_single(x_aval.dtype))
+    wide_x = convert(x, x_aval, wide_aval.dtype)
+    (out,) = reduce([wide_x], [0], [wide_aval], axes, lambda a, b: [hlo.add(a, b)])
+    return [convert(out, wide_aval, out_aval.dtype)]
+
+
+reduction(reduce_max_p, hlo.maximum, lowest)
+reduction(reduce_min_p, hlo.minimum, highest)
+reduction(reduce_and_p, hlo.and_, lambda dtype: np.invert(dtype.type(0)))
+reduction(reduce_or_p, hlo.or_, lambda dtype: 0)
+
+# Positions of extreme elements
+
+
+def arg_reduction(primitive: Primitive, direction: str, identity: Callable[[DType], Any]) -> None:
+    """Lower the position of the element that stands in the relation `direction` to all others; NaN does to numbers."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape, index_dtype: DType) -> Sequence[IrValue]:
+        (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
+        positions = hlo.iota(aval_to_ir_type(x_aval.update(dtype=index_dtype)), axes[0])
+        avals = [out_aval.update(dtype=x_aval.dtype), out_aval]
+        beats = partial(_beats, direction, is_float(x_aval.dtype))
+        return reduce([x, positions], [identity(x_aval.dtype), 0], avals, axes, partial(_first_best, beats))[1:]
+
+
+def _beats(direction: str, has_nan: bool, a: IrValue, b: IrValue) -> IrValue:
+    is_better = compare(direction, a, b)
+    if not has_nan:
+        return is_better
+    return hlo.or_(is_better, hlo.and_(compare("NE", a, a), compare("EQ", b, b)))
+
+
+def _first_best(
+    beats: Callable[[IrValue, IrValue], IrValue], a: IrValue, a_position: IrValue, b: IrValue, b_position: IrValue
+) -> Sequence[IrValue]:
+    """Of two elements take the better one, or the first of equals, whatever the order in which they are met."""
+    is_tie_won = hlo.and_(hlo.not_(beats(b, a)), compare("LT", a_position, b_position))
+    is_a = hlo.or_(beats(a, b), is_tie_won)
+    return [hlo.select(is_a, a, b), hlo.select(is_a, a_position, b_position)]
+
+
+arg_reduction(argmax_p, "GT", lowest)
+arg_reduction(argmin_p, "LT", highest)

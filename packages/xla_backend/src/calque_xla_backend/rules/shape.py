@@ -1,0 +1,45 @@
+"""Lowering of rearranging, cutting, padding and joining arrays."""
+
+from __future__ import annotations
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.avals import Shape
+from calque_core.ops.shape import (
+    PaddingConfig,
+    concatenate_p,
+    pad_p,
+    reshape_p,
+    rev_p,
+    slice_p,
+    squeeze_p,
+    transpose_p,
+)
+from calque_xla_backend.define import IrValue, inferred, typed
+
+# The same elements in other positions
+
+typed(reshape_p, lambda type, x, *, new_sizes: hlo.reshape(type, x))
+inferred(transpose_p, lambda x, *, permutation: hlo.transpose(x, permutation))
+inferred(rev_p, lambda x, *, dimensions: hlo.reverse(x, dimensions))
+typed(squeeze_p, lambda type, x, *, dimensions: hlo.reshape(type, x))
+
+# Parts
+
+
+def slice_build(x: IrValue, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> IrValue:
+    return hlo.slice(x, start_indices, limit_indices, strides or (1,) * len(start_indices))
+
+
+inferred(slice_p, slice_build)
+
+# More elements
+
+
+def pad_build(x: IrValue, padding_value: IrValue, *, padding_config: PaddingConfig) -> IrValue:
+    low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
+    return hlo.pad(x, padding_value, low, high, interior)
+
+
+inferred(pad_p, pad_build)
+inferred(concatenate_p, lambda *operands, dimension: hlo.concatenate(operands, dimension))

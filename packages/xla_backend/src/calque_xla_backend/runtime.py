@@ -1,0 +1,193 @@
+"""Everything that touches jaxlib's version-dependent or underscore names, and nothing else.
+
+One idea: the rest of the package sees devices, placements, signatures and executables; which of jaxlib's releases gives
+them, and how, is decided here.  What C++ would find out by itself about an array (its type, its device) is written into
+an interned `Signature`, so that two arrays are interchangeable for a program if their signatures are one object.
+
+Read next: `array.py`, the class around a buffer; `dispatch.py`, the path that must be fast.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from calque_core.avals import ShapedArray, shaped_array
+from calque_core.dtypes import float0
+from jaxlib import _jax
+from jaxlib import utils as jaxlib_utils
+from jaxlib import version as jaxlib_version
+from jaxlib import xla_client as xc
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
+
+Buffer = Any  # jaxlib's ArrayImpl
+Device = Any  # jaxlib's Device
+Executable = Any  # jaxlib's LoadedExecutable
+XlaRuntimeError: type[RuntimeError] = xc.XlaRuntimeError
+
+_RELEASE = tuple(map(int, jaxlib_version.__version__.split(".")[:2]))
+_SKIP_CHECKS = () if _RELEASE >= (0, 12) else (True,)  # an argument of array_result_handler that 0.12 removed
+
+if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
+    jaxlib_utils.absl_set_min_log_level(1)  # no INFO lines about the number of devices
+
+
+# MLIR
+
+
+class Context(ir.Context):  # type: ignore[misc]
+    """An MLIR context with the dialects that a program can use, and the types that were made in it."""
+
+    def __init__(self) -> None:
+        super(ir.Context, self).__init__()  # jaxlib's own initialiser loads every dialect it finds
+        self.append_dialect_registry(_dialects)
+        self.load_all_available_dialects()
+        self.set_thread_pool(_pool)
+        for dialect in (_sdy, _chlo, _stablehlo):
+            dialect.register_dialect(self)
+        self.types: dict[Any, Any] = {}
+        self.uses = 0
+
+
+_dialects = ir.DialectRegistry()
+_jax_mlir_ext.register_dialects(_dialects)
+_pool = ir.ThreadPool()
+_contexts = threading.local()
+_USES = 64  # a context keeps every type and attribute made in it: a new one from time to time bounds the memory
+
+
+def mlir_context() -> Context:
+    """Return a context for one module.  A thread uses one for some modules in turn, which saves 2 ms each."""
+    current: Context | None = getattr(_contexts, "current", None)
+    if current is None or current.uses >= _USES:
+        current = _contexts.current = Context()
+    current.uses += 1
+    return current
+
+
+# Devices
+
+
+@lru_cache(maxsize=1)
+def client() -> Any:
+    """Return the CPU client, started at the first call."""
+    return xc.make_cpu_client()
+
+
+def local_devices() -> list[Device]:
+    """Return the devices of this process."""
+    return list(client().local_devices())
+
+
+class Placement:
+    """A device, and the objects that jaxlib wants wherever a device is meant."""
+
+    __slots__ = ("__weakref__", "device", "device_list", "platform", "sharding")
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.platform: str = device.platform
+        self.device_list = xc.DeviceList((device,))
+        self.sharding = xc.GSPMDSharding(self.device_list, xc.HloSharding.replicate())
+
+    def __repr__(self) -> str:
+        return f"Placement({self.device})"
+
+
+_placement_lock = threading.Lock()
+_placements: dict[Device, Placement] = {}
+
+
+def placement(device: Device | None = None) -> Placement:
+    """Return the one placement on `device`, by default the first device."""
+    device = local_devices()[0] if device is None else device
+    found = _placements.get(device)
+    if found is None:
+        with _placement_lock:
+            found = _placements.setdefault(device, Placement(device))
+    return found
+
+
+# Arrays
+
+
+class Signature:
+    """What is known of an array on a device: type and placement.  One object for each, so compare by identity.
+
+    It serves jaxlib as the aval: `shape`, `dtype` and `weak_type` are all that C++ reads of one.
+    """
+
+    __slots__ = ("aval", "dtype", "handler", "placement", "shape", "weak_type")
+
+    def __init__(self, aval: ShapedArray, place: Placement) -> None:
+        self.aval, self.placement = aval, place
+        self.shape, self.dtype, self.weak_type = aval.shape, aval.dtype, False
+        if aval.dtype == float0:
+            self.dtype = np.dtype(bool)
+        self.handler = xc.array_result_handler(self, place.sharding, True, *_SKIP_CHECKS)
+
+    def __repr__(self) -> str:
+        return f"Signature({self.aval!r}, {self.placement.device})"
+
+
+_signature_lock = threading.Lock()
+_signatures: dict[tuple[ShapedArray, Placement], Signature] = {}
+
+
+def signature(aval: ShapedArray, place: Placement) -> Signature:
+    """Return the one signature of arrays of the strong type `aval` at a place."""
+    found = _signatures.get((aval, place))
+    if found is None:
+        with _signature_lock:
+            found = _signatures.setdefault((aval, place), Signature(aval.strip_weak_type(), place))
+    return found
+
+
+def put(array: np.ndarray[Any, Any], target: Signature) -> Buffer:
+    """Copy a NumPy array of the target's dtype to its device; the caller may overwrite the array afterwards."""
+    place = target.placement
+    return xc.batched_device_put(
+        target, place.sharding, [array], [place.device], True, True, _COPY, True
+    )  # committed, force_copy, semantics, enable_x64: never narrow a dtype behind our back
+
+
+_COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+
+
+def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return the elements of a buffer as a read-only NumPy array, which shares its memory on a CPU; wait for them."""
+    if dtype.isbuiltin == 1:
+        return np.asarray(memoryview(buffer))
+    array: np.ndarray[Any, Any] = _to_numpy_of_other(buffer)
+    return array
+
+
+if _RELEASE >= (0, 12):
+
+    def _to_numpy_of_other(buffer: Buffer) -> Any:
+        return buffer._to_np_array_did_copy()[0]  # noqa: SLF001
+
+else:
+
+    def _to_numpy_of_other(buffer: Buffer) -> Any:
+        return buffer._single_device_array_to_np_array_did_copy()[0]  # noqa: SLF001
+
+
+# Programs
+
+
+def compile_module(module: ir.Module, place: Placement, options: Sequence[tuple[str, Any]] = ()) -> Executable:
+    """Return an executable of one device; `options` are XLA's flags by name.
+
+    Raises: XlaRuntimeError.
+    """
+    compile_options = xc.CompileOptions()
+    compile_options.num_replicas = compile_options.num_partitions = 1
+    compile_options.device_assignment = xc.DeviceAssignment.create(np.array([[place.device.id]], np.int32))
+    compile_options.env_option_overrides = list(options)
+    return client().compile_and_load(module, place.device_list, compile_options)

@@ -1,0 +1,176 @@
+"""Static arguments: those that a program is made for, instead of being given.
+
+One idea: a static argument is part of the key under which a trace is kept, so it must have a hash, and two values that
+behave differently must have different keys even where Python calls them equal: 0.0 and -0.0, 1 and 1.0 and True.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+import numpy as np
+from calque_core.source import describe_function
+
+Value = Any
+Args = tuple[Value, ...]
+Kwargs = dict[str, Value]
+Parameters = Mapping[str, inspect.Parameter]
+
+
+def static_key(value: Value) -> Hashable:
+    """Return a key that is equal only for values of one type that cannot be told apart.
+
+    >>> static_key(0.0) == static_key(-0.0), static_key((1, 2)) == static_key((True, 2))
+    (False, False)
+    """
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return kind, kind(map(static_key, value))
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if isinstance(value, (float, complex)):
+        return kind, repr(value)
+    return kind, value
+
+
+@dataclass(frozen=True, slots=True)
+class StaticArguments:
+    """Which arguments of a function are static: positions, counted from the front, and names."""
+
+    positions: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def split(self, fun: Any, args: Args, kwargs: Kwargs) -> tuple[Hashable, Args, Kwargs]:
+        """Return the key of the static arguments, and the arguments with None, which holds no array, in their place.
+
+        Raises: TypeError for a static argument without a hash.
+        """
+        positions = {i if i >= 0 else len(args) + i for i in self.positions}
+        rest = tuple(None if i in positions else x for i, x in enumerate(args))
+        key = [(i, _checked_key(fun, i, x)) for i, x in enumerate(args) if i in positions]
+        named = [(name, _checked_key(fun, name, kwargs[name])) for name in self.names if name in kwargs]
+        return (tuple(key), tuple(named)), rest, kwargs | {name: None for name, _ in named}
+
+    def merge(self, args: Args, kwargs: Kwargs, given: tuple[Args, Kwargs]) -> tuple[Args, Kwargs]:
+        """Return `args` and `kwargs` with the static arguments that were `given` in their places."""
+        given_args, given_kwargs = given
+        positions = {i if i >= 0 else len(args) + i for i in self.positions}
+        merged = tuple(y if i in positions else x for i, (x, y) in enumerate(zip(args, given_args)))
+        return merged, kwargs | {name: given_kwargs[name] for name in self.names if name in given_kwargs}
+
+
+def _checked_key(fun: Any, which: int | str, value: Value) -> Hashable:
+    try:
+        key = static_key(value)
+        hash(key)
+    except TypeError as error:
+        name = which if isinstance(which, str) else _parameter_name(fun, which)
+        raise TypeError(
+            f"jit of {describe_function(fun)}: the static argument {name} is {value!r} of type {type(value).__name__}, "
+            f"which has no hash ({error}). Pass a hashable value, such as a tuple instead of a list; an array cannot be static."
+        ) from error
+    return key
+
+
+def _parameter_name(fun: Any, position: int) -> str:
+    names = list(parameters_of(fun) or ())
+    return names[position] if position < len(names) else f"args[{position}]"
+
+
+def parameters_of(fun: Any) -> Parameters | None:
+    """Return the parameters of a function, None if Python does not know them."""
+    try:
+        return inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+def static_arguments(fun: Callable[..., Any], argnums: Any, argnames: Any) -> StaticArguments:
+    """Return the static arguments of `fun`; those given only by position are known by name too, and the reverse.
+
+    Raises: TypeError if a position is not an int or a name not a string; ValueError if there is no such argument.
+    """
+    if argnums is None and argnames is None:
+        return StaticArguments()
+    what = f"jit of {describe_function(fun)}"
+    positions, names = _integers(what, "static_argnums", argnums), _strings(what, argnames)
+    parameters = parameters_of(fun)
+    if parameters is None:
+        return StaticArguments(positions, names)
+    positions = checked_positions(what, "static_argnums", positions, parameters)
+    _check_names(what, names, parameters)
+    if argnames is None:
+        names = _names_of(positions, parameters)
+    if argnums is None:
+        positions = _positions_of(names, parameters)
+    return StaticArguments(positions, names)
+
+
+def _integers(what: str, option: str, argnums: Any) -> tuple[int, ...]:
+    if argnums is None:
+        return ()
+    try:
+        return tuple(map(index, argnums)) if isinstance(argnums, (tuple, list, range)) else (index(argnums),)
+    except TypeError:
+        raise TypeError(f"{what} got {option}={argnums!r}. Give an int or a tuple of ints.") from None
+
+
+def _strings(what: str, argnames: Any) -> tuple[str, ...]:
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{what} got static_argnames={argnames!r}. Give a string or a tuple of strings.")
+    return names
+
+
+def _positional(parameters: Parameters) -> list[str]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, parameter in parameters.items() if parameter.kind in kinds]
+
+
+def _has(parameters: Parameters, kind: Any) -> bool:
+    return any(parameter.kind is kind for parameter in parameters.values())
+
+
+def donated_positions(fun: Callable[..., Any], argnums: Any) -> tuple[int, ...]:
+    """Return the positions of the arguments whose memory may be reused.  Raises: as `static_arguments`."""
+    what, parameters = f"jit of {describe_function(fun)}", parameters_of(fun)
+    positions = _integers(what, "donate_argnums", argnums)
+    return positions if parameters is None else checked_positions(what, "donate_argnums", positions, parameters)
+
+
+def checked_positions(what: str, option: str, positions: Sequence[int], parameters: Parameters) -> tuple[int, ...]:
+    """Return positions counted from the front.  Raises: ValueError if the function has no such argument."""
+    if _has(parameters, inspect.Parameter.VAR_POSITIONAL):
+        return tuple(positions)
+    count = len(_positional(parameters))
+    for i in positions:
+        if not -count <= i < count:
+            raise ValueError(
+                f"{what} got {option}={i}, but the function has {count} positional argument{'s' * (count != 1)}. "
+                f"Count from 0, or name the argument with static_argnames."
+            )
+    return tuple(i % count for i in positions)
+
+
+def _check_names(what: str, names: Sequence[str], parameters: Parameters) -> None:
+    if _has(parameters, inspect.Parameter.VAR_KEYWORD):
+        return
+    for name in names:
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise ValueError(f"{what} got static_argnames={name!r}, which is no argument of the function. It has: {known}.")
+
+
+def _names_of(positions: Sequence[int], parameters: Parameters) -> tuple[str, ...]:
+    names = [n for n in _positional(parameters) if parameters[n].kind is not inspect.Parameter.POSITIONAL_ONLY]
+    positional = _positional(parameters)
+    return tuple(positional[i] for i in positions if 0 <= i < len(positional) and positional[i] in names)
+
+
+def _positions_of(names: Sequence[str], parameters: Parameters) -> tuple[int, ...]:
+    positional = _positional(parameters)
+    return tuple(positional.index(name) for name in names if name in positional)

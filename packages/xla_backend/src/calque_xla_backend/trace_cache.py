@@ -1,0 +1,186 @@
+"""Tracing a function once for each set of types: the cache of jaxprs behind `jit`.
+
+One idea: a trace is kept under everything it depends on: the function, the structure and types of its arguments, the static
+ones, settings, named axes and rules.  Who asks does not matter, so a function is traced once whether it is called, or
+differentiated, or batched.  The cache is weak in the function.
+
+A trace that captured tracers of the traces around it means something only there: it is kept by the trace that owns them.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from calque_core.api_util import FlatFunction, arg_names, check_arrays
+from calque_core.avals import typeof
+from calque_core.context import context
+from calque_core.jaxpr import Jaxpr
+from calque_core.rules import rule_epoch
+from calque_core.source import describe_function
+from calque_core.stage import JaxprTrace, hoist_tracers, stage
+from calque_core.trace import is_tracer
+from calque_pytree import PyTreeDef, tree_flatten
+
+from calque_xla_backend.static import StaticArguments
+
+Value = Any
+Arguments = tuple[tuple[Value, ...], dict[str, Value]]
+
+
+class Call(NamedTuple):
+    """A call taken apart: what was given, the key of its static arguments, and the leaves of the others."""
+
+    given: Arguments
+    static_part: Hashable
+    dynamic: Arguments
+    leaves: list[Value]
+    in_tree: PyTreeDef
+
+
+class Traced(NamedTuple):
+    """A traced function: a closed jaxpr, the values of its leading arguments that were captured, and the output tree."""
+
+    jaxpr: Jaxpr
+    captured: Sequence[Value]
+    out_tree: PyTreeDef
+
+
+class TraceCache:
+    """The traces of one function with given static arguments."""
+
+    __slots__ = ("__weakref__", "running", "traces")
+
+    def __init__(self) -> None:
+        self.traces: dict[Hashable, Traced] = {}
+        self.running: set[Hashable] = set()
+
+    def find(self, key: Hashable) -> Traced | None:
+        """Return the trace kept here, or by a trace that is going on, under `key`."""
+        found = self.traces.get(key)
+        if found is None:
+            for trace in _enclosing_traces():
+                found = trace.memo.get((id(self), key), (None,))[0]
+                if found is not None:
+                    return found
+        return found
+
+    def keep(self, key: Hashable, traced: Traced, fun: Any) -> None:
+        """Keep a trace, for as long as the function lives, or for as long as the tracers mean something."""
+        owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
+        if not owners:
+            self.traces[key] = traced
+        elif len(owners) == 1:
+            owner = owners.popitem()[1]
+            if isinstance(owner, JaxprTrace):
+                owner.memo[id(self), key] = traced, self, fun  # which keeps the ids unique
+
+
+def _enclosing_traces() -> Iterator[JaxprTrace]:
+    trace = context.trace
+    while trace is not None:
+        if isinstance(trace, JaxprTrace):
+            yield trace
+        trace = trace.parent
+
+
+_caches: dict[int, tuple[weakref.ref[Any], dict[Hashable, TraceCache]]] = {}
+
+
+def cache_of(fun: Any, options: Hashable) -> TraceCache:
+    """Return the cache of a function, which dies with it; a new one if the function cannot be referred to weakly."""
+    found = _caches.get(id(fun))
+    if found is None or found[0]() is not fun:
+        number = id(fun)
+        try:
+            ref = weakref.ref(fun, lambda dead: _forget(number, dead))
+        except TypeError:
+            return TraceCache()
+        found = _caches[number] = ref, {}
+    return found[1].setdefault(options, TraceCache())
+
+
+def _forget(number: int, dead: weakref.ref[Any]) -> None:
+    entry = _caches.get(number)
+    if entry is not None and entry[0] is dead:  # another function may have the number by now
+        del _caches[number]
+
+
+def forget_traces() -> None:
+    """Drop the traces of all functions."""
+    for _, caches in list(_caches.values()):
+        for cache in list(caches.values()):
+            cache.traces.clear()
+
+
+class TracedFunction:
+    """A function with its static arguments, traced once for each set of types."""
+
+    __slots__ = ("cache", "fun", "static")
+
+    def __init__(self, fun: Callable[..., Any], static: StaticArguments) -> None:
+        self.fun, self.static = fun, static
+        self.cache = cache_of(fun, static)
+
+    def call(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Call:
+        """Return a call taken apart.  Raises: TypeError for a static argument without a hash."""
+        static_part, dynamic = None, (args, kwargs)
+        if self.static.positions or self.static.names:
+            static_part, *dynamic = self.static.split(self.fun, args, kwargs)
+        leaves, in_tree = tree_flatten(tuple(dynamic))
+        return Call((args, kwargs), static_part, tuple(dynamic), leaves, in_tree)
+
+    def avals(self, call: Call) -> tuple[Any, ...]:
+        """Return the types of the leaves.  Raises: TypeError that names the argument which is not an array."""
+        try:
+            return tuple(map(typeof, call.leaves))
+        except TypeError:
+            what = f"jit of {describe_function(self.fun)}"
+            check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), what)
+            raise
+
+    def trace(self, call: Call) -> Traced:
+        """Return the trace for arguments like those of a call, made if there is none yet.
+
+        Raises: RecursionError if the function calls itself with the same types; what the function raises.
+        """
+        avals = self.avals(call)
+        key = call.static_part, call.in_tree, avals, context.settings, context.axis_env, rule_epoch()
+        traced = self.cache.find(key)
+        if traced is not None:
+            return traced
+        running = threading.get_ident(), key
+        if running in self.cache.running:
+            raise RecursionError(
+                f"jit of {describe_function(self.fun)} calls itself with arguments of the same types, so tracing it would "
+                "never end. Let a static argument decide when to stop."
+            )
+        self.cache.running.add(running)
+        try:
+            traced = self._trace_anew(call, avals)
+        finally:
+            self.cache.running.discard(running)
+        self.cache.keep(key, traced, self.fun)
+        return traced
+
+    def _trace_anew(self, call: Call, avals: Sequence[Any]) -> Traced:
+        flat = FlatFunction(partial(self._call_with_static, call.given), call.in_tree, "jit")
+        names = partial(arg_names, self.fun, *call.dynamic)
+        try:
+            jaxpr = stage(flat, avals, verb="jit", user_fun=self.fun, arg_names=names)
+        except RecursionError as error:
+            if not hasattr(error, "__notes__"):
+                error.add_note(
+                    f"This happened in tracing {describe_function(self.fun)}. If functions are nested deeply and the "
+                    "recursion does end, raise the limit with sys.setrecursionlimit: a level of jit takes about 10 frames."
+                )
+            raise
+        closed, captured = hoist_tracers(jaxpr)
+        return Traced(closed, captured, flat.out_tree)
+
+    def _call_with_static(self, given: Arguments, *args: Value, **kwargs: Value) -> Value:
+        merged_args, merged_kwargs = self.static.merge(args, kwargs, given)
+        return self.fun(*merged_args, **merged_kwargs)
