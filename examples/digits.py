@@ -1,0 +1,159 @@
+"""Train a network on handwritten digits: jit, value_and_grad, vmap and pytrees in one program.
+
+The data are the UCI handwritten digits that scikit-learn ships: 1,797 images of 8 x 8 pixels.  The script trains a small
+network for a few seconds, prints its accuracy on images it has not seen, finds the images that pull hardest on the
+parameters (per-example gradient norms, by `vmap(grad)`), and draws what it did into `examples/output/digits.png`.
+
+Run: python examples/digits.py
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import calque
+import calque.numpy as cnp
+import matplotlib as mpl
+import numpy as np
+from calque import random, tree
+from sklearn.datasets import load_digits
+from tqdm import tqdm
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402 - the backend is chosen first
+
+Params = list[dict[str, Any]]
+LAYERS = (64, 128, 64, 10)
+EPOCHS, BATCH, LEARNING_RATE = 40, 64, 2e-3
+OUTPUT = Path(__file__).parent / "output" / "digits.png"
+
+
+class Data(NamedTuple):
+    """Images [n, 64] with pixels from 0 to 1, and labels [n, 10], one-hot."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+
+class AdamState(NamedTuple):
+    """The moments of the gradient, in the structure of the parameters, and the number of steps taken."""
+
+    mean: Params
+    square: Params
+    step: Any
+
+
+def load() -> tuple[Data, Data]:
+    """Return the training images and the held-out ones, a fifth of all."""
+    digits = load_digits()
+    images = (digits.data / 16.0).astype(np.float32)
+    labels = np.eye(10, dtype=np.float32)[digits.target]
+    order = np.random.default_rng(0).permutation(len(images))
+    held_out, train = np.split(order, [len(order) // 5])
+    return Data(images[train], labels[train]), Data(images[held_out], labels[held_out])
+
+
+def initial_params(key: Any) -> Params:
+    """Return random weights, scaled to the number of inputs of each layer, and zero biases."""
+    keys = random.split(key, len(LAYERS) - 1)
+    return [
+        {
+            "w": np.float32(np.sqrt(2.0 / n)) * random.normal(k, (n, m), dtype=np.float32),
+            "b": np.zeros(m, np.float32),
+        }
+        for k, n, m in zip(keys, LAYERS, LAYERS[1:])
+    ]
+
+
+def logits(params: Params, images: Any) -> Any:
+    """Return the scores of the ten classes.  Shapes: images [.., 64] -> [.., 10]."""
+    *hidden, last = params
+    for layer in hidden:
+        images = cnp.maximum(images @ layer["w"] + layer["b"], 0.0)
+    return images @ last["w"] + last["b"]
+
+
+def loss(params: Params, images: Any, labels: Any) -> Any:
+    """Return the mean cross-entropy between the softmax of the scores and the labels."""
+    scores = logits(params, images)
+    scores = scores - calque.lax.stop_gradient(cnp.max(scores, axis=-1, keepdims=True))
+    log_probabilities = scores - cnp.log(cnp.sum(cnp.exp(scores), axis=-1, keepdims=True))
+    return -cnp.mean(cnp.sum(labels * log_probabilities, axis=-1))
+
+
+@calque.jit
+def train_step(params: Params, state: AdamState, images: Any, labels: Any) -> tuple[Params, AdamState, Any]:
+    """Return the parameters and the optimizer's state after one step of Adam, and the loss before it."""
+    value, gradient = calque.jit(calque.value_and_grad(loss))(params, images, labels)
+    step = state.step + 1.0
+    mean = tree.map(lambda m, g: 0.9 * m + 0.1 * g, state.mean, gradient)
+    square = tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, state.square, gradient)
+    rate = LEARNING_RATE * cnp.sqrt(1.0 - 0.999**step) / (1.0 - 0.9**step)
+    params = tree.map(lambda p, m, s: p - rate * m / (cnp.sqrt(s) + 1e-8), params, mean, square)
+    return params, AdamState(mean, square, step), value
+
+
+@calque.jit
+def gradient_norms(params: Params, images: Any, labels: Any) -> Any:
+    """Return the norm of each example's own gradient.  Shapes: images [n, 64], labels [n, 10] -> [n]."""
+    gradients = calque.vmap(calque.grad(loss), in_axes=(None, 0, 0))(params, images, labels)
+    return cnp.sqrt(sum(cnp.sum(g * g, axis=tuple(range(1, g.ndim))) for g in tree.leaves(gradients)))
+
+
+def train(data: Data, key: Any) -> tuple[Params, list[float]]:
+    """Return the trained parameters and the loss of every step."""
+    key, params_key = random.split(key)
+    params = initial_params(params_key)
+    zeros = tree.map(lambda p: np.zeros(p.shape, p.dtype), params)
+    state = AdamState(zeros, zeros, np.float32(0.0))
+    losses = []
+    with tqdm(random.split(key, EPOCHS), desc="training", unit="epoch") as epochs:
+        for epoch_key in epochs:
+            order = np.asarray(random.permutation(epoch_key, len(data.images)))
+            for start in range(0, len(order) - BATCH + 1, BATCH):
+                batch = order[start : start + BATCH]
+                params, state, value = train_step(params, state, data.images[batch], data.labels[batch])
+                losses.append(value)
+            epochs.set_postfix(loss=f"{float(losses[-1]):.4f}")
+    return params, [float(value) for value in losses]
+
+
+def draw(losses: list[float], data: Data, predicted: np.ndarray, norms: np.ndarray, path: Path) -> None:
+    """Draw the training curve and the held-out digits that the network got wrong."""
+    truth = data.labels.argmax(axis=1)
+    wrong = np.flatnonzero(predicted != truth)[:12]
+    figure, axes = plt.subplot_mosaic([["curve"] * 6, [f"a{i}" for i in range(6)], [f"b{i}" for i in range(6)]], figsize=(9, 6))
+    axes["curve"].semilogy(losses, linewidth=0.8)
+    axes["curve"].set(xlabel="step", ylabel="training loss", title="Training")
+    for name, place in zip([f"{row}{i}" for row in "ab" for i in range(6)], range(12)):
+        axes[name].axis("off")
+        if place < len(wrong):
+            i = wrong[place]
+            axes[name].imshow(data.images[i].reshape(8, 8), cmap="gray_r")
+            axes[name].set_title(f"{truth[i]} read as {predicted[i]}\n|gradient| {norms[i]:.1f}", fontsize=8)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    """Train, evaluate, draw."""
+    start = time.perf_counter()
+    training, held_out = load()
+    params, losses = train(training, random.key(0))
+    predicted = np.asarray(calque.jit(logits)(params, held_out.images)).argmax(axis=1)
+    accuracy = float(np.mean(predicted == held_out.labels.argmax(axis=1)))
+    norms = np.asarray(gradient_norms(params, held_out.images, held_out.labels))
+    hardest = norms.argsort()[::-1][:5]
+    draw(losses, held_out, predicted, norms, OUTPUT)
+    print(f"held-out accuracy {accuracy:.4f} after {len(losses)} steps in {time.perf_counter() - start:.1f} s")
+    print(f"largest gradients: images {hardest.tolist()}, norms {np.round(norms[hardest], 2).tolist()}")
+    print(f"drawn: {OUTPUT.relative_to(Path(__file__).parent.parent)}")
+    if accuracy < 0.96:
+        raise SystemExit("the accuracy is below 0.96: something is wrong")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Function transformations for NumPy programs under one name: grad, vmap, jit, and what is made of them.
+
+What needs the compiler (`jit`, `Array`, ...) is loaded at first use, so that importing this costs little and works
+without it.
+"""
+
+import importlib as _importlib
+from typing import Any as _Any
+
+from calque_autodiff import (
+    check_grads,
+    grad,
+    jvp,
+    linear_transpose,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+from calque_batching import vmap
+from calque_core import (
+    ShapeDtypeStruct,
+    config,
+    ensure_compile_time_eval,
+    eval_shape,
+    float0,
+    lax,
+    make_jaxpr,
+    typeof,
+)
+from calque_core.lax import stop_gradient
+
+from calque import numpy, random, tree
+from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
+
+_BACKEND_NAMES = (
+    "Array",
+    "block_until_ready",
+    "clear_caches",
+    "default_backend",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "jit",
+    "local_devices",
+)
+
+__all__ = [
+    "ShapeDtypeStruct",
+    "check_grads",
+    "config",
+    "ensure_compile_time_eval",
+    "eval_shape",
+    "float0",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "lax",
+    "linear_transpose",
+    "linearize",
+    "make_jaxpr",
+    "numpy",
+    "random",
+    "stop_gradient",
+    "tree",
+    "typeof",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
+
+
+def __getattr__(name: str) -> _Any:
+    """Load the backend at the first access to one of its names."""
+    if name not in _BACKEND_NAMES:
+        raise AttributeError(f"calque has no attribute {name!r}. Its names are in calque.__all__.")
+    try:
+        backend = _importlib.import_module("calque_xla_backend")
+    except ModuleNotFoundError as error:
+        if error.name not in ("calque_xla_backend", "jaxlib"):
+            raise
+        raise ModuleNotFoundError(
+            f"calque.{name} needs the compiler, which is a package of its own. Install it: pip install 'calque[xla]'.",
+            name=error.name,
+        ) from None
+    value = globals()[name] = getattr(backend, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_BACKEND_NAMES})

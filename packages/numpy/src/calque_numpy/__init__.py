@@ -1,0 +1,1 @@
+"""The NumPy functions over calque's primitives, and random numbers from explicit keys."""

@@ -1,0 +1,114 @@
+"""Random integers from a range.
+
+One idea: an integer of n bits is the remainder of a random number of 2n bits, so that remainders are all but equally
+likely; it is computed from the two halves, modulo the length of the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from calque_core import lax, typeof
+from calque_core.ops.create import dtype_argument
+from calque_core.source import where
+
+from calque_numpy.random.bits import check_fits, random_bits
+from calque_numpy.random.keys import check_key, check_shape, split
+from calque_numpy.random.threefry import Shape
+
+Value = Any
+DType = Any
+
+_INT32 = np.dtype("int32")
+
+
+def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtype: DType = None) -> Value:
+    """Return integers from `minval` to `maxval - 1`, all but equally likely; `minval` where that leaves none.
+
+    Shapes: key [2] -> shape, to which the bounds broadcast.  Dtype: `dtype`, or the default integer; a bound beyond it
+    counts as the end of its range, so that (0, 256) is all of uint8.
+    Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` or a bound is no integer;
+    ShapeError if a bound does not broadcast to `shape`.
+
+    >>> randint(np.zeros(2, np.uint32), (4,), 0, 10, np.int8)
+    array([7, 1, 3, 8], dtype=int8)
+    """
+    check_key("randint", key)
+    shape, dtype = check_shape("randint", shape), dtype_argument(int if dtype is None else dtype)
+    if dtype.kind not in "iu":
+        raise TypeError(f"randint{where()}: dtype is {dtype}. Use an integer dtype.")
+    for argument, bound in (("minval", minval), ("maxval", maxval)):
+        _check_bound(argument, bound, shape)
+    drawn = dtype if dtype.itemsize >= 4 else _INT32
+    low, span = _range(minval, maxval, dtype, drawn)
+    offset = _random_below(key, shape, span, np.dtype(f"uint{8 * drawn.itemsize}"))
+    out = lax.add(lax.convert_element_type(offset, drawn), low)
+    return lax.reshape(lax.convert_element_type(out, dtype), shape)
+
+
+def _check_bound(argument: str, x: Value, shape: Shape) -> None:
+    if type(x) is int:
+        return
+    aval = typeof(x)
+    if aval.dtype.kind not in "iu":
+        raise TypeError(f"randint{where()}: {argument} has type {aval.str_short()}. Give an integer.")
+    check_fits("randint", argument, x, shape)
+
+
+def _range(minval: Value, maxval: Value, dtype: np.dtype[Any], drawn: np.dtype[Any]) -> tuple[Value, Value]:
+    """Return the least integer and how many there are, in `drawn` and in its unsigned twin: 0 stands for all of them.
+
+    Both are arrays, on which NumPy wraps around in silence as compiled programs do, until nothing can overflow.
+    """
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if drawn == dtype:
+        is_above = _exceeds(maxval, most)
+    else:  # there is room for the number after the last one
+        most, is_above = most + 1, False
+    low, high = _clipped(minval, least, most, drawn), _clipped(maxval, least, most, drawn)
+    unsigned = np.dtype(f"uint{8 * drawn.itemsize}")
+    span = lax.convert_element_type(lax.sub(high, low), unsigned)
+    if is_above is not False:
+        span = lax.add(span, lax.convert_element_type(is_above, unsigned))
+    return _light(low), lax.select(lax.le(high, low), unsigned.type(1), span)
+
+
+def _exceeds(x: Value, most: int) -> Value:
+    """Tell where x > most; False if that cannot be."""
+    if type(x) is int:
+        return x > most
+    dtype = typeof(x).dtype
+    return lax.gt(x, dtype.type(most)) if np.iinfo(dtype).max > most else False
+
+
+def _clipped(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
+    """Return integers moved into [least, most] and converted to `dtype`, in which both fit; never of rank 0."""
+    if type(x) is int:
+        return np.array([min(max(x, least), most)], dtype)
+    aval = typeof(x)
+    info = np.iinfo(aval.dtype)
+    lowest, highest = aval.dtype.type(max(least, int(info.min))), aval.dtype.type(min(most, int(info.max)))
+    return lax.convert_element_type(lax.clamp(lowest, lax.reshape(x, aval.shape or (1,)), highest), dtype)
+
+
+def _light(x: Value) -> Value:
+    """Return a single number as an array of rank 0, which no operation has to broadcast."""
+    return lax.reshape(x, ()) if typeof(x).shape == (1,) else x
+
+
+def _random_below(key: Value, shape: Shape, span: Value, dtype: np.dtype[Any]) -> Value:
+    """Return random numbers from 0 to span - 1, of twice as many random bits as `dtype` has; all values if span is 0.
+
+    Shapes: key [2], span [1] or [*s] -> shape, or [1] for the shape ().
+    """
+    keys = split(key)
+    high, low = (random_bits(keys[i], shape or (1,), dtype) for i in range(2))
+    is_all = lax.eq(span, dtype.type(0))
+    divisor = lax.select(is_all, dtype.type(1), span)
+    factor = lax.rem(dtype.type(1 << 4 * dtype.itemsize), divisor)
+    factor = lax.rem(lax.mul(factor, factor), divisor)  # 2**n modulo the divisor, for n bits
+    factor, divisor, is_all = _light(factor), _light(divisor), _light(is_all)
+    offset = lax.rem(lax.add(lax.mul(lax.rem(high, divisor), factor), lax.rem(low, divisor)), divisor)
+    return lax.select(is_all, low, offset)
