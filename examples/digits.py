@@ -123,16 +123,16 @@ def train(data: Data, key: Any) -> tuple[Params, list[float]]:
 def draw(losses: list[float], data: Data, predicted: np.ndarray, norms: np.ndarray, path: Path) -> None:
     """Draw the training curve and the held-out digits that the network got wrong."""
     truth = data.labels.argmax(axis=1)
-    wrong = np.flatnonzero(predicted != truth)[:12]
-    figure, axes = plt.subplot_mosaic([["curve"] * 6, [f"a{i}" for i in range(6)], [f"b{i}" for i in range(6)]], figsize=(9, 6))
+    wrong = np.flatnonzero(predicted != truth)[:6]
+    names = [f"digit {i}" for i in range(6)]
+    figure, axes = plt.subplot_mosaic([["curve"] * 6, names], figsize=(9, 5))
     axes["curve"].semilogy(losses, linewidth=0.8)
     axes["curve"].set(xlabel="step", ylabel="training loss", title="Training")
-    for name, place in zip([f"{row}{i}" for row in "ab" for i in range(6)], range(12)):
+    for name in names:
         axes[name].axis("off")
-        if place < len(wrong):
-            i = wrong[place]
-            axes[name].imshow(data.images[i].reshape(8, 8), cmap="gray_r")
-            axes[name].set_title(f"{truth[i]} read as {predicted[i]}\n|gradient| {norms[i]:.1f}", fontsize=8)
+    for name, i in zip(names, wrong):
+        axes[name].imshow(data.images[i].reshape(8, 8), cmap="gray_r")
+        axes[name].set_title(f"{truth[i]} read as {predicted[i]}\n|gradient| {norms[i]:.1f}", fontsize=8)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
@@ -149,7 +149,7 @@ def main() -> None:
     hardest = norms.argsort()[::-1][:5]
     draw(losses, held_out, predicted, norms, OUTPUT)
     print(f"held-out accuracy {accuracy:.4f} after {len(losses)} steps in {time.perf_counter() - start:.1f} s")
-    print(f"largest gradients: images {hardest.tolist()}, norms {np.round(norms[hardest], 2).tolist()}")
+    print("largest gradients:", ", ".join(f"image {i}: {norms[i]:.1f}" for i in hardest))
     print(f"drawn: {OUTPUT.relative_to(Path(__file__).parent.parent)}")
     if accuracy < 0.96:
         raise SystemExit("the accuracy is below 0.96: something is wrong")

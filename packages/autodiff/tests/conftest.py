@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import check_grads, jvp, linearize, vjp
 from calque_core import check_jaxpr, eval_jaxpr, hoist_tracers, make_jaxpr, stage, typeof
 from calque_core.lax import jit_p

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import (
     defjvp_all,
     grad,
@@ -11,7 +12,18 @@ from calque_autodiff import (
     partial_eval_jaxpr,
     vjp,
 )
-from calque_core import MissingRuleError, Primitive, ShapedArray, check_jaxpr, count_eqns, dce_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core import (
+    MissingRuleError,
+    Primitive,
+    ShapedArray,
+    check_jaxpr,
+    count_eqns,
+    dce_jaxpr,
+    eval_jaxpr,
+    float0,
+    lax,
+    make_jaxpr,
+)
 from calque_core.lax import cond, cond_p
 
 PROGRAMS = {
@@ -26,7 +38,9 @@ PROGRAMS = {
         x[0] > 0, lambda: lax.sin(x) * lax.sin(y), lambda: lax.reduce_sum(lax.exp(lax.tanh(x))) * np.ones(3)
     ),
     "in each other": lambda x, y: cond(
-        x[0] > 0, lambda: cond(y > 0, lambda: lax.sin(x) * y, lambda: lax.tanh(x)), lambda: cond(y > 1, lambda: x, lambda: x * x)
+        x[0] > 0,
+        lambda: cond(y > 0, lambda: lax.sin(x) * y, lambda: lax.tanh(x)),
+        lambda: cond(y > 1, lambda: x, lambda: x * x),
     ),
 }
 
@@ -122,7 +136,9 @@ def test_a_branch_inside_a_rule_is_split_into_what_is_known_and_what_is_linear(l
 
     def bent_jvp(primals, tangents):
         (x,), (x_dot,) = primals, tangents
-        slope = cond(x > 0, lambda x, t: (lax.cos(x), t * lax.cos(x)), lambda x, t: (lax.exp(x), lax.exp(x) * t), x, x_dot)
+        slope = cond(
+            x > 0, lambda x, t: (lax.cos(x), t * lax.cos(x)), lambda x, t: (lax.exp(x), lax.exp(x) * t), x, x_dot
+        )
         return bent_p.bind(x), slope[1]
 
     defjvp_all(bent_p, bent_jvp)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_core import config, float0, lax
 

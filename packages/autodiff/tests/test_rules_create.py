@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from calque_autodiff import grad, jvp
 from calque_core import lax
 

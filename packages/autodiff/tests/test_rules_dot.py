@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, vjp
 from calque_core import lax, make_jaxpr
 
@@ -52,5 +53,7 @@ def test_a_matrix_times_itself_obeys_the_laws(spaced, laws):
 
 
 def test_the_gradient_of_a_matrix_product_is_two_matrix_products():
-    jaxpr = make_jaxpr(grad(lambda x, y: lax.reduce_sum(lax.dot(x, y)), argnums=(0, 1)))(np.ones((2, 3)), np.ones((3, 4)))
+    jaxpr = make_jaxpr(grad(lambda x, y: lax.reduce_sum(lax.dot(x, y)), argnums=(0, 1)))(
+        np.ones((2, 3)), np.ones((3, 4))
+    )
     assert [eqn.primitive.name for eqn in jaxpr.eqns].count("dot_general") == 3

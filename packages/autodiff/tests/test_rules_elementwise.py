@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, jvp, linear_transpose, vjp
 from calque_core import MissingRuleError, lax
 
@@ -131,9 +132,12 @@ def test_transposing_what_is_not_linear_is_refused(f):
 
 
 def test_transposing_an_operation_without_a_linear_operand_says_why():
-    with pytest.raises(MissingRuleError, match="Transpose rule .* for 'sin' not implemented") as caught:
+    with pytest.raises(MissingRuleError, match=r"Transpose rule .* for 'sin' not implemented") as caught:
         linear_transpose(lax.sin, 1.0)(1.0)
-    assert "There is none because it is not linear; only the derivative of a function is transposed." in caught.value.__notes__
+    assert (
+        "There is none because it is not linear; only the derivative of a function is transposed."
+        in caught.value.__notes__
+    )
 
 
 def test_python_scalars_and_integers_beside_a_float_take_its_dtype():

@@ -2,10 +2,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, jvp, vjp
 from calque_core import float0, lax
 
-CASES = [((4,), None), ((4,), 0), ((2, 3), 0), ((2, 3), (0, 1)), ((2, 3, 4), (0, 2)), ((2, 3), ()), ((), None), ((1,), 0)]
+CASES = [
+    ((4,), None),
+    ((4,), 0),
+    ((2, 3), 0),
+    ((2, 3), (0, 1)),
+    ((2, 3, 4), (0, 2)),
+    ((2, 3), ()),
+    ((), None),
+    ((1,), 0),
+]
 EMPTY = [((0,), 0), ((0, 3), 0), ((3, 0), 0), ((3, 0), 1)]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, jvp, linear_transpose
 from calque_core import MissingRuleError, float0, lax
 
@@ -31,6 +32,6 @@ def test_grad_through_a_bool_is_zero():
 
 
 def test_transposing_a_rounding_says_that_its_derivative_is_zero():
-    with pytest.raises(MissingRuleError, match="Transpose rule .* for 'floor' not implemented") as caught:
+    with pytest.raises(MissingRuleError, match=r"Transpose rule .* for 'floor' not implemented") as caught:
         linear_transpose(lax.floor, 1.0)(1.0)
     assert any("its derivative is zero: rounding is piecewise constant" in note for note in caught.value.__notes__)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, linear_transpose, vjp
 from calque_core import lax
 

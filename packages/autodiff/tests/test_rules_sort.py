@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from calque_autodiff import grad, jvp, linear_transpose, vjp
 from calque_core import MissingRuleError, float0, lax
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("shape", "axis"), [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((0,), 0), ((1,), 0), ((2, 0), 1)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((0,), 0), ((1,), 0), ((2, 0), 1)], ids=str
+)
 def test_sorting_obeys_the_laws(shape, axis, dtype, spaced, laws):
     laws(lambda x: lax.sort(x, axis), spaced(shape, dtype=dtype))
 

@@ -71,10 +71,10 @@ def check_nested(fun, batches):
 
 @pytest.fixture(scope="session")
 def check_batching() -> Callable[..., None]:
-    """Check `fun` of operands of the given shapes and dtypes: every place of every batch axis, every choice of operands."""
+    """Check `fun` of operands of the given shapes and dtypes: every batch axis, mapped and unmapped operands."""
 
-    def check(fun, shapes, dtypes, make=values):
-        batches = [make(dtype, (max(SIZES), *shape), seed) for seed, (dtype, shape) in enumerate(zip(dtypes, shapes))]
+    def check(fun, shapes, dtypes):
+        batches = [values(dtype, (max(SIZES), *shape), seed) for seed, (dtype, shape) in enumerate(zip(dtypes, shapes))]
         places = [[None, *range(len(shape) + 1), -1] for shape in shapes]
         choices = [axes for axes in product(*places) if any(axis is not None for axis in axes)]
         for size in SIZES:

@@ -68,7 +68,7 @@ def test_the_trace_is_left_when_the_function_raises():
     def failing(x):
         raise RuntimeError("stop")
 
-    with pytest.raises(RuntimeError, match="stop"):
+    with pytest.raises(RuntimeError, match=r"stop"):
         vmap(failing, axis_name="i")(np.zeros(3))
 
     assert trace_state_clean()
@@ -84,7 +84,7 @@ def test_the_trace_is_left_when_a_rule_raises():
         raise KeyError("tile")
 
     broken_p.def_rule("batch", rule)
-    with pytest.raises(KeyError, match="tile"):
+    with pytest.raises(KeyError, match=r"tile"):
         vmap(broken_p.bind)(np.zeros(3))
 
     assert trace_state_clean()
@@ -96,9 +96,10 @@ def test_a_rule_that_reports_a_wrong_axis_is_refused_by_name(wrong):
     mystery_p.def_impl(lambda x: x)
     mystery_p.def_rule("batch", lambda args, dims: (mystery_p.bind(*args), wrong))
 
-    with pytest.raises(
-        ValueError, match=f"the batching rule of 'mystery' at .* gave f64.3,2. .* batch axis at {wrong}"
-    ):
+    expected = (
+        f"the batching rule of 'mystery' at .* gave f64.3,2. with the batch axis at {wrong}, but there is no axis"
+    )
+    with pytest.raises(ValueError, match=expected):
         vmap(mystery_p.bind)(np.ones((3, 2)))
 
 
@@ -116,7 +117,7 @@ def test_a_batched_predicate_is_refused_with_the_users_line_and_a_way_out():
 
 
 def test_a_tracer_does_not_become_an_array():
-    with pytest.raises(TracerArrayConversionError, match="under vmap of"):
+    with pytest.raises(TracerArrayConversionError, match=r"under vmap of"):
         vmap(np.asarray)(np.ones(3))
 
 
@@ -139,7 +140,7 @@ def test_a_tracer_kept_from_a_closed_trace_is_refused_as_a_result():
     kept = []
     vmap(lambda x: kept.append(x) or x)(np.ones(3))
 
-    with pytest.raises(UnexpectedTracerError, match="an escaped tracer of type float64"):
+    with pytest.raises(UnexpectedTracerError, match=r"an escaped tracer of type float64"):
         vmap(lambda x: kept[0])(np.ones(3))
 
 

@@ -22,7 +22,7 @@ def square_add(multiply_add_p):
 
 
 def test_a_primitive_without_a_rule_is_refused_by_name_and_told_how_to_get_one(multiply_add_p):
-    with pytest.raises(NotImplementedError, match="^Batching rule for 'multiply_add' not implemented") as caught:
+    with pytest.raises(NotImplementedError, match=r"^Batching rule for 'multiply_add' not implemented") as caught:
         vmap(square_add(multiply_add_p))(np.array([2.0, 3.0]), np.array([10.0, 20.0]))
 
     notes = "\n".join(caught.value.__notes__)
@@ -58,7 +58,7 @@ def test_the_table_is_cores_own(multiply_add_p):
 def test_a_second_rule_is_refused_with_both_places(multiply_add_p):
     defbroadcasting(multiply_add_p)
 
-    with pytest.raises(ValueError, match="'multiply_add' has a rule for 'batch' from .*test_define.py"):
+    with pytest.raises(ValueError, match=r"'multiply_add' has a rule for 'batch' from .*test_define.py"):
         defbatch(multiply_add_p, lambda args, dims: None)
 
 

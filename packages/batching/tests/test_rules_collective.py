@@ -132,7 +132,7 @@ def test_a_normalisation_over_the_batch_reads_as_mathematics():
 def test_the_name_is_unbound_after_the_call_and_outside_of_it():
     vmap(lambda x: lax.psum(x, "i"), axis_name="i")(X)
 
-    with pytest.raises(NameError, match="unbound axis name: i"):
+    with pytest.raises(NameError, match=r"unbound axis name: i"):
         lax.psum(1.0, "i")
-    with pytest.raises(NameError, match="unbound axis name: j. psum at test_rules_collective.py:.* bound there: 'i'"):
+    with pytest.raises(NameError, match=r"unbound axis name: j. psum at test_rules_collective.py:.* bound there: 'i'"):
         vmap(lambda x: lax.psum(x, "j"), axis_name="i")(X)

@@ -184,8 +184,8 @@ def test_error_refuses_a_mapped_predicate_with_the_users_line():
         return cond(lax.gt(x, 0.0), lax.sin, lax.cos, x, batched="error")
 
     expected = (
-        r"cond at test_rules_control_flow.py:\d+ .* got a predicate that differs from element to element under vmap, and "
-        r"batched='error' refuses it. Use batched='select' to run both branches"
+        r"cond at test_rules_control_flow.py:\d+ .* got a predicate that differs from element to element under vmap, "
+        r"and batched='error' refuses it. Use batched='select' to run both branches"
     )
     with pytest.raises(TypeError, match=expected):
         vmap(choose)(XS)

@@ -221,6 +221,11 @@ def test_A_26_a_tracer_of_a_closed_trace_is_refused_by_evaluation_and_by_staging
         lambda: cos(tracer),
         lambda: make_jaxpr(lambda x: x + tracer)(1.0),
         lambda: make_jaxpr(lambda: tracer)(),
+        lambda: bool(tracer),
+        lambda: int(tracer),
+        lambda: float(tracer),
+        lambda: np.asarray(tracer),
+        lambda: tracer.item(),
     )
     for use in uses:
         with pytest.raises(UnexpectedTracerError) as caught:
@@ -234,7 +239,7 @@ def test_A_26_a_tracer_of_another_thread_is_refused():
 
     def used_elsewhere(x):
         def work():
-            for use in (lambda: cos(x), lambda: make_jaxpr(lambda y: y + x)(1.0)):
+            for use in (lambda: cos(x), lambda: make_jaxpr(lambda y: y + x)(1.0), lambda: bool(x)):
                 with pytest.raises(UnexpectedTracerError) as error:
                     use()
                 caught.append(str(error.value))
@@ -246,7 +251,7 @@ def test_A_26_a_tracer_of_another_thread_is_refused():
 
     make_jaxpr(used_elsewhere)(1.0)
     line = used_elsewhere.__code__.co_firstlineno
-    assert len(caught) == 2
+    assert len(caught) == 3
     for text in caught:
         assert f"it belongs to make_jaxpr of used_elsewhere (test_examples.py:{line}) in another thread" in text
         assert re.search(r"It was made at .*test_examples\.py:\d+ ", text)

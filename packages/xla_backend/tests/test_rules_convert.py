@@ -32,7 +32,7 @@ def numbers(dtype):
 def test_conversions_compile_to_what_they_evaluate_to(source, regime, dtypes_of, check_compiled):
     x = numbers(source)
     targets = dtypes_of(ALL)
-    cases = [(x,), (x[1],), (x[:0],), (x.reshape(2, -1),)]
+    cases = [(x.reshape(2, -1),), (x[1],), (x[:0],)]
     check_compiled(lambda x: [convert(x, target) for target in targets], cases)
 
 

@@ -23,7 +23,7 @@ KINDS = {"reduce_max": "biuf", "reduce_min": "biuf", "reduce_and": "biu", "reduc
 
 
 def draw(rng, dtype, shape):
-    """Return numbers with ties and extreme values; of floats, also infinities, and NaN in one row of the larger ones."""
+    """Return numbers with ties and extreme values; of floats, also infinities, and NaN in one row of the long ones."""
     kind = np.dtype(dtype).kind
     if kind in "iu":
         info = np.iinfo(dtype)

@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import lax
 
-ALL = "biufc"
+ALL, SOME = "biufc", ["bool", "int8", "uint64", "float32", "complex128"]
 
 
 def counted(shape, dtype):
@@ -57,8 +57,8 @@ PADDINGS = [
 
 
 @pytest.mark.parametrize("config", PADDINGS)
-def test_pad_adds_cuts_and_spreads(config, dtypes_of, check_compiled):
-    cases = [(counted((size,), dtype), np.array(1, dtype)) for dtype in dtypes_of(ALL) for size in (5, 4)]
+def test_pad_adds_cuts_and_spreads(config, check_compiled):
+    cases = [(counted((size,), dtype), np.array(1, dtype)) for dtype in SOME for size in (5, 4)]
     check_compiled(lambda x, value: lax.pad(x, value, config), cases)
 
 

@@ -4,11 +4,6 @@ Read next: `jvp_trace.py` for the one trace behind all of it, `define.py` for ho
 table of derivatives.
 """
 
-from calque_core import register_internal_folder as _register_internal_folder
-from calque_core import rules as _rule_table
-from calque_core.lax import stop_gradient
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
-
 from calque_autodiff import rules
 from calque_autodiff.define import defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative
 from calque_autodiff.forward import jvp
@@ -19,6 +14,10 @@ from calque_autodiff.linearize import linearize, vjp
 from calque_autodiff.tangent_trace import TangentTrace
 from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
 from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
+from calque_core import register_internal_folder as _register_internal_folder
+from calque_core import rules as _rule_table
+from calque_core.lax import stop_gradient
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 
 primitive_jvps = _rule_table("jvp")
 primitive_transposes = _rule_table("transpose")

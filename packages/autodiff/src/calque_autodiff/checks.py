@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
 from calque_core.api_util import arg_names, check_arrays, describe_value
 from calque_core.avals import is_array_like, typeof
 from calque_core.dtypes import float0, short_name
@@ -33,7 +34,9 @@ def check_same_structure(what: str, name: str, tree: PyTreeDef, given: Any) -> N
     """
     found = tree_structure(given)
     if found != tree:
-        raise TypeError(f"{what}: the {name} have the structure {found}, but {tree} is needed. Give one {name[:-1]} per leaf.")
+        raise TypeError(
+            f"{what}: the {name} have the structure {found}, but {tree} is needed. Give one {name[:-1]} per leaf."
+        )
 
 
 def flatten_primals(verb: str, fun: Callable[..., Any], primals: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
@@ -55,8 +58,8 @@ def check_outputs(trace: Trace, outs: Sequence[Value]) -> None:
     for x in outs:
         if not is_array_like(x):
             raise TypeError(
-                f"{trace.describe()}: the function returned {x!r} of type {type(x).__name__}, which is not an array or a "
-                "scalar. Return arrays; what else you need goes out with has_aux=True."
+                f"{trace.describe()}: the function returned {x!r} of type {type(x).__name__}, which is not an array or "
+                "a scalar. Return arrays; what else you need goes out with has_aux=True."
             )
 
 
@@ -79,8 +82,8 @@ def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
         if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == wanted.shape:
             return zero_of(wanted)
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its primal is {aval.str_short()}, which has no "
-            "derivative. Give numpy.zeros(shape, calque_core.float0), or do not differentiate with respect to it."
+            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its primal is {aval.str_short()}, which has "
+            "no derivative. Give numpy.zeros(shape, calque_core.float0), or do not differentiate with respect to it."
         )
     if type(leaf) in _FITTING.get(wanted.dtype.kind, ()) and wanted.shape == ():
         return leaf if typeof(leaf).dtype == wanted.dtype else wanted.dtype.type(leaf)
@@ -108,8 +111,8 @@ def check_input(what: str, name: str, aval: Any, *, holomorphic: bool, allow_int
     kind = aval.dtype.kind
     if holomorphic and kind != "c":
         raise TypeError(
-            f"{what} with holomorphic=True: {name} has dtype {short_name(aval.dtype)}. Give complex arguments, or leave "
-            "holomorphic out."
+            f"{what} with holomorphic=True: {name} has dtype {short_name(aval.dtype)}. Give complex arguments, or "
+            "leave holomorphic out."
         )
     if kind == "c" and not holomorphic:
         return
@@ -126,15 +129,17 @@ def check_scalar_output(what: str, out: Any, leaves: Sequence[Value], *, holomor
     Raises: TypeError that shows what it gave.
     """
     if len(leaves) != 1 or leaves[0] is not out:
-        raise TypeError(f"{what} needs a scalar output, but the function returned {describe_value(out)}. Return one scalar.")
+        raise TypeError(
+            f"{what} needs a scalar output, but the function returned {describe_value(out)}. Return one scalar."
+        )
     aval = typeof(out)
     if aval.shape:
         raise TypeError(
-            f"{what} needs a scalar output, but the function returned {aval.str_short()}. Reduce it (sum, mean), or use "
-            "vjp or jacrev."
+            f"{what} needs a scalar output, but the function returned {aval.str_short()}. Reduce it (sum, mean), or "
+            "use vjp or jacrev."
         )
     if holomorphic and aval.dtype.kind != "c":
         raise TypeError(f"{what} with holomorphic=True: the output is {aval.str_short()}. Return a complex scalar.")
-    if not holomorphic and aval.dtype.kind != "f" and aval.dtype.kind != "V":
+    if not holomorphic and aval.dtype.kind not in "fV":
         hint = "Set holomorphic=True if it is" if aval.dtype.kind == "c" else "Return a float"
         raise TypeError(f"{what} needs a real output, but the function returned {aval.str_short()}. {hint}.")

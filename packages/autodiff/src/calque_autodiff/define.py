@@ -23,11 +23,13 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
 
     A rule is `rule(x_dot, out, *primals, **params)`: the contribution of one operand's tangent to the result's.
 
-    >>> from calque_core import Primitive
     >>> import numpy as np
+    >>> from calque_autodiff import jvp
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defjvp(double_p, lambda x_dot, out, x: double_p.bind(x_dot))
+    >>> jvp(double_p.bind, (3.0,), (1.0,))
+    (np.float64(6.0), np.float64(2.0))
     """
 
     @gives_lists
@@ -44,7 +46,18 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
 
 
 def defjvp_all(primitive: Primitive, rule: Rule) -> None:
-    """Give the whole jvp rule: `rule(primals, tangents, **params) -> (out, out_dot)`; a tangent may be a `Zero`."""
+    """Give the whole jvp rule: `rule(primals, tangents, **params) -> (out, out_dot)`; a tangent may be a `Zero`.
+
+    With `multiple_results`, both are lists.
+
+    >>> import numpy as np
+    >>> from calque_autodiff import jvp
+    >>> double_p = Primitive("double")
+    >>> _ = double_p.def_impl(lambda x: np.add(x, x))
+    >>> defjvp_all(double_p, lambda primals, tangents: (double_p.bind(*primals), double_p.bind(*tangents)))
+    >>> jvp(double_p.bind, (3.0,), (1.0,))
+    (np.float64(6.0), np.float64(2.0))
+    """
     primitive.def_rule("jvp", rule)
 
 
@@ -52,12 +65,29 @@ def deftranspose(primitive: Primitive, rule: Rule) -> None:
     """Give the transpose rule: `rule(ct, *operands, **params) -> [ct or None per operand]`.
 
     Operands in which the primitive is linear, and which are not known, are `UndefinedPrimal`s.
+
+    >>> from calque_autodiff import linear_transpose
+    >>> triple_p = Primitive("triple")
+    >>> _ = triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    >>> deftranspose(triple_p, lambda ct, x: [3.0 * ct])
+    >>> linear_transpose(triple_p.bind, 1.0)(2.0)
+    (6.0,)
     """
     primitive.def_rule("transpose", rule)
 
 
 def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
-    """Say that a primitive is linear in all its operands, and give its transpose rule."""
+    """Say that a primitive is linear in all its operands together, and give its transpose rule.
+
+    >>> import numpy as np
+    >>> from calque_autodiff import grad
+    >>> double_p = Primitive("double")
+    >>> _ = double_p.def_impl(lambda x: np.add(x, x))
+    >>> _ = double_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    >>> deflinear(double_p, lambda ct, x: [double_p.bind(ct)])
+    >>> grad(double_p.bind)(3.0)
+    np.float64(2.0)
+    """
 
     @gives_lists
     def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
@@ -73,8 +103,17 @@ def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
 def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
     """Say that a primitive of two operands is linear in each, and give the transpose in each.
 
-    `lhs_rule(ct, lhs, rhs, **params)` gives the cotangent of the left operand (`lhs` tells its type only), `rhs_rule` that of
-    the right one.
+    `lhs_rule(ct, lhs, rhs, **params)` gives the cotangent of the left operand (`lhs` tells its type only), `rhs_rule`
+    that of the right one.
+
+    >>> import numpy as np
+    >>> from calque_autodiff import grad
+    >>> times_p = Primitive("times")
+    >>> _ = times_p.def_impl(np.multiply)
+    >>> _ = times_p.def_abstract_eval(lambda x, y: x.strip_weak_type())
+    >>> defbilinear(times_p, lambda ct, x, y: times_p.bind(ct, y), lambda ct, x, y: times_p.bind(x, ct))
+    >>> grad(lambda x: times_p.bind(x, x))(3.0)
+    np.float64(6.0)
     """
     defjvp(
         primitive,
@@ -107,7 +146,16 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
 
 
 def zero_derivative(*primitives: Primitive, reason: str) -> None:
-    """Say that the derivative of primitives is zero, and why: piecewise constant, integer results."""
+    """Say that the derivative of primitives is zero, and why: piecewise constant, integer results.
+
+    >>> import numpy as np
+    >>> from calque_autodiff import jvp
+    >>> step_p = Primitive("step")
+    >>> _ = step_p.def_impl(np.sign)
+    >>> zero_derivative(step_p, reason="it is piecewise constant")
+    >>> jvp(step_p.bind, (3.0,), (1.0,))
+    (np.float64(1.0), np.float64(0.0))
+    """
     for primitive in primitives:
         if primitive.multiple_results:
             primitive.def_rule("jvp", _zero_jvp_of(primitive))
@@ -117,7 +165,13 @@ def zero_derivative(*primitives: Primitive, reason: str) -> None:
 
 
 def not_linear(*primitives: Primitive) -> None:
-    """Say that primitives have no transpose rule because they are not linear in any operand."""
+    """Say that primitives have no transpose rule because they are not linear in any operand.
+
+    >>> cube_p = Primitive("cube")
+    >>> not_linear(cube_p)
+    >>> cube_p.holes["transpose"]
+    'it is not linear; only the derivative of a function is transposed'
+    """
     for primitive in primitives:
         primitive.def_hole("transpose", "it is not linear; only the derivative of a function is transposed")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calque_autodiff.checks import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
 from calque_core.linear import Zero, instantiate_zeros
@@ -15,14 +17,13 @@ from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import tree_map, tree_structure
 
-from calque_autodiff.checks import check_outputs, check_sequence, flatten_primals, tangent_leaves
-from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
-
 Value = Any
 
 
-def jvp_flat(flat: FlatFunction, fun: Any, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-    """Return the flat results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
+def jvp_flat(
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], tangents: Sequence[Value]
+) -> tuple[list[Value], list[Value]]:
+    """Return the results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
     parent = current_trace()
     trace = JVPTrace(parent, parent)
     started(trace, fun)
@@ -40,8 +41,9 @@ def jvp(
 ) -> tuple[Any, ...]:
     """Return `fun(*primals)` and its derivative along `tangents`.
 
-    `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and dtype
-    (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and
+    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second part is returned as a
+    third.
     Raises: TypeError if the structures, shapes or dtypes differ.
 
     >>> from calque_core import lax
@@ -54,8 +56,8 @@ def jvp(
     check_sequence(what, "tangents", tangents)
     if type(primals) is not type(tangents):
         raise TypeError(
-            f"{what}: the primals are a {type(primals).__name__}, the tangents a {type(tangents).__name__}. Give both as "
-            "tuples or both as lists."
+            f"{what}: the primals are a {type(primals).__name__}, the tangents a {type(tangents).__name__}. Give both "
+            "as tuples or both as lists."
         )
     avals = [typeof(x) for x in leaves]
     dots = tangent_leaves(what, "tangents", avals, tree_structure(tuple(primals)), tuple(tangents))

@@ -10,14 +10,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
+from calque_autodiff.checks import check_input, check_scalar_output
+from calque_autodiff.linearize import linearize_flat, spread_cotangents
+from calque_autodiff.transpose import backward_linear
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import typeof
 from calque_core.source import describe_function
 from calque_pytree import tree_flatten, tree_structure
-
-from calque_autodiff.checks import check_input, check_scalar_output
-from calque_autodiff.linearize import linearize_flat, spread_cotangents
-from calque_autodiff.transpose import backward_linear
 
 P = ParamSpec("P")
 Value = Any
@@ -34,10 +33,11 @@ def value_and_grad(
     """Return a function that gives the value of `fun` and its gradient.
 
     `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
-    the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which gives a
-    dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a pair.
-    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the value
-    is that pair.  `allow_int` gives integer arguments `float0` gradients.
+    the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
+    gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
+    pair.
+    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the
+    value is that pair.  `allow_int` gives integer arguments `float0` gradients.
     Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
     ValueError if `argnums` is out of range.
 
@@ -57,7 +57,8 @@ def grad(
 ) -> Callable[P, Any]:
     """Return a function that gives the gradient of the scalar function `fun`.
 
-    Arguments and errors are those of `value_and_grad`; with `has_aux`, it gives a pair of the gradient and the auxiliary part.
+    Arguments and errors are those of `value_and_grad`; with `has_aux`, it gives a pair of the gradient and the
+    auxiliary part.
 
     >>> grad(lambda x: x * x)(3.0)
     np.float64(6.0)
@@ -130,8 +131,8 @@ class _Chosen:
         self.positions = positions
         if len(set(positions)) != len(positions):
             raise ValueError(
-                f"{self.what} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument twice. "
-                "Name each argument once."
+                f"{self.what} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument "
+                "twice. Name each argument once."
             )
         return positions, keywords
 
@@ -142,8 +143,8 @@ class _Chosen:
             parameters = []
         if name not in parameters[:count]:
             raise ValueError(
-                f"{self.what} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or name "
-                f"one of: {', '.join(parameters) or 'the keywords of the call'}."
+                f"{self.what} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or "
+                f"name one of: {', '.join(parameters) or 'the keywords of the call'}."
             )
         return parameters.index(name)
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.tangent_trace import TangentTrace
+from calque_autodiff.transpose import settings_key
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr, Literal, Var
+from calque_core.jaxpr import Atom, Jaxpr, Literal, Var
 from calque_core.linear import Zero, instantiate_zeros
 from calque_core.passes import dce_jaxpr
 from calque_core.stage import hoist_tracers, stage
 from calque_core.trace import current_trace, tracing
-
-from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.tangent_trace import TangentTrace
-from calque_autodiff.transpose import settings_key
 
 Value = Any
 
@@ -28,8 +27,12 @@ def jvp_jaxpr(
 ) -> tuple[Jaxpr, list[bool]]:
     """Return the program of `jaxpr` and its derivative, and which results have a tangent.
 
-    It takes the primals, then the tangents of those that `nonzeros` marks; it gives the primal results, then the tangents
-    that are not identically zero, or that `instantiate` marks.
+    It takes the primals, then the tangents of those that `nonzeros` marks; it gives the primal results, then the
+    tangents that are not identically zero, or that `instantiate` marks.
+
+    >>> from calque_core import lax, make_jaxpr
+    >>> jvp_jaxpr(make_jaxpr(lax.neg)(1.0), [True])
+    ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [True])
     """
     mask = tuple(nonzeros)
     wanted = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else tuple(instantiate)
@@ -57,8 +60,8 @@ class Linearized(NamedTuple):
     """A program cut in two.
 
     `known` takes the primals and gives the results, then residuals; `linear` takes residuals, then the tangents of
-    the perturbed primals.  `sources` says where each residual is found: ("in", i) among the primals, ("out", i) among the
-    results of `known`.
+    the perturbed primals.  `sources` says where each residual is found: ("in", i) among the primals, ("out", i) among
+    the results of `known`.
     """
 
     known: Jaxpr
@@ -70,10 +73,19 @@ class Linearized(NamedTuple):
         return [primals[i] if where == "in" else known_outs[i] for where, i in self.sources]
 
 
+def is_zero(x: Atom) -> bool:
+    """Tell whether a result of a linear program is a literal `Zero`."""
+    return type(x) is Literal and type(x.val) is Zero
+
+
 def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
     """Return `jaxpr` as a program that computes its results and residuals, and one that is linear in the tangents.
 
     A result of the linear program that is identically zero is a literal `Zero`.
+
+    >>> from calque_core import lax, make_jaxpr
+    >>> linearize_jaxpr(make_jaxpr(lax.exp)(1.0), [True]).linear
+    { lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }
     """
     mask = tuple(nonzeros)
 
@@ -138,6 +150,10 @@ def partial_eval_jaxpr(jaxpr: Jaxpr, known_mask: Sequence[bool]) -> Split:
     """Return `jaxpr` as the part that needs only the operands marked in `known_mask`, and the rest.
 
     Programs inside it are split in the same way, by their own `partial_eval` rules.
+
+    >>> from calque_core import lax, make_jaxpr
+    >>> partial_eval_jaxpr(make_jaxpr(lambda x, y: x + lax.sin(y))(1.0, 1.0), [False, True]).known
+    { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
     """
     mask = tuple(known_mask)
 

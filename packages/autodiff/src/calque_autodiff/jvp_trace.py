@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from calque_autodiff.tangent_trace import TangentTrace
 from calque_core.avals import typeof
 from calque_core.context import context
 from calque_core.linear import Zero, zero_tangent
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position
 from calque_core.stage import JaxprTracer
-from calque_core.trace import Trace, Tracer, hand_down
-
-from calque_autodiff.tangent_trace import TangentTrace
+from calque_core.trace import Trace, Tracer, check_lift, hand_down
 
 Value = Any
 
@@ -89,7 +89,7 @@ class JVPTrace(Trace):
             before = context.trace
             context.trace = self.tangent_trace
             try:
-                outs, out_dots = rule(primals, tangents, **params)  # type: ignore[assignment]
+                outs, out_dots = rule(primals, tangents, **params)
             finally:
                 context.trace = before
         return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
@@ -118,8 +118,14 @@ class JVPTrace(Trace):
         return outs, self.tangent_trace.append(linear_jaxpr, [*residuals, *perturbed])  # type: ignore[attr-defined]
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-        """Return the primals and the tangents of `outs`; a value without tangent has a `Zero`."""
+        """Return the primals and the tangents of `outs`; a value without tangent has a `Zero`.
+
+        Raises: UnexpectedTracerError for a tracer that is no constant here: its zero tangent would be a wrong number.
+        """
         is_mine = [type(x) is JVPTracer and x._trace is self for x in outs]
+        for x, mine in zip(outs, is_mine):
+            if not mine and isinstance(x, Tracer):
+                check_lift(x, self)
         return (
             [x.primal if mine else x for x, mine in zip(outs, is_mine)],
             [x.tangent if mine else zero_tangent(x) for x, mine in zip(outs, is_mine)],
@@ -128,6 +134,10 @@ class JVPTrace(Trace):
     def stripped(self, x: Value) -> Value:
         """Return the primal of a tracer of this trace, and anything else as it is."""
         return x.primal if type(x) is JVPTracer and x._trace is self else x
+
+    def explain_refused_write(self, error: ValueError) -> None:
+        if self.is_linearizing:
+            self.tangent_trace.explain_refused_write(error)
 
     def close(self) -> None:
         super().close()

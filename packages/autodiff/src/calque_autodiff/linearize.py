@@ -13,6 +13,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
+from calque_autodiff.checks import check_outputs, flatten_primals, tangent_leaves
+from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.tangent_trace import TangentTrace
+from calque_autodiff.transpose import backward_linear
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
 from calque_core.interpret import eval_jaxpr
@@ -22,11 +27,6 @@ from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import Partial, PyTreeDef, tree_leaves, tree_map, tree_structure
-
-from calque_autodiff.checks import check_outputs, flatten_primals, tangent_leaves
-from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.tangent_trace import TangentTrace
-from calque_autodiff.transpose import backward_linear
 
 Value = Any
 
@@ -43,7 +43,7 @@ def linearize_flat(
     tangent_trace = TangentTrace(parent)
     trace = JVPTrace(parent, tangent_trace)
     started(trace, fun)
-    trace.verb = verb
+    trace.verb = tangent_trace.verb = verb
     started(tangent_trace, fun)
     with tracing(trace):
         tracers: list[Value] = []
@@ -131,7 +131,13 @@ class _VJP:
     __slots__ = ("in_avals", "in_tree", "out_avals", "out_tree", "program", "what")
 
     def __init__(
-        self, what: str, program: Jaxpr, in_avals: Sequence[Any], out_avals: Sequence[Any], in_tree: PyTreeDef, out_tree: PyTreeDef
+        self,
+        what: str,
+        program: Jaxpr,
+        in_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
     ) -> None:
         self.what, self.program, self.in_avals, self.out_avals = what, program, in_avals, out_avals
         self.in_tree, self.out_tree = in_tree, out_tree

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from calque_core.avals import typeof
 from calque_core.context import context
 from calque_core.holds import frozen
@@ -77,7 +78,7 @@ class TangentTrace(JaxprTrace):
 
     def atom(self, x: Value) -> Atom:
         """Return the variable or literal that stands for `x`."""
-        return x.variable if self.owns(x) else self.constant(x)  # type: ignore[no-any-return]
+        return x.variable if self.owns(x) else self.constant(x)
 
     def constant(self, x: Value) -> Atom:
         if type(x) is Zero:
@@ -95,15 +96,18 @@ class TangentTrace(JaxprTrace):
         return x
 
     def kept_for_long(self, jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
-        """Return the finished program with copies of the residuals that the user can change: held ones, and `shared`."""
+        """Return the program with copies of the residuals that the user can change: held ones, and those `shared`."""
         visible = {id(owner(x)) for x in shared}
-        consts = [
-            x.copy() if type(x) is np.ndarray and id(owner(x)) in visible else self._unheld(x) for x in jaxpr.consts
-        ]
+        consts = [x.copy() if is_writable(x) and id(owner(x)) in visible else self._unheld(x) for x in jaxpr.consts]
         return jaxpr.replace(consts=consts)
 
     def _unheld(self, x: Value) -> Value:
-        return frozen(x, self.holds) if type(x) is np.ndarray and not x.flags.writeable else x
+        return x if is_writable(x) else frozen(x, self.holds)
+
+
+def is_writable(x: Value) -> bool:
+    """Tell whether `x` is a NumPy array that can be written to."""
+    return type(x) is np.ndarray and x.flags.writeable
 
 
 def owner(x: Value) -> Value:
@@ -114,7 +118,7 @@ def owner(x: Value) -> Value:
 
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-    """Record an equation in the tangent trace that is current, unsplit; a `partial_eval` rule calls it for the linear half."""
+    """Record an equation in the current tangent trace, unsplit: a `partial_eval` rule does so with its linear half."""
     trace = context.trace
     assert isinstance(trace, TangentTrace), trace
     return trace.record(primitive, [trace.atom(x) for x in args], params)

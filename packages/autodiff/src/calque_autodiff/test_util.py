@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
+from calque_autodiff.forward import jvp
+from calque_autodiff.linearize import vjp
 from calque_core.avals import typeof
 from calque_core.dtypes import float0, is_float
 from calque_core.source import describe_function
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map
-
-from calque_autodiff.forward import jvp
-from calque_autodiff.linearize import vjp
 
 Value = Any
 Array = np.ndarray[Any, Any]
@@ -48,7 +48,9 @@ def check_grads(
     >>> check_grads(lambda x: lax.sin(x) * x, (0.5,), order=2)
     """
     if order < 1 or not modes or not set(modes) <= set(_MODES):
-        raise ValueError(f"check_grads got order={order!r} and modes={modes!r}. Use an order of 1 or more, and 'fwd', 'rev'.")
+        raise ValueError(
+            f"check_grads got order={order!r} and modes={modes!r}. Use an order of 1 or more, and 'fwd', 'rev'."
+        )
     options = {"atol": atol, "rtol": rtol, "eps": eps}
     for mode in modes:
         check, transform, derivative = _CHECKS[mode]
@@ -139,7 +141,9 @@ def _normal(rng: np.random.Generator, aval: Any) -> Value:
     if not is_float(aval.dtype):
         return np.zeros(aval.shape, float0)
     real = rng.standard_normal(aval.shape)
-    return np.asarray(real + 1j * rng.standard_normal(aval.shape) if aval.dtype.kind == "c" else real).astype(aval.dtype)[()]
+    return np.asarray(real + 1j * rng.standard_normal(aval.shape) if aval.dtype.kind == "c" else real).astype(
+        aval.dtype
+    )[()]
 
 
 def _differences(f: Callable[..., Any], args: Any, dots: Any, step: float) -> Any:

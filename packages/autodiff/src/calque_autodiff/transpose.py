@@ -1,7 +1,7 @@
 """Running a linear program backwards.
 
-One idea: walk the equations from the last to the first, give each equation's transpose rule the cotangents of its results,
-and add what it returns to the cotangents of its operands.  What is not linear is evaluated forward first.
+One idea: walk the equations from the last to the first, give each equation's transpose rule the cotangents of its
+results, and add what it returns to the cotangents of its operands.  What is not linear is evaluated forward first.
 
 Read next: `linearize.py`, where the linear programs come from.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from calque_autodiff.checks import check_input, flatten_primals, tangent_leaves
 from calque_core.api_util import FlatFunction, arg_names, check_callable
 from calque_core.avals import typeof
 from calque_core.context import context
@@ -20,8 +21,6 @@ from calque_core.rules import missing_rule, rule_epoch
 from calque_core.source import describe_function
 from calque_core.stage import stage
 from calque_pytree import tree_structure
-
-from calque_autodiff.checks import check_input, flatten_primals, tangent_leaves
 
 Value = Any
 
@@ -40,16 +39,18 @@ def backward(
             found[var] = add_tangents(found[var], ct) if var in found else ct
     before = context.source
     try:
-        for primitive, invars, outvars, params, position in reversed(eqns):
-            cts = _take(found, outvars)
-            if cts is None:
+        for primitive, invars, results, params, position in reversed(eqns):
+            result_cts = _take(found, results)
+            if result_cts is None:
                 continue
             context.source = position
             rule = primitive.adapted.get("transpose")
             if rule is None:
                 raise missing_rule(primitive, "transpose")
-            operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]
-            for x, ct in zip(invars, rule(cts, *operands, **params)):
+            operands = [
+                x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars
+            ]
+            for x, ct in zip(invars, rule(result_cts, *operands, **params)):
                 if ct is not None and type(ct) is not Zero and x not in known:
                     found[x] = add_tangents(found[x], ct) if x in found else ct
     finally:
@@ -78,15 +79,20 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value
     """Return the cotangents of the arguments of `jaxpr` whose primal is an `UndefinedPrimal`, `Zero` for the others.
 
     Equations that involve none of them are evaluated forward first.
+
+    >>> from calque_core import make_jaxpr
+    >>> jaxpr = make_jaxpr(lambda x, y: x * y)(1.0, 1.0)
+    >>> backward_pass(jaxpr, (), [3.0, UndefinedPrimal(typeof(1.0))], [2.0])
+    [Zero(~float64[]), np.float64(6.0)]
     """
-    known: dict[Var, Value] = dict(zip(jaxpr.constvars, consts))
+    known: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     known.update((v, x) for v, x in zip(jaxpr.invars, primals) if type(x) is not UndefinedPrimal)
     linear = forward(jaxpr, known)
     found = backward(linear, known, jaxpr.outvars, cts)
     return [found[v] if v in found else zero_of(v.aval) for v in jaxpr.invars]
 
 
-def forward(jaxpr: Jaxpr, known: dict[Var, Value]) -> list[JaxprEqn]:
+def forward(jaxpr: Jaxpr, known: dict[Any, Value]) -> list[JaxprEqn]:
     """Evaluate the equations that need only what is `known`, into `known`; return the others, in order."""
     linear = []
     before = context.source
@@ -110,11 +116,15 @@ def transpose_jaxpr(
     ct_mask: Sequence[bool] | None = None,
     instantiate: bool | Sequence[bool] = False,
 ) -> tuple[Jaxpr, list[bool]]:
-    """Return the transpose of `jaxpr` in the arguments that `linear_mask` marks, and which of their cotangents it gives.
+    """Return the transpose of `jaxpr` in the arguments in `linear_mask`, and which of their cotangents it gives.
 
     The result takes the other arguments, then the cotangents of the results that `ct_mask` marks (all, by default).
     It gives the cotangents of the linear arguments that are not identically zero, or that `instantiate` marks.
     Raises: MissingRuleError if an equation cannot be transposed.
+
+    >>> from calque_core import make_jaxpr
+    >>> transpose_jaxpr(make_jaxpr(lambda x, y: x * y)(1.0, 1.0), [False, True])
+    ({ lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }, [True])
     """
     mask, cts_given = tuple(linear_mask), tuple(ct_mask or [True] * len(jaxpr.outvars))
     wanted = (instantiate,) * sum(mask) if isinstance(instantiate, bool) else tuple(instantiate)
@@ -147,7 +157,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
 
     `primals` give the types of the arguments only: arrays, or `ShapeDtypeStruct`s.
-    Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if `fun` is not linear.
+    Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if
+    `fun` is not linear.
 
     >>> from calque_core import lax
     >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)

@@ -18,7 +18,7 @@ from calque_core.context import context
 from calque_core.ops.collective import named_axes
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, register_internal_folder, where
-from calque_core.trace import Trace, Tracer, hand_down
+from calque_core.trace import Trace, Tracer, check_lift, hand_down
 
 Value = Any
 
@@ -102,8 +102,14 @@ class BatchTrace(Trace):
         return self.axis.name is not None and self.axis.name in named_axes(params)
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[int | None]]:
-        """Return the arrays and the batch axes of `outs`; None for a value without one."""
+        """Return the arrays and the batch axes of `outs`; None for a value without one.
+
+        Raises: UnexpectedTracerError for a tracer that is no constant here.
+        """
         is_mine = [type(x) is BatchTracer and x._trace is self for x in outs]
+        for x, mine in zip(outs, is_mine):
+            if not mine and isinstance(x, Tracer):
+                check_lift(x, self)
         return (
             [x.val if mine else x for x, mine in zip(outs, is_mine)],
             [x.bdim if mine else None for x, mine in zip(outs, is_mine)],

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from math import prod
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import numpy as np
 from calque_autodiff import grad, jvp, vjp
 from calque_batching import vmap
-from calque_core import typeof
+from calque_core import register_internal_folder, typeof
 from calque_core.api_util import check_arrays, check_callable, normalize_argnums, split_aux
 from calque_core.lax import reshape, slice
 from calque_core.source import describe_function
@@ -23,6 +24,8 @@ from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, t
 P = ParamSpec("P")
 Value = Any
 Argnums = int | Sequence[int]
+
+register_internal_folder(str(Path(__file__).parent))
 
 
 def jacfwd(

@@ -42,18 +42,21 @@ def make_jaxpr(
     @functools.wraps(fun)
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
         what = f"make_jaxpr of {describe_function(fun)}"
-        static = set(normalize_argnums(static_argnums, len(args), what))
+        static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums"))
         dynamic = tuple(x for i, x in enumerate(args) if i not in static)
         dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
 
+        @functools.wraps(fun)
         def call(*xs: Any, **keywords: Any) -> Any:
             rest = iter(xs)
             merged = [x if i in static else next(rest) for i, x in enumerate(args)]
             return fun(*merged, **{k: keywords.get(k, v) for k, v in kwargs.items()})  # type: ignore[arg-type]
 
         leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
-        names = functools.partial(arg_names, fun if not static else call, dynamic, dynamic_kwargs)
-        check_arrays([x for x in leaves if not isinstance(x, AbstractValue)], names, what)
+        named = [() if i in static else x for i, x in enumerate(args)]  # an empty tree has no leaf to name
+        named_kwargs = {k: () if k in static_names else v for k, v in kwargs.items()}
+        names = functools.partial(arg_names, fun, named, named_kwargs)
+        check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, what)
         flat = FlatFunction(call, in_tree, "make_jaxpr")
         jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:

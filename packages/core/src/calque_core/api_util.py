@@ -11,9 +11,10 @@ from operator import index
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
+import numpy as np
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
-from calque_core.avals import is_array_like, typeof
+from calque_core.avals import _refusal, is_array_like, short_repr, typeof
 from calque_core.source import describe_function, where
 
 Value = Any
@@ -126,14 +127,18 @@ def check_arrays(leaves: Iterable[Any], names: Callable[[], Sequence[str]], what
     """
     for i, leaf in enumerate(leaves):
         if not is_array_like(leaf):
+            if isinstance(leaf, (np.ndarray, np.generic)):
+                raise TypeError(f"{what}: {names()[i]}: {_refusal(leaf)}")
             raise TypeError(
-                f"{what}: {names()[i]} is {leaf!r} of type {type(leaf).__name__}, which is not an array or a scalar. "
-                "Pass arrays, close over the value, or register its class as a pytree."
+                f"{what}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or a "
+                "scalar. Pass arrays, close over the value, or register its class as a pytree."
             )
 
 
-def normalize_argnums(argnums: Any, count: int, what: str) -> tuple[int, ...]:
+def normalize_argnums(argnums: Any, count: int, what: str, name: str = "argnums") -> tuple[int, ...]:
     """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the given order.
+
+    `name` is what the user calls them.
 
     Raises: TypeError if one is not an int; ValueError if one is out of range or given twice.
 
@@ -144,14 +149,14 @@ def normalize_argnums(argnums: Any, count: int, what: str) -> tuple[int, ...]:
     try:
         positions = tuple(index(i) for i in given)
     except TypeError:
-        raise TypeError(f"{what} got argnums={argnums!r}. Give an int or a tuple of ints.") from None
+        raise TypeError(f"{what} got {name}={argnums!r}. Give an int or a tuple of ints.") from None
     for i in positions:
         if not -count <= i < count:
             raise ValueError(
-                f"{what} got argnums={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
-                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with argnames."
+                f"{what} got {name}={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
+                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with {name.replace('nums', 'names')}."
             )
     positions = tuple(i % count for i in positions)
     if len(set(positions)) != len(positions):
-        raise ValueError(f"{what} got argnums={argnums!r}, which names an argument twice. Name each argument once.")
+        raise ValueError(f"{what} got {name}={argnums!r}, which names an argument twice. Name each argument once.")
     return positions

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter, index
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -40,8 +40,9 @@ class AbstractValue:
         )
 
 
+@final
 class ShapedArray(AbstractValue):
-    """The type of an array: `shape`, `dtype`, and whether it is a Python scalar's (`weak_type`).
+    """The type of an array: `shape`, `dtype`, and whether it is a Python scalar's (`weak_type`).  It is immutable.
 
     Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
 
@@ -65,9 +66,14 @@ class ShapedArray(AbstractValue):
             if self is None:
                 if any(size < 0 for size in key[0]):
                     raise ValueError(f"the shape {key[0]} has a negative size. Give sizes of zero or more.")
-                self = _types[key] = super().__new__(cls)
-                self.shape, self.dtype, self.weak_type = key
+                self = super().__new__(cls)
+                for name, value in zip(("shape", "dtype", "weak_type"), key):
+                    object.__setattr__(self, name, value)
+                _types[key] = self
         return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of the type {self} cannot be set. Make another with .update({name}=...).")
 
     @property
     def ndim(self) -> int:
@@ -116,7 +122,7 @@ class ShapedArray(AbstractValue):
 
 
 _types: weakref.WeakValueDictionary[tuple[Shape, np.dtype[Any], bool], ShapedArray] = weakref.WeakValueDictionary()
-_types_lock = threading.Lock()
+_types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may ask for types
 
 
 @lru_cache(maxsize=1 << 15)
@@ -225,13 +231,21 @@ def _refusal(x: Value) -> str | None:
     if isinstance(x, (np.ndarray, np.generic)):
         if x.dtype == float0 or x.dtype.kind in "biufc":
             return None
-        if x.dtype.kind == "V" and x.dtype.names is None:
+        if x.dtype.kind == "V" and x.dtype.type is not np.void:
             return None
         return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
-    text = repr(x)
-    text = text if len(text) <= 60 else text[:57] + "..."
     hint = "Wrap it in numpy.asarray first." if isinstance(x, (list, tuple)) else "Pass an array or a scalar."
-    return f"{text} of type {type(x).__name__} is not an array or a scalar. {hint}"
+    return f"{short_repr(x)} of type {type(x).__name__} is not an array or a scalar. {hint}"
+
+
+def short_repr(x: object) -> str:
+    """Return the repr of a user's value, cut to 60 characters, for a message.
+
+    >>> short_repr("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
+    """
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 @lru_cache(maxsize=None)
@@ -248,13 +262,21 @@ def _int_aval(x: int) -> ShapedArray:
     aval = _weak_aval(int, context.settings)
     half = 1 << (8 * aval.dtype.itemsize - 1)
     if not -half <= x < half:
-        raise OverflowError(f"the Python integer {x} does not fit {aval.dtype}. Give it a dtype: numpy.uint64({x}), say.")
+        raise OverflowError(_overflow_message(x, aval.dtype))
     return aval
 
 
+def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
+    wider = [t for t in (np.int64, np.uint64) if context.settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
+    advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else "Use a float"
+    text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"
+    return f"the Python integer {text} does not fit {dtype}. {advice}."
+
+
 def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:
-    resting = _interned((), np.dtype(kind), False, True)
-    return lambda x: resting if context.settings is DEFAULT_SETTINGS else ShapedArray((), kind)
+    dtype = np.dtype(kind)
+    resting = _interned((), dtype, False, True)
+    return lambda x: resting if context.settings is DEFAULT_SETTINGS else shaped_array((), dtype)
 
 
 def _ndarray_aval(x: np.ndarray[Any, Any]) -> ShapedArray:

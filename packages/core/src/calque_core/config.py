@@ -12,6 +12,20 @@ from typing import Any
 from calque_core.context import DEFAULT_SETTINGS, Context, Settings, active, context, entered
 
 
+class scope(entered):
+    """Hold one setting for a `with` block: the others are those around the block, wherever this object was made."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        super().__init__(settings=_changed(context.settings, name, value))
+
+    def __enter__(self) -> None:
+        self.settings = _changed(context.settings, self.name, self.value)
+        super().__enter__()
+
+
 def current() -> Settings:
     """Return the settings of the calling thread.
 
@@ -21,7 +35,7 @@ def current() -> Settings:
     return context.settings
 
 
-def enable_x64(value: bool = True) -> entered:
+def enable_x64(value: bool = True) -> scope:
     """Keep 64-bit dtypes (the default), or convert them to 32 bits before every operation, for a `with` block.
 
     Raises: ValueError if `value` is not a bool.
@@ -30,10 +44,10 @@ def enable_x64(value: bool = True) -> entered:
     ...     current().enable_x64, current().default_dtype_bits
     (False, 32)
     """
-    return entered(settings=_changed(context.settings, "enable_x64", value))
+    return scope("enable_x64", value)
 
 
-def default_dtype_bits(value: int) -> entered:
+def default_dtype_bits(value: int) -> scope:
     """Give Python scalars, `zeros`, `arange`, `iota` and `random` 32 or 64 bits, for a `with` block.
 
     Raises: ValueError if `value` is not 32 or 64, or is 64 while `enable_x64` is off.
@@ -42,17 +56,17 @@ def default_dtype_bits(value: int) -> entered:
     ...     current().default_dtype_bits
     32
     """
-    return entered(settings=_changed(context.settings, "default_dtype_bits", value))
+    return scope("default_dtype_bits", value)
 
 
-def enable_checks(value: bool = True) -> entered:
+def enable_checks(value: bool = True) -> scope:
     """Type-check every jaxpr when its trace closes, for a `with` block.
 
     >>> with enable_checks():
     ...     current().enable_checks
     True
     """
-    return entered(settings=_changed(context.settings, "enable_checks", value))
+    return scope("enable_checks", value)
 
 
 def update(name: str, value: Any) -> None:

@@ -20,6 +20,8 @@ _NARROW = {
     np.dtype("int64"): np.dtype("int32"),
     np.dtype("uint64"): np.dtype("uint32"),
     np.dtype("complex128"): np.dtype("complex64"),
+    np.dtype("longdouble"): np.dtype("float32"),  # where it is no other name of float64
+    np.dtype("clongdouble"): np.dtype("complex64"),
 }
 _SHORT = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
 _KIND_ORDER = {bool: 0, int: 1, float: 2, complex: 3}
@@ -39,7 +41,7 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
 
 @lru_cache(maxsize=None)
 def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
-    if dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype != float0 and dtype.names is not None):
+    if dtype.kind not in "biufcV" or (dtype.type is np.void and dtype != float0):
         raise TypeError(f"{dtype} is not a dtype that calque computes with. Use a bool, integer, float or complex dtype.")
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")

@@ -6,6 +6,9 @@ The concrete-value errors subclass TypeError, as their counterparts in the field
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 
 class ShapeError(TypeError, ValueError):
     """Operands whose shapes do not fit together."""
@@ -49,3 +52,7 @@ class MissingRuleError(NotImplementedError):
     def __init__(self, message: str, *, primitive: str, kind: str, package: str, platform: str | None = None) -> None:
         super().__init__(message)
         self.primitive, self.kind, self.package, self.platform = primitive, kind, package, platform
+
+    def __reduce__(self) -> Any:  # a pool of processes sends errors back pickled
+        make = partial(type(self), primitive=self.primitive, kind=self.kind, package=self.package)
+        return make, self.args, vars(self)

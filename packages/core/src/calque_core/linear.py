@@ -23,7 +23,7 @@ class Zero:
     """A tangent or cotangent that is zero, of type `aval`, without its elements.
 
     >>> zero_tangent(1.0)
-    Zero(float64[])
+    Zero(~float64[])
     """
 
     __slots__ = ("aval",)

@@ -23,7 +23,7 @@ Value = Any
 
 _SCALAR_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 _PYTHON_SCALARS = (bool, int, float, complex)
-_SAME_TYPE_FITS = frozenset((int, float, complex, bool, np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
+_SAME_TYPE_FITS = frozenset((float, complex, bool, np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
 _FLOAT_SCALARS = frozenset((float, complex, np.float64, np.float32, np.complex128))
 _FLOAT_OF_INTEGER = {1: np.dtype("float16"), 2: np.dtype("float32"), 4: np.dtype("float64"), 8: np.dtype("float64")}
 

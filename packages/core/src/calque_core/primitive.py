@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from calque_core import rules as tables
 from calque_core.context import active, context
@@ -81,7 +81,7 @@ class Primitive:
         `leaf=True` promises that it binds no primitive, which saves a switch of traces at each call.
         """
         tables.store(self, "impl", function)
-        self.impl, self.is_leaf = function, leaf
+        self.is_leaf = leaf
         return function
 
     def def_abstract_eval(self, function: F, *, cached: bool = False) -> F:
@@ -91,9 +91,17 @@ class Primitive:
         computed once per types, which takes 0.5 us from each traced operation.
         """
         tables.store(self, "abstract_eval", function)
-        adapted = self.adapted["abstract_eval"]
-        self.abstract = lru_cache(maxsize=4096)(adapted) if cached else adapted
+        if cached:
+            self.abstract = lru_cache(maxsize=4096)(self.adapted["abstract_eval"])
         return function
+
+    @overload
+    def def_rule(
+        self, kind: str, function: None = None, *, platform: str | None = None, override: bool = False
+    ) -> Callable[[F], F]: ...
+
+    @overload
+    def def_rule(self, kind: str, function: F, *, platform: str | None = None, override: bool = False) -> F: ...
 
     def def_rule(
         self, kind: str, function: Any = None, *, platform: str | None = None, override: bool = False
@@ -105,10 +113,6 @@ class Primitive:
         if function is None:
             return lambda fn: self.def_rule(kind, fn, platform=platform, override=override)
         tables.store(self, kind if platform is None else (kind, platform), function, override=override)
-        if kind == "impl":
-            self.impl, self.is_leaf = function, False
-        if kind == "abstract_eval":
-            self.abstract = self.adapted[kind]
         return function
 
     def def_pp(self, function: F) -> F:
@@ -121,6 +125,13 @@ class Primitive:
         if kind in self._rules:
             raise ValueError(f"'{self.name}' has a rule for {kind!r}. A hole is declared only where there is none.")
         self.holes[kind] = reason
+
+    def refresh(self, kind: Any) -> None:
+        """Take note that the rule of this kind has changed: dispatch reads two of them from attributes."""
+        if kind == "impl":
+            self.impl, self.is_leaf = self.adapted.get(kind, self._missing_impl), False
+        elif kind == "abstract_eval":
+            self.abstract = self.adapted.get(kind)
 
     @property
     def rules(self) -> Mapping[Any, Callable[..., Any]]:
@@ -150,7 +161,7 @@ def decomposition_under(trace: Trace, primitive: Primitive, kind: str) -> Callab
     def decompose(args: Any, params: dict[str, Any]) -> list[Any]:
         before, context.trace = context.trace, trace
         try:
-            return decomposition(*args, **params)
+            return list(decomposition(*args, **params))
         finally:
             context.trace = before
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import difflib
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 from calque_core.errors import MissingRuleError
-from calque_core.source import Position, current_position, resolve, where
+from calque_core.source import Position, resolve, user_frame, where
 
 Function = Callable[..., Any]
 Kind = str | tuple[str, str]
@@ -29,6 +29,7 @@ class Rule(NamedTuple):
     function: Function
     adapted: Function
     position: Position | None
+    module: str  # the module that gave it
 
 
 class KindInfo(NamedTuple):
@@ -159,7 +160,8 @@ class RuleTable(MutableMapping[Any, Function]):
 
     def __delitem__(self, primitive: Any) -> None:
         del primitive._rules[self.kind]
-        primitive.adapted.pop(self.kind, None)
+        del primitive.adapted[self.kind]
+        primitive.refresh(self.kind)
         _epoch[0] += 1
 
     def __iter__(self) -> Iterator[Any]:
@@ -190,19 +192,41 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     """
     if not callable(function):
         raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
-    position = current_position()
+    new = Rule(function, adapt(kind, function, primitive.multiple_results), *_origin(function))
     old: Rule | None = primitive._rules.get(kind)
-    if old is not None:
-        if not override and getattr(old.function, "__module__", None) != "__main__":
-            raise ValueError(
-                f"'{primitive.name}' has a rule for {kind!r} from {resolve(old.position)}, and {resolve(position)} gives "
-                "another. Pass override=True to replace it."
-            )
-    if old is not None or "decomposition" in primitive._rules:
+    if old is not None and not override and old.module != "__main__":
+        raise ValueError(
+            f"'{primitive.name}' has a rule for {_kind_name(kind)!r} from {_place(old)}, and {_place(new)} gives another. "
+            "Pass override=True to replace it."
+        )
+    if _is_shadowed(kind, primitive._rules):
         _epoch[0] += 1
-    primitive._rules[kind] = Rule(function, adapt(kind, function, primitive.multiple_results), position)
-    primitive.adapted[kind] = primitive._rules[kind].adapted
+    primitive._rules[kind] = new
+    primitive.adapted[kind] = new.adapted
+    primitive.refresh(kind)
     primitive.holes.pop(kind, None)
+
+
+_SHADOWED = {"linearize": "jvp", "axis_batch": "batch"}  # a rule of the first kind is taken before one of the second
+
+
+def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
+    """Tell whether a new rule of this kind takes the place of one that programs may have been traced with."""
+    general = kind if isinstance(kind, str) else kind[0]
+    return any(k in stored for k in (kind, general, _SHADOWED.get(general), "decomposition"))
+
+
+def _origin(function: Function) -> tuple[Position | None, str]:
+    """Return where the rule is being given and by which module; for calque's own rules, where the function is written."""
+    frame = user_frame()
+    if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")
+    code = getattr(function, "__code__", None)
+    return (None if code is None else (code, 0)), getattr(function, "__module__", "")
+
+
+def _place(rule: Rule) -> str:
+    return str(resolve(rule.position) or rule.module or repr(rule.function))
 
 
 def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:

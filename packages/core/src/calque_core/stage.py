@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import NUMPY_SCALARS, is_array_like, typeof
+from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, is_array_like, short_repr, typeof
 from calque_core.avals import _aval_functions as aval_functions
 from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.errors import UnexpectedTracerError
@@ -22,7 +22,7 @@ from calque_core.holds import Holds, frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position, describe_function, resolve
-from calque_core.trace import Trace, Tracer, Value, canonical_value, check_lift, current_trace, started, tracing
+from calque_core.trace import Trace, Tracer, Value, canonical_value, check_lift, current_trace, started, tracing, valueless
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
@@ -105,6 +105,8 @@ class JaxprTrace(Trace):
             aval = x.aval
         else:
             aval = typeof(x)
+            if kind is ShapeDtypeStruct:
+                raise TypeError(f"{self.describe()}: {valueless(x)}")
             if isinstance(x, np.generic):
                 return Literal(canonical_value(x), aval)
             if isinstance(x, np.ndarray):
@@ -119,12 +121,19 @@ class JaxprTrace(Trace):
         """Return what was recorded as a program that gives `outs`.  Its constants no longer depend on their owners."""
         outvars = [x.variable if type(x) is JaxprTracer and x._trace is self else self.constant(x) for x in outs]
         constants = self.constants.values()
-        consts = [self.kept(x) if isinstance(x, np.ndarray) else x for x, _ in constants]
+        consts = [self.kept(np.asarray(x)) if isinstance(x, np.ndarray) else x for x, _ in constants]
         return Jaxpr([v for _, v in constants], self.invars, self.eqns, outvars, consts, debug_name=debug_name)
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as the finished program may keep it."""
         return frozen(canonical_value(x), self.holds)
+
+    def explain_refused_write(self, error: ValueError) -> None:
+        if self.holds.arrays:
+            error.add_note(
+                f"{self.describe()} holds the NumPy arrays that it captured read-only until it ends: a write would change "
+                "the numbers of its result in silence. Copy the array before writing to it, or make a new one."
+            )
 
     def close(self) -> None:
         super().close()
@@ -171,7 +180,9 @@ def stage(
         outs = fun(*[trace.new_arg(aval) for aval in in_avals])
         for x in outs:
             if not is_array_like(x):
-                raise TypeError(f"{trace.describe()} returned {x!r} of type {type(x).__name__}. Return arrays and scalars.")
+                raise TypeError(
+                    f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. Return arrays and scalars."
+                )
         jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
     if context.settings.enable_checks:
         for check in checks:

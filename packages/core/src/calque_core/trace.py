@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, index
 from typing import Any
 
 import numpy as np
 
 from calque_core.array_methods import ArrayMethods
-from calque_core.avals import NUMPY_SCALARS, _aval_functions, _refusal, is_array_like
+from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, _aval_functions, _refusal, is_array_like
 from calque_core.context import DEFAULT_SETTINGS, Context, context, entered
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.errors import (
@@ -61,6 +61,9 @@ class Trace:
     def close(self) -> None:
         """End the trace: its tracers are refused from here on."""
         self.is_open, self.is_closed = False, True
+
+    def explain_refused_write(self, error: ValueError) -> None:
+        """Add to NumPy's error for writing into a read-only array that this trace made it so, if it did."""
 
     def describe(self) -> str:
         """Return 'vmap of loss (train.py:41)', for messages."""
@@ -110,16 +113,18 @@ class tracing(entered):
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
-        if trace.is_closed:
-            raise UnexpectedTracerError(f"{trace.describe()} has ended. Make a new trace for a new run.")
 
     def __enter__(self) -> Any:
+        if self.trace.is_closed:
+            raise UnexpectedTracerError(f"{self.trace.describe()} has ended. Make a new trace for a new run.")
         self.opened = not self.trace.is_open
         self.trace.is_open = True
         return super().__enter__()
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
+        if isinstance(exception[1], ValueError) and "read-only" in str(exception[1]):
+            self.trace.explain_refused_write(exception[1])
         if self.opened:
             self.trace.close()
 
@@ -196,15 +201,34 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
             raise TypeError(f"{primitive.name}{where()}: {_refusal(x)}")
     if len(found) > 1:
         names = " and ".join(sorted(t.__name__ for t in found.values()))
-        raise TypeError(f"{primitive.name}{where()} got operands of the classes {names}. Convert them to one of the two.")
-    if found:
-        return next(iter(found))(primitive, args, params)
-    return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
+        raise TypeError(
+            f"{primitive.name}{where()} got operands of the classes {names}. Convert them to one of the two."
+        )
+    if not found:
+        return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
+    evaluator = next(iter(found))
+    if context.trace is evaluation:
+        return evaluator(primitive, args, params)
+    with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind what it likes
+        return evaluator(primitive, args, params)
 
 
 def _base_array(x: Value) -> Value:
     """Return an unusual NumPy value (a subclass, an ml_dtypes scalar, ...) as a plain array, others as they are."""
-    return x if type(x) in plain_types else np.asarray(x).view(np.ndarray)
+    if type(x) in plain_types:
+        return x
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.asarray(x).view(np.ndarray)
+    raise TypeError(valueless(x))
+
+
+def valueless(x: Value) -> str:
+    """Return the message for something with a type that nobody can compute with: a stand-in, an unknown class."""
+    if isinstance(x, ShapeDtypeStruct):
+        return f"{x!r} stands for a type and has no elements. Pass an array, or trace the function with make_jaxpr."
+    return (
+        f"an operand of class {type(x).__name__} cannot be evaluated. Give the class an evaluator: register_evaluator."
+    )
 
 
 def canonical_value(x: Value) -> Value:
@@ -248,8 +272,7 @@ class Tracer(ArrayMethods):
         return int(_known(self, "int()", TracerIntegerConversionError))
 
     def __index__(self) -> int:
-        value = _known(self, "an integer", TracerIntegerConversionError)
-        return value.__index__()  # type: ignore[no-any-return]
+        return index(_known(self, "an integer", TracerIntegerConversionError))
 
     def __float__(self) -> float:
         raise ConcretizationTypeError(_conversion_message(self, "float()", _ALWAYS))
@@ -270,7 +293,7 @@ class Tracer(ArrayMethods):
 
     def __reduce__(self) -> Any:
         raise UnexpectedTracerError(
-            f"a traced value of type {self.aval} cannot be pickled or copied: it means something only inside "
+            f"a traced value of type {self.aval} cannot be pickled: it means something only inside "
             f"{self._trace.describe()}. Return it from the function, and store the result."
         )
 
@@ -296,22 +319,29 @@ def is_tracer(x: object) -> bool:
 unknown = object()
 _ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
 _STACK = "The array would drop out of the transformation. Build arrays of traced values with numpy.stack or numpy.concatenate"
-_STAGED = "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
+_STAGED = "The value is not known here. Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
 
 
 def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
+    _check_usable(x)
     value = x.known_value
     if value is unknown:
         raise error(_conversion_message(x, wanted, _STAGED))
     return value
 
 
+def _check_usable(x: Tracer) -> None:
+    """Check that the trace of `x` is open and of this thread, where no trace is there to ask."""
+    if x._trace.is_closed or x._trace.thread != threading.get_ident():
+        raise UnexpectedTracerError(escaped(x, context.trace))
+
+
 def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:
+    _check_usable(x)
     depends = getattr(x._trace, "dependence", lambda _: "")(x)
     return (
-        f"{wanted} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}"
-        f"{depends}. ShapedArray can't be unambiguously converted to {wanted.removesuffix('()')}: the value is not known "
-        f"here. {advice}."
+        f"{wanted} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}{depends}. "
+        f"ShapedArray can't be unambiguously converted to {wanted.removesuffix('()')}. {advice}."
     )
 
 

@@ -1,1 +1,210 @@
-"""The NumPy functions over calque's primitives, and random numbers from explicit keys."""
+"""NumPy's functions by their names and with their arguments, over calque's primitives.
+
+They take traced arrays, device arrays, NumPy arrays and scalars, and give NumPy's values and dtypes.  Importing this
+package also lets `numpy.stack(x)` and the like be called on traced arrays: NumPy asks them, and they ask here.
+Functions that are methods or operators of arrays too are core's own; the others are here, by subject.
+
+Read next: `creation.py`, then by subject; `random` for random numbers.
+"""
+
+from numpy import (
+    bool_,
+    broadcast_shapes,
+    complex64,
+    complex128,
+    dtype,
+    e,
+    euler_gamma,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+from calque_core import register_internal_folder as _register_internal_folder
+from calque_core import result_type
+from calque_core.lax import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    ceil,
+    cos,
+    exp,
+    expm1,
+    floor,
+    log,
+    log1p,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
+from calque_core.lax import bitwise_not as bitwise_not
+from calque_core.lax import bitwise_not as invert
+from calque_core.lax import eq as equal
+from calque_core.lax import ge as greater_equal
+from calque_core.lax import gt as greater
+from calque_core.lax import le as less_equal
+from calque_core.lax import lt as less
+from calque_core.lax import max as maximum
+from calque_core.lax import min as minimum
+from calque_core.lax import mul as multiply
+from calque_core.lax import ne as not_equal
+from calque_core.lax import neg as negative
+from calque_core.lax import sub as subtract
+from calque_core.methods import imag, real
+from calque_core.numpy_arithmetic import (
+    absolute,
+    divmod,
+    fabs,
+    float_power,
+    floor_divide,
+    fmod,
+    left_shift,
+    positive,
+    power,
+    reciprocal,
+    remainder,
+    right_shift,
+    sign,
+    square,
+    true_divide,
+)
+from calque_core.numpy_arithmetic import absolute as abs
+from calque_core.numpy_arithmetic import power as pow
+from calque_core.numpy_arithmetic import remainder as mod
+from calque_core.numpy_arithmetic import true_divide as divide
+from calque_core.numpy_products import dot, matmul
+from calque_core.numpy_reductions import all, any, argmax, argmin, max, mean, min, std, sum, var
+from calque_core.numpy_reductions import max as amax
+from calque_core.numpy_reductions import min as amin
+from calque_core.numpy_shapes import (
+    astype,
+    clip,
+    copy,
+    ndim,
+    ravel,
+    reshape,
+    round,
+    shape,
+    size,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from calque_core.numpy_shapes import round as around
+from calque_core.numpy_shapes import transpose as permute_dims
+from calque_core.numpy_ufuncs import (
+    conjugate,
+    deg2rad,
+    exp2,
+    fmax,
+    fmin,
+    heaviside,
+    hypot,
+    isfinite,
+    isinf,
+    isnan,
+    log2,
+    log10,
+    logaddexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    rad2deg,
+    rint,
+    trunc,
+)
+from calque_core.numpy_ufuncs import conjugate as conj
+from calque_core.numpy_ufuncs import deg2rad as radians
+from calque_core.numpy_ufuncs import rad2deg as degrees
+from calque_numpy import linalg
+from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
+from calque_numpy.einsum import einsum
+from calque_numpy.joining import (
+    array_split,
+    column_stack,
+    concatenate,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    split,
+    stack,
+    vsplit,
+    vstack,
+)
+from calque_numpy.joining import concatenate as concat
+from calque_numpy.masks import allclose, array_equal, isclose, nan_to_num, select, where
+from calque_numpy.matrices import diag, diagflat, diagonal, trace, tril, triu
+from calque_numpy.products import inner, kron, outer, tensordot, vdot
+from calque_numpy.ranges import arange, eye, identity, linspace, meshgrid, tri
+from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
+from calque_numpy.shapes import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_to,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+)
+from calque_numpy.sorting import argsort, sort
+from calque_numpy.statistics import average, count_nonzero, diff, nanmean, nansum, ptp
+
+_register_internal_folder(__path__[0])
+
+__all__ = [
+    # constants and dtypes
+    "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128", "dtype", "finfo", "iinfo", "result_type", "astype",
+    # creation
+    "array", "asarray", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "eye",
+    "identity", "tri", "meshgrid", "copy",
+    # arithmetic
+    "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
+    "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
+    "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax", "fmin",
+    "conj", "conjugate", "real", "imag",
+    # exponentials, logarithms, angles
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "hypot", "sin", "cos", "tan", "tanh",
+    "deg2rad", "radians", "rad2deg", "degrees",
+    # comparisons and logic
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "isclose",
+    "allclose", "array_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "bitwise_not", "invert", "left_shift", "right_shift",
+    # elements chosen by a condition
+    "where", "select", "nan_to_num",
+    # shapes
+    "shape", "ndim", "size", "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes",
+    "moveaxis", "squeeze", "expand_dims", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "broadcast_arrays",
+    "broadcast_shapes", "repeat", "tile", "pad", "flip", "flipud", "fliplr", "rot90", "roll",
+    # joining and splitting
+    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "split", "array_split", "vsplit",
+    "hsplit", "dsplit",
+    # reductions
+    "sum", "mean", "average", "var", "std", "max", "amax", "min", "amin", "ptp", "any", "all", "argmax", "argmin",
+    "count_nonzero", "nansum", "nanmean", "diff",
+    # matrices and products
+    "diag", "diagflat", "diagonal", "trace", "tril", "triu", "dot", "matmul", "inner", "outer", "vdot", "tensordot",
+    "kron", "einsum", "linalg",
+    # sorting
+    "sort", "argsort",
+]  # fmt: skip

@@ -5,6 +5,7 @@ Read next: `jit.py`, then `lowering.py` for how to write a lowering rule.
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core import register_internal_folder as _register_internal_folder
 from calque_xla_backend import rules
 from calque_xla_backend.array import Array
 from calque_xla_backend.devices import block_until_ready, default_backend, device_count, device_get, device_put, devices
@@ -19,6 +20,8 @@ from calque_xla_backend.lowering import (
     register_lowering,
 )
 from calque_xla_backend.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+
+_register_internal_folder(__path__[0])
 
 __all__ = [
     "Array",

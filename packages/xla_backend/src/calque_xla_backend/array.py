@@ -13,11 +13,11 @@ from operator import index
 from typing import Any
 
 import numpy as np
+
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import Shape, ShapedArray, register_aval, shaped_array, typeof
 from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.dtypes import float0
-
 from calque_xla_backend.runtime import Buffer, Placement, Signature, placement, put, signature, to_numpy
 
 Value = Any
@@ -138,8 +138,9 @@ register_aval(Array, _aval_of_array)
 def wrap(buffers: Sequence[Buffer], signatures: Sequence[Signature]) -> list[Array]:
     """Return arrays around buffers."""
     arrays = [Array() for _ in buffers]
-    for x, x._buffer, x._signature in zip(arrays, buffers, signatures):  # noqa: B007  0.06 us each: targets are assigned
-        pass  # left to right, so this writes both slots of every array
+    x: Array
+    for x, x._buffer, x._signature in zip(arrays, buffers, signatures):  # noqa: B007
+        pass  # 0.06 us each: targets are assigned from left to right, so this writes both slots of every array
     return arrays
 
 

@@ -9,16 +9,17 @@ Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+
 from calque_core.context import context
 from calque_core.jaxpr import Jaxpr
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import rule_epoch
 from calque_core.trace import eval_context
-
 from calque_xla_backend.array import Array, deleted_message, wrap
 from calque_xla_backend.lowering import lower_jaxpr_to_module
 from calque_xla_backend.runtime import (
@@ -39,18 +40,21 @@ Options = tuple[tuple[str, Any], ...]
 class Program:
     """A compiled program: `run(buffers)` gives jaxlib's results, of which `handlers` make buffers."""
 
-    __slots__ = ("handlers", "in_signatures", "name", "out_signatures", "run")
+    __slots__ = ("compile_time", "donated", "handlers", "in_signatures", "name", "out_signatures", "run")
 
     def __init__(
         self,
-        name: str,
+        jaxpr: Jaxpr,
         run: Callable[[Sequence[Buffer]], Any],
-        in_signatures: Sequence[Signature],
-        out_signatures: Sequence[Signature],
+        place: Placement,
+        donated: tuple[int, ...],
+        compile_time: float,
     ) -> None:
-        self.name, self.run = name, run
-        self.in_signatures, self.out_signatures = list(in_signatures), list(out_signatures)
-        self.handlers = [s.handler for s in out_signatures]
+        self.name, self.run = name_of(jaxpr), run
+        self.in_signatures = [signature(aval, place) for aval in jaxpr.in_avals]
+        self.out_signatures = [signature(aval, place) for aval in jaxpr.out_avals]
+        self.handlers = [s.handler for s in self.out_signatures]
+        self.donated, self.compile_time = donated, compile_time
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars that have, or convert to, the program's types."""
@@ -116,7 +120,7 @@ class XlaCompiler:
         return f"XlaCompiler({dict(self.options) or ''})"
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiler_of(options: Options) -> XlaCompiler:
     """Return the one compiler with these options."""
     return XlaCompiler(options)
@@ -127,7 +131,8 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
-    name = jaxpr.debug_name or "program"
+    started = perf_counter()
+    name = name_of(jaxpr)
     smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
     kept = [i for i, is_used in enumerate(used) if is_used]
     with eval_context():
@@ -141,7 +146,12 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
         raise
     consts = [to_buffer(const, signature(aval, place)) for const, aval in lowered.const_args]
     run = _arranged(executable.execute_sharded, consts, kept, len(used))
-    return Program(name, run, *([signature(a, place) for a in avals] for avals in (jaxpr.in_avals, jaxpr.out_avals)))
+    return Program(jaxpr, run, place, donated, perf_counter() - started)
+
+
+def name_of(jaxpr: Jaxpr) -> str:
+    """Return the name of the user's function that a jaxpr was traced from."""
+    return jaxpr.debug_name or "program"
 
 
 def _arranged(run: Callable[[Any], Any], consts: list[Buffer], kept: list[int], count: int) -> Callable[[Any], Any]:

@@ -47,6 +47,14 @@ def typed(primitive: Primitive, build: Builder) -> None:
         return [build(aval_to_ir_type(ctx.avals_out[0]), *values, **params)]
 
 
+def retyped(primitive: Primitive, build: Builder) -> None:
+    """Lower a primitive to `build(type, *values)`, where the type of the result says all that the parameters say."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, *values: IrValue, **params: Params) -> Sequence[IrValue]:
+        return [build(aval_to_ir_type(ctx.avals_out[0]), *values)]
+
+
 def compare(direction: str, x: IrValue, y: IrValue) -> IrValue:
     """Return where `x` stands in a relation to `y`: "EQ", "NE", "LT", "LE", "GT" or "GE"; NaN is only ever "NE"."""
     return hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction))

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from calque_core.api_util import arg_names, check_arrays
 from calque_core.source import where
 from calque_core.trace import is_tracer
 from calque_pytree import tree_flatten, tree_leaves, tree_map
-
 from calque_xla_backend.array import Array, array_from_numpy
 from calque_xla_backend.runtime import Device, local_devices, placement
 

@@ -11,51 +11,85 @@ Read next: `jit.py`, whose `JitFunction` is the general path.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from types import CodeType
 from typing import Any
 
 from calque_core.context import DEFAULT_SETTINGS, Settings, active, context
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation
-from calque_pytree import PyTreeDef, tree_structure
-
-from calque_xla_backend.array import Array
-from calque_xla_backend.compile import Program, explain
+from calque_pytree import tree_structure
+from calque_xla_backend.array import Array, wrap
+from calque_xla_backend.compile import Program, XlaCompiler, explain
+from calque_xla_backend.runtime import Buffer
+from calque_xla_backend.trace_cache import Call, Traced
+from calque_xla_backend.transfer import Inputs, Joining
 
 Value = Any
 MAX_ARITY = 64
 
 
 class Entry:
-    """A program as the generated code wants it."""
+    """A program, and the calls it is for."""
 
     __slots__ = (
-        "epoch", "fit", "handlers", "is_flat", "name", "out_signatures", "program", "run", "signatures", "unflatten",
+        "epoch", "fit", "fit_call", "handlers", "inputs", "is_flat", "joining", "name", "out_signatures", "program", "run",
+        "signatures", "static_part", "unflatten",
     )  # fmt: skip
 
-    def __init__(self, program: Program, args_tree: PyTreeDef | None, out_tree: PyTreeDef) -> None:
+    def __init__(self, program: Program, call: Call, traced: Traced, compiler: XlaCompiler) -> None:
         self.program, self.name, self.epoch = program, program.name, rule_epoch()
         self.run, self.handlers, self.out_signatures = program.run, program.handlers, program.out_signatures
-        self.is_flat = args_tree is None or args_tree == tree_structure((0,) * args_tree.num_leaves)
-        signatures = program.in_signatures
-        self.signatures: Any = tuple(signatures) if self.is_flat else signatures
-        self.fit = None if args_tree is None else args_tree.fit
-        self.unflatten: Any = None if out_tree.is_leaf else out_tree.unflatten
+        self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
+        targets, args_tree = program.in_signatures, call.in_tree.children()[0]
+        self.is_flat = args_tree == tree_structure((0,) * args_tree.num_leaves) and not call.dynamic[1]
+        self.signatures: Any = tuple(targets) if self.is_flat else targets
+        self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
+        self.static_part = call.static_part
+        self.inputs = Inputs(call.leaves, targets) if Inputs.can_be_made_from(call.leaves, targets) else None
+        self.joining = Joining(traced.jaxpr, program, compiler, self.inputs) if self.inputs is not None else None
 
-    def __call__(self, args: Sequence[Value]) -> Any:
-        """Return the result on the leaves of the arguments."""
-        outs = self.program(args)
-        return outs[0] if self.unflatten is None else self.unflatten(outs)
+    def result(self, outs: Sequence[Buffer]) -> Any:
+        """Return what the function returns, around these buffers."""
+        arrays = wrap(outs, self.out_signatures)
+        return arrays[0] if self.unflatten is None else self.unflatten(arrays)
+
+    def attempt(self, static_part: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Sequence[Buffer] | None:
+        """Return the results of the program if a call is like the one that this entry was made for, else None."""
+        if self.inputs is None or self.static_part != static_part or self.epoch != rule_epoch():
+            return None
+        leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
+        if leaves is None or not self.inputs.fit(leaves):
+            return None
+        try:
+            return self.joining(leaves).consume_with_handlers(self.handlers)  # type: ignore
+        except RuntimeError as error:
+            explain(error, self.name, leaves)
+            raise
+        except OverflowError:
+            return None  # a Python integer that does not fit; the general path says which
 
 
-class _NoEntry:
-    """In the place of an entry until there is one: no arguments have its signatures."""
+class HostRoute:
+    """In the place of an entry when the last call was not on device arrays alone: tries its program again."""
 
-    is_flat, signatures, epoch, fit = True, None, -1, None
+    __slots__ = ("entry",)
+    run = None
+
+    def __init__(self, entry: Entry | None) -> None:
+        self.entry = entry
+
+    def call(self, general: Callable[..., Any], args: tuple[Value, ...]) -> Any:
+        """Return the result of a call of positional arguments."""
+        entry = self.entry
+        if entry is not None:
+            outs = entry.attempt(None, args, {})
+            if outs is not None:
+                return entry.result(outs)
+        return general(args, {})
 
 
-NO_ENTRY: Any = _NoEntry()
+NO_ENTRY: Any = HostRoute(None)
 
 
 class State:
@@ -79,11 +113,14 @@ class State:
         self.entries = {}
 
 
+def is_resting() -> bool:
+    """Tell whether this thread merely evaluates, so that programs may run."""
+    return context.trace is evaluation and not context.axis_env
+
+
 def active_entry(state: State) -> Any:
     """Return the entry for this thread, while some thread traces or has settings of its own."""
-    if context.trace is not evaluation or context.axis_env:
-        return NO_ENTRY
-    return state.entries.get(context.settings, NO_ENTRY)
+    return state.entries.get(context.settings, NO_ENTRY) if is_resting() else NO_ENTRY
 
 
 class Missing:
@@ -97,6 +134,7 @@ def make(state, general, active, active_entry, rule_epoch, Array, MISSING, expla
  def call({parameters}*rest, **kwargs):
   if rest or kwargs: return general(({arguments}*rest,), kwargs)
   entry = active_entry(state) if active else state.entry
+  if entry.run is None: return entry.call(general, ({arguments}))
   try:
    if entry.is_flat:
     if ({signatures}) != entry.signatures: return general(({arguments}), kwargs)
@@ -123,7 +161,7 @@ def make(state, general, active, active_entry, rule_epoch, Array, MISSING, expla
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def _code(arity: int) -> CodeType:
     names = [f"a{i}" for i in range(arity)]
     each = lambda text: "".join(text.format(name) for name in names)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from calque_core.avals import typeof
-from calque_core.context import context
+from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.ops.broadcast import broadcast_in_dim_p
 from calque_core.ops.call import jit_p
@@ -20,7 +21,6 @@ from calque_core.ops.shape import concatenate_p, reshape_p, rev_p, slice_p, sque
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule, rule_epoch
 from calque_core.trace import eval_context, evaluation, hand_down, register_evaluator
-
 from calque_xla_backend.array import Array, array_from_numpy
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
 from calque_xla_backend.runtime import Placement
@@ -34,6 +34,10 @@ DATA_MOVEMENT = frozenset((broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, 
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
     """Return the results of a primitive on operands of which at least one is an `Array`."""
+    if not params and context.settings is DEFAULT_SETTINGS:
+        found = _programs.get((primitive, rule_epoch(), *[x._signature if type(x) is Array else None for x in args]))
+        if found is not None:
+            return found(args)
     if primitive is jit_p:
         return _implementation(primitive, args, params)
     place = common_placement(args, primitive.name)
@@ -42,7 +46,7 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
         return [array_from_numpy(x, place) for x in outs]
     if not _is_lowered(primitive, place):
         return _implementation(primitive, args, params)
-    return _program(primitive, tuple(map(typeof, args)), params, place)(args)
+    return _program(primitive, args, params, place)(args)
 
 
 register_evaluator(Array, evaluate_primitive)
@@ -66,8 +70,9 @@ _programs: dict[Any, Program] = {}
 _MAX_PROGRAMS = 4096
 
 
-def _program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place: Placement) -> Program:
+def _program(primitive: Primitive, args: Sequence[Value], params: Params, place: Placement) -> Program:
     """Return the program of one operation, which is kept if the parameters can be part of a key."""
+    avals = tuple(map(typeof, args))
     try:
         values = tuple((name, static_key(value)) for name, value in params.items())
         key = primitive, avals, values, place, context.settings, rule_epoch()
@@ -78,6 +83,8 @@ def _program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place
         if len(_programs) >= _MAX_PROGRAMS:
             _programs.clear()
         found = _programs[key] = _new_program(primitive, avals, params, place)
+    if not params and context.settings is DEFAULT_SETTINGS and all(type(x) is Array for x in args):
+        _programs[(primitive, rule_epoch(), *[x._signature for x in args])] = found  # 2 us sooner to find
     return found
 
 

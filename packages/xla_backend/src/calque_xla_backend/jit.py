@@ -16,15 +16,14 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core.api_util import check_callable
 from calque_core.avals import typeof
-from calque_core.context import context
+from calque_core.context import Settings, context
 from calque_core.interpret import eval_jaxpr
 from calque_core.ops.call import jit_p, strong_results
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation, is_tracer
-
 from calque_xla_backend.array import Array
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
-from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, State, generate_call
+from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.lowering import Lowered, lower_jaxpr_to_module
 from calque_xla_backend.static import donated_positions, parameters_of, static_arguments
@@ -57,19 +56,26 @@ class Jitted(Protocol[P, R_co]):
 class JitFunction:
     """The state of one jitted function, and the general path of its calls."""
 
-    __slots__ = ("__weakref__", "compiler", "donated", "inline", "name", "programs", "state", "traced")
+    __slots__ = ("__weakref__", "compiler", "donated", "inline", "last", "name", "programs", "state", "traced")
 
     def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: tuple[int, ...], inline: bool) -> None:
         self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
         self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
         self.programs: dict[Hashable, Entry] = {}
+        self.last: dict[Settings, Entry] = {}
         self.state = State()
 
-    def __call__(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+    def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
         """Return the result, by whatever way is right where the call is made."""
         if args and args[-1] is MISSING:
             args = args[: args.index(MISSING)]
-        call = self.traced.call(args, kwargs)
+        static_part, dynamic = self.traced.split(args, kwargs)
+        if is_resting():
+            entry = self.last.get(context.settings)
+            outs = entry and entry.attempt(static_part, *dynamic)
+            if entry and outs is not None:
+                return entry.result(outs)
+        call = self.traced.call((args, kwargs), static_part, dynamic)
         if context.trace is evaluation and not any(map(is_tracer, call.leaves)):
             return self._run(call)
         return self._bind(call)
@@ -80,10 +86,11 @@ class JitFunction:
         entry = self.programs.get(key)
         if entry is None:
             entry = self.programs[key] = self._entry(call)
-        args, kwargs = call.given
-        if call.static_part is None and not kwargs and all(type(x) is Array for x in call.leaves):
-            self.state.remember(entry)
-        return entry(call.leaves)
+        self.last[context.settings] = entry
+        if call.static_part is None and not call.dynamic[1]:
+            is_on_device = all(type(x) is Array for x in call.leaves)
+            self.state.remember(entry if is_on_device else HostRoute(entry))
+        return entry.result([x._buffer for x in entry.program(call.leaves)])
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
@@ -95,7 +102,7 @@ class JitFunction:
         traced = self.traced.trace(call)
         place = common_placement(call.leaves, f"jit of {self.name}")
         program = self.compiler.program(traced.jaxpr, place, self._donated_leaves(call))
-        return Entry(program, call.in_tree.children()[0], traced.out_tree)
+        return Entry(program, call, traced, self.compiler)
 
     def _donated_leaves(self, call: Call) -> tuple[int, ...]:
         """Return the numbers of the leaves of the donated arguments."""
@@ -116,13 +123,14 @@ class JitFunction:
 
     def lower(self, *args: Value, **kwargs: Value) -> Lowered:
         """Return the StableHLO module for arguments like these, arrays or their types; `as_text()` prints it."""
-        jaxpr = self.traced.trace(self.traced.call(args, kwargs)).jaxpr
+        jaxpr = self.traced.trace(self.traced.call((args, kwargs), *self.traced.split(args, kwargs))).jaxpr
         return lower_jaxpr_to_module(jaxpr, name=self.name)
 
     def clear_cache(self) -> None:
         """Drop the traces and the programs of this function."""
         self.traced.cache.traces.clear()
         self.programs.clear()
+        self.last.clear()
         self.state.forget()
 
     def cache_info(self) -> CacheInfo:
@@ -188,7 +196,11 @@ def jit(
     Array(0.95885108, dtype=float64)
     """
     if fun is None:
-        options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "donate_argnums": donate_argnums}
+        options = {
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+            "donate_argnums": donate_argnums,
+        }
         return functools.partial(jit, **options, inline=inline, compiler_options=compiler_options)
     check_callable(fun, "jit")
     static = static_arguments(fun, static_argnums, static_argnames)
@@ -196,7 +208,7 @@ def jit(
     function = JitFunction(TracedFunction(fun, static), compiler, donated_positions(fun, donate_argnums), inline)
     _functions.add(function)
     arity = 0 if static.positions or static.names else _arity(fun)
-    jitted: Any = functools.wraps(fun)(generate_call(arity, function.state, function))
+    jitted: Any = functools.wraps(fun)(generate_call(arity, function.state, function.general))
     jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
     return jitted
 

@@ -13,9 +13,13 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
+from jaxlib.mlir.dialects import stablehlo as hlo
+
 from calque_core.context import context
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.ops.call import jit_p
@@ -25,15 +29,14 @@ from calque_core.rules import store as store_rule
 from calque_core.source import resolve
 from calque_core.stage import stage
 from calque_core.walk import nested_jaxprs
-from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func
-from jaxlib.mlir.dialects import stablehlo as hlo
-
 from calque_xla_backend.runtime import mlir_context
-from calque_xla_backend.types import aval_to_ir_type, ir_constant
+from calque_xla_backend.static import static_key
+from calque_xla_backend.types import IrValue, aval_to_ir_type, ir_constant
 
-Rule = Callable[..., Sequence[ir.Value]]
+Rule = Callable[..., Sequence[IrValue]]
+F = TypeVar("F", bound=Callable[..., Any])
 Params = dict[str, Any]
+FuncOp = Any  # what jaxlib adds to its generated classes is not in its stubs
 Constants = dict[tuple[int, Any], Any]  # by identity and type: the array, or the IR value that stands for it
 
 EMBEDDED_BYTES = 1024  # a larger constant is passed as an argument: XLA folds and prints what is embedded
@@ -48,7 +51,7 @@ class ModuleContext:
     symbols: ir.SymbolTable
     types: dict[Any, ir.Type]  # by aval: those of the MLIR context
     rules: dict[Any, Rule] = field(default_factory=dict)
-    functions: dict[int, tuple[Jaxpr, func.FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
+    functions: dict[int, tuple[Jaxpr, FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
     constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: the large ones it needs
     traced: dict[Any, Jaxpr] = field(default_factory=dict)  # what `lower_fun` traced
 
@@ -106,7 +109,15 @@ class Lowered:
 # Rules
 
 
-def register_lowering(primitive: Any, rule: Rule | None = None, *, platform: str | None = None) -> Any:
+@overload
+def register_lowering(primitive: Primitive, rule: F, *, platform: str | None = ...) -> F: ...
+
+
+@overload
+def register_lowering(primitive: Primitive, rule: None = None, *, platform: str | None = ...) -> Callable[[F], F]: ...
+
+
+def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str | None = None) -> Any:
     """Give a primitive its lowering rule, for one platform or for all; without `rule`, return a decorator.
 
     `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  A rule given before is replaced.
@@ -150,9 +161,10 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     def traced(params: Params, *args: Any) -> Sequence[Any]:
         return fun(*args, **params) if multiple_results else [fun(*args, **params)]
 
-    def rule(ctx: LoweringRuleContext, *values: ir.Value, **params: Any) -> Sequence[ir.Value]:
+    def rule(ctx: LoweringRuleContext, *values: IrValue, **params: Any) -> Sequence[IrValue]:
         make = lambda: stage(partial(traced, params), ctx.avals_in, verb="lowering", user_fun=fun)
-        jaxpr = _remembered(ctx.module_context.traced, (fun, tuple(ctx.avals_in), tuple(params.items())), make)
+        values_of_params = tuple((name, static_key(value)) for name, value in params.items())
+        jaxpr = _remembered(ctx.module_context.traced, (fun, tuple(ctx.avals_in), values_of_params), make)
         return jaxpr_subcomp(ctx, jaxpr, *values)
 
     return rule
@@ -170,7 +182,7 @@ def _remembered(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> 
     return found
 
 
-def broadcast_operands(ctx: LoweringRuleContext, *values: ir.Value) -> Sequence[ir.Value]:
+def broadcast_operands(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
     """Return the operands of an elementwise operation, those of rank 0 brought to the shape of the result."""
     shape = ctx.eqn.outvars[0].aval.shape
     for x in ctx.eqn.invars:
@@ -179,18 +191,18 @@ def broadcast_operands(ctx: LoweringRuleContext, *values: ir.Value) -> Sequence[
     return values
 
 
-def _broadcast(value: ir.Value, aval: Any, shape: tuple[int, ...]) -> ir.Value:
+def _broadcast(value: IrValue, aval: Any, shape: tuple[int, ...]) -> IrValue:
     return hlo.broadcast_in_dim(aval_to_ir_type(aval.update(shape=shape)), value, [])
 
 
 # Equations
 
 
-def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: ir.Value) -> list[ir.Value]:
+def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> list[IrValue]:
     """Lower the equations of `jaxpr` on `args` at the current insertion point; return its results."""
     module_context, constants = ctx.module_context, ctx.constants
-    env: dict[Any, ir.Value] = dict(zip(jaxpr.invars, args))
-    literals: dict[Any, ir.Value] = {}
+    env: dict[Any, IrValue] = dict(zip(jaxpr.invars, args))
+    literals: dict[Any, IrValue] = {}
     for var, const in zip(jaxpr.constvars, jaxpr.consts):
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
@@ -218,7 +230,7 @@ def _find_rule(module_context: ModuleContext, primitive: Any) -> Rule:
     return rule
 
 
-def _literal(literals: dict[Any, ir.Value], x: Literal) -> ir.Value:
+def _literal(literals: dict[Any, IrValue], x: Literal) -> IrValue:
     """Return the IR value of a literal; equal ones of a jaxpr share one constant."""
     dtype = x.aval.dtype
     # Equal values are equal constants, save for zeros, which have a sign.
@@ -289,9 +301,14 @@ def lower_jaxpr_to_module(
         main = lower_function(module_context, jaxpr, "main")
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
-            marks = [{"jax.buffer_donor": ir.BoolAttr.get(True)} if i in donated else {} for i in range(len(jaxpr.invars))]
-            main.arg_attrs = ir.ArrayAttr.get([ir.DictAttr.get(mark) for mark in [{}] * len(constants) + marks])
+            main.arg_attrs = _argument_marks(len(constants), len(jaxpr.invars), donated)
     return Lowered(module, list(constants.values()))
+
+
+def _argument_marks(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
+    """Return the attributes that tell XLA which arguments it may overwrite."""
+    plain, donor = ir.DictAttr.get({}), ir.DictAttr.get({"jax.buffer_donor": ir.BoolAttr.get(True)})
+    return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
 
 
 def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
@@ -325,14 +342,14 @@ def _identifier(name: str) -> str:
 _NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # what the context of a whole function is about
 
 
-def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> func.FuncOp:
+def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
     """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it."""
     constants = module_context.constants.get(id(jaxpr), {})
     in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
     in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
     out_types = [aval_to_ir_type(v.aval) for v in jaxpr.outvars]
     function_type = ir.FunctionType.get(in_types, out_types)
-    function = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
+    function: FuncOp = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     module_context.symbols.insert(function)  # gives it another name if this one is taken
     entry = function.add_entry_block()
@@ -343,7 +360,7 @@ def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> fu
     return function
 
 
-def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> func.FuncOp:
+def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
     """Return the function of the module that computes `jaxpr`, which is made once."""
     found = module_context.functions.get(id(jaxpr))
     if found is None:
@@ -351,11 +368,12 @@ def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> func
     return found[1]
 
 
-def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: ir.Value) -> list[ir.Value]:
+def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
     """Lower a call of `jaxpr` as a function of the module; return its results."""
     constants = ctx.module_context.constants.get(id(jaxpr), {})
     if any(key not in ctx.constants for key in constants):
         return jaxpr_subcomp(ctx, jaxpr, *values)  # reached through `lower_fun`: the caller was not given them
     function = _function_of(ctx.module_context, jaxpr, name)
-    call = func.CallOp(function, [*(ctx.constants[key] for key in constants), *values])
+    make_call: Any = func.CallOp
+    call = make_call(function, [*(ctx.constants[key] for key in constants), *values])
     return list(call.results)

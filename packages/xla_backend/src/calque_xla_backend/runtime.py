@@ -16,14 +16,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from calque_core.avals import ShapedArray, shaped_array
-from calque_core.dtypes import float0
-from jaxlib import _jax
 from jaxlib import utils as jaxlib_utils
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
+
+from calque_core.avals import ShapedArray
+from calque_core.dtypes import float0
 
 Buffer = Any  # jaxlib's ArrayImpl
 Device = Any  # jaxlib's Device
@@ -170,12 +170,12 @@ def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 if _RELEASE >= (0, 12):
 
     def _to_numpy_of_other(buffer: Buffer) -> Any:
-        return buffer._to_np_array_did_copy()[0]  # noqa: SLF001
+        return buffer._to_np_array_did_copy()[0]
 
 else:
 
     def _to_numpy_of_other(buffer: Buffer) -> Any:
-        return buffer._single_device_array_to_np_array_did_copy()[0]  # noqa: SLF001
+        return buffer._single_device_array_to_np_array_did_copy()[0]
 
 
 # Programs

@@ -13,6 +13,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
+
 from calque_core.source import describe_function
 
 Value = Any
@@ -44,7 +45,7 @@ class StaticArguments:
     positions: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
-    def split(self, fun: Any, args: Args, kwargs: Kwargs) -> tuple[Hashable, Args, Kwargs]:
+    def split(self, fun: Any, args: Args, kwargs: Kwargs) -> tuple[Hashable, tuple[Args, Kwargs]]:
         """Return the key of the static arguments, and the arguments with None, which holds no array, in their place.
 
         Raises: TypeError for a static argument without a hash.
@@ -53,7 +54,7 @@ class StaticArguments:
         rest = tuple(None if i in positions else x for i, x in enumerate(args))
         key = [(i, _checked_key(fun, i, x)) for i, x in enumerate(args) if i in positions]
         named = [(name, _checked_key(fun, name, kwargs[name])) for name in self.names if name in kwargs]
-        return (tuple(key), tuple(named)), rest, kwargs | {name: None for name, _ in named}
+        return (tuple(key), tuple(named)), (rest, kwargs | {name: None for name, _ in named} if named else kwargs)
 
     def merge(self, args: Args, kwargs: Kwargs, given: tuple[Args, Kwargs]) -> tuple[Args, Kwargs]:
         """Return `args` and `kwargs` with the static arguments that were `given` in their places."""
@@ -162,7 +163,9 @@ def _check_names(what: str, names: Sequence[str], parameters: Parameters) -> Non
     for name in names:
         if name not in parameters:
             known = ", ".join(parameters) or "none"
-            raise ValueError(f"{what} got static_argnames={name!r}, which is no argument of the function. It has: {known}.")
+            raise ValueError(
+                f"{what} got static_argnames={name!r}, which is no argument of the function. It has: {known}."
+            )
 
 
 def _names_of(positions: Sequence[int], parameters: Parameters) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """Tracing a function once for each set of types: the cache of jaxprs behind `jit`.
 
-One idea: a trace is kept under everything it depends on: the function, the structure and types of its arguments, the static
-ones, settings, named axes and rules.  Who asks does not matter, so a function is traced once whether it is called, or
-differentiated, or batched.  The cache is weak in the function.
+One idea: a trace is kept under everything it depends on: the function, the structure and types of its arguments, the
+static ones, settings, named axes and rules.  Who asks does not matter, so a function is traced once whether it is called,
+or differentiated, or batched.  The cache is weak in the function.
 
-A trace that captured tracers of the traces around it means something only there: it is kept by the trace that owns them.
+A trace that captured tracers of the traces around it means something only there: the trace that owns them keeps it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from calque_core.source import describe_function
 from calque_core.stage import JaxprTrace, hoist_tracers, stage
 from calque_core.trace import is_tracer
 from calque_pytree import PyTreeDef, tree_flatten
-
 from calque_xla_backend.static import StaticArguments
 
 Value = Any
@@ -42,7 +41,7 @@ class Call(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """A traced function: a closed jaxpr, the values of its leading arguments that were captured, and the output tree."""
+    """A traced function: a closed jaxpr, the values captured for its leading arguments, and the output tree."""
 
     jaxpr: Jaxpr
     captured: Sequence[Value]
@@ -63,9 +62,10 @@ class TraceCache:
         found = self.traces.get(key)
         if found is None:
             for trace in _enclosing_traces():
-                found = trace.memo.get((id(self), key), (None,))[0]
-                if found is not None:
-                    return found
+                kept = trace.memo.get((id(self), key))
+                if kept is not None:
+                    found = kept[0]
+                    break
         return found
 
     def keep(self, key: Hashable, traced: Traced, fun: Any) -> None:
@@ -119,19 +119,23 @@ def forget_traces() -> None:
 class TracedFunction:
     """A function with its static arguments, traced once for each set of types."""
 
-    __slots__ = ("cache", "fun", "static")
+    __slots__ = ("cache", "fun", "has_static", "static")
 
     def __init__(self, fun: Callable[..., Any], static: StaticArguments) -> None:
         self.fun, self.static = fun, static
+        self.has_static = bool(static.positions or static.names)
         self.cache = cache_of(fun, static)
 
-    def call(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Call:
-        """Return a call taken apart.  Raises: TypeError for a static argument without a hash."""
-        static_part, dynamic = None, (args, kwargs)
-        if self.static.positions or self.static.names:
-            static_part, *dynamic = self.static.split(self.fun, args, kwargs)
-        leaves, in_tree = tree_flatten(tuple(dynamic))
-        return Call((args, kwargs), static_part, tuple(dynamic), leaves, in_tree)
+    def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Hashable, Arguments]:
+        """Return the key of the static arguments, and the others.  Raises: TypeError for one without a hash."""
+        if self.has_static:
+            return self.static.split(self.fun, args, kwargs)
+        return None, (args, kwargs)
+
+    def call(self, given: Arguments, static_part: Hashable, dynamic: Arguments) -> Call:
+        """Return a call taken apart."""
+        leaves, in_tree = tree_flatten(dynamic)
+        return Call(given, static_part, dynamic, leaves, in_tree)
 
     def avals(self, call: Call) -> tuple[Any, ...]:
         """Return the types of the leaves.  Raises: TypeError that names the argument which is not an array."""
@@ -155,7 +159,7 @@ class TracedFunction:
         running = threading.get_ident(), key
         if running in self.cache.running:
             raise RecursionError(
-                f"jit of {describe_function(self.fun)} calls itself with arguments of the same types, so tracing it would "
+                f"jit of {describe_function(self.fun)} calls itself with arguments of the same types, so its trace would "
                 "never end. Let a static argument decide when to stop."
             )
         self.cache.running.add(running)
@@ -167,15 +171,16 @@ class TracedFunction:
         return traced
 
     def _trace_anew(self, call: Call, avals: Sequence[Any]) -> Traced:
-        flat = FlatFunction(partial(self._call_with_static, call.given), call.in_tree, "jit")
+        fun = partial(self._call_with_static, call.given) if self.has_static else self.fun
+        flat = FlatFunction(fun, call.in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
             jaxpr = stage(flat, avals, verb="jit", user_fun=self.fun, arg_names=names)
         except RecursionError as error:
             if not hasattr(error, "__notes__"):
                 error.add_note(
-                    f"This happened in tracing {describe_function(self.fun)}. If functions are nested deeply and the "
-                    "recursion does end, raise the limit with sys.setrecursionlimit: a level of jit takes about 10 frames."
+                    f"This happened in tracing {describe_function(self.fun)}. Nest less deeply, or raise the limit with "
+                    "sys.setrecursionlimit: a level of jit takes 10 frames."
                 )
             raise
         closed, captured = hoist_tracers(jaxpr)

@@ -5,17 +5,19 @@ Types are made once per MLIR context: making one takes 1 us, finding it 0.1.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
-from calque_core.avals import AbstractValue, ShapedArray, typeof
-from calque_core.dtypes import float0
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-DType = np.dtype[Any]
+from calque_core.avals import AbstractValue, Shape, ShapedArray, typeof
+from calque_core.dtypes import float0
 
-_MAKERS = {
+IrValue: TypeAlias = "ir.Value[Any]"
+
+_MAKERS: dict[str, Callable[[], ir.Type]] = {
     "bool": lambda: ir.IntegerType.get_signless(1),
     "int2": lambda: ir.IntegerType.get_signless(2),
     "int4": lambda: ir.IntegerType.get_signless(4),
@@ -52,12 +54,12 @@ def dtype_to_ir_type(dtype: Any) -> ir.Type:
     return maker()
 
 
-def aval_to_ir_type(aval: Any) -> ir.RankedTensorType:
+def aval_to_ir_type(aval: Any) -> ir.Type:
     """Return the IR tensor type of an aval, in the current MLIR context.
 
     Raises: TypeError for an aval that is not a `ShapedArray`.
     """
-    types: dict[Any, Any] = ir.Context.current.types
+    types: dict[Any, ir.Type] = ir.Context.current.types
     found = types.get(aval)
     if found is None:
         if not isinstance(aval, ShapedArray):
@@ -67,7 +69,7 @@ def aval_to_ir_type(aval: Any) -> ir.RankedTensorType:
     return found
 
 
-def ir_constant(value: Any, dtype: Any = None) -> ir.Value:
+def ir_constant(value: Any, dtype: Any = None) -> IrValue:
     """Return a NumPy value or a scalar as a constant of the program, at the current insertion point.
 
     A Python scalar has the dtype that the settings give it; `dtype` converts.
@@ -81,9 +83,15 @@ def dense_attribute(value: Any, dtype: Any = None) -> ir.DenseElementsAttr:
     dtype = aval.dtype if dtype is None else np.dtype(dtype)
     element_type = dtype_to_ir_type(dtype)
     if dtype == float0:
-        return ir.DenseElementsAttr.get(np.zeros(1, bool), type=element_type, shape=aval.shape)
+        return _dense(np.zeros(1, bool), element_type, aval.shape)
     array = np.ascontiguousarray(value, dtype).reshape(-1)
     bits = array.view(f"u{dtype.itemsize}") if dtype.kind == "V" else array
     if bits.size > 1 and bits.tobytes() == bits[:1].tobytes() * bits.size:
         bits = bits[:1]
-    return ir.DenseElementsAttr.get(bits, type=element_type, shape=aval.shape)
+    return _dense(bits, element_type, aval.shape)
+
+
+def _dense(elements: Any, element_type: ir.Type, shape: Shape) -> ir.DenseElementsAttr:
+    """Return an attribute of a shape; a single element stands for all."""
+    attribute: ir.DenseElementsAttr = ir.DenseElementsAttr.get(elements, type=element_type, shape=shape)
+    return attribute

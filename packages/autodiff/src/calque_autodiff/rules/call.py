@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxpr import Jaxpr, Var
-from calque_core.linear import UndefinedPrimal, Zero, zero_tangent
-from calque_core.ops.call import jit_p, wrapped
-
-from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jaxprs import is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
 from calque_autodiff.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.linear import UndefinedPrimal, Zero, zero_tangent
+from calque_core.ops.call import jit_p, wrapped
 
 Value = Any
 
@@ -43,7 +42,7 @@ def jit_linearize(
 
 def _linear_call(linear: Jaxpr, params: dict[str, Any]) -> Jaxpr:
     """Return a program of one `jit` of the results of `linear` that are not zero; zeros stay literal `Zero`s."""
-    nonzero = [type(v) is Var or type(v.val) is not Zero for v in linear.outvars]
+    nonzero = [not is_zero(v) for v in linear.outvars]
     inner = linear.replace(outvars=[v for v, n in zip(linear.outvars, nonzero) if n])
     call = wrapped(inner, jit_p, {"jaxpr": inner, **params}, inner.in_avals, inner.out_avals)
     results = iter(call.outvars)
@@ -52,7 +51,7 @@ def _linear_call(linear: Jaxpr, params: dict[str, Any]) -> Jaxpr:
 
 @jit_p.def_rule("partial_eval")
 def jit_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """The known half runs now; the rest becomes one `jit` of the residuals and the unknown operands."""
+    """Run the known half now; make the rest one `jit` of the residuals and the unknown operands."""
     parts = partial_eval_jaxpr(jaxpr, known_mask)
     known_operands = [x for x, k in zip(operands, known_mask) if k]
     unknown_operands = [x for x, k in zip(operands, known_mask) if not k]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
+from calque_autodiff.rules.elementwise import spread, summed_to
 from calque_core.avals import typeof
 from calque_core.lax import (
     and_p,
@@ -34,9 +36,6 @@ from calque_core.lax import (
 )
 from calque_core.linear import Zero
 
-from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
-from calque_autodiff.rules.elementwise import spread, summed_to
-
 Value = Any
 
 # Comparisons
@@ -49,9 +48,7 @@ zero_derivative(and_p, or_p, xor_p, not_p, reason="the operands are bools or int
 
 # Shifts
 
-zero_derivative(
-    shift_left_p, shift_right_logical_p, shift_right_arithmetic_p, reason="the operands are integers"
-)
+zero_derivative(shift_left_p, shift_right_logical_p, shift_right_arithmetic_p, reason="the operands are integers")
 
 # Choices
 
@@ -64,7 +61,7 @@ def select_n_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[V
 
 
 def select_n_transpose(ct: Value, which: Value, *cases: Value) -> list[Value]:
-    """The cotangent goes to each case where it was chosen."""
+    """Give the cotangent to each case where it was chosen."""
     check_known(select_n_p, which)
     zeros = [typeof(ct).dtype.type(0)] * len(cases)
     return [None, *(summed_to(select_n(which, *zeros[:i], ct, *zeros[i + 1 :]), x) for i, x in enumerate(cases))]

@@ -14,19 +14,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from calque_autodiff.define import check_known
+from calque_autodiff.jaxprs import Linearized, Split, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.tangent_trace import record
+from calque_autodiff.transpose import settings_key, transpose_jaxpr
 from calque_core.avals import shaped_array
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Atom, Jaxpr, Literal
+from calque_core.jaxpr import Atom, Jaxpr
 from calque_core.linear import UndefinedPrimal, Zero, instantiate_zeros, zero_tangent, zeros_of
 from calque_core.ops.call import wrapped
 from calque_core.ops.control_flow import cond_p
 from calque_core.stage import stage
 from calque_core.trace import is_tracer
-
-from calque_autodiff.define import check_known
-from calque_autodiff.jaxprs import Linearized, Split, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
-from calque_autodiff.tangent_trace import record
-from calque_autodiff.transpose import settings_key, transpose_jaxpr
 
 Value = Any
 Branches = tuple[Jaxpr, ...]
@@ -103,9 +103,9 @@ class Slots:
 class LinearizedCond(NamedTuple):
     """Branches cut in two, and joined.
 
-    `known` takes the operands and gives the results, then the slots; `linear` is a program of one `cond` that takes the
-    index, residuals and tangents.  `sources` says where each residual is found: ("in", i) among the operands, ("out", i)
-    among the results of `known`.
+    `known` takes the operands and gives the results, then the slots; `linear` is a program of one `cond` that takes
+    the index, residuals and tangents.  `sources` says where each residual is found: ("in", i) among the operands,
+    ("out", i) among the results of `known`.
     """
 
     known: Branches
@@ -132,7 +132,10 @@ def linearize_branches(branches: Branches, mask: tuple[bool, ...], batched: str)
     slots = Slots()
     places = [slots.places(part.known.out_avals[num_outs:]) for part in parts]
     sources = [
-        [(where, num_outs + own[i - num_outs]) if where == "out" and i >= num_outs else (where, i) for where, i in part.sources]
+        [
+            (where, num_outs + own[i - num_outs]) if where == "out" and i >= num_outs else (where, i)
+            for where, i in part.sources
+        ]
         for part, own in zip(parts, places)
     ]
     joined = list(dict.fromkeys(source for own in sources for source in own))
@@ -144,11 +147,6 @@ def linearize_branches(branches: Branches, mask: tuple[bool, ...], batched: str)
     nonzero = any_of([[not is_zero(x) for x in part.linear.outvars] for part in parts])
     linear = tuple(linear_branch(part, joined, own, nonzero, in_avals) for part, own in zip(parts, sources))
     return LinearizedCond(known, linear_call(linear, nonzero, parts[0].linear.outvars, batched), joined)
-
-
-def is_zero(x: Atom) -> bool:
-    """Tell whether a result of a linear program is a literal `Zero`."""
-    return type(x) is Literal and type(x.val) is Zero
 
 
 def known_branch(part: Linearized, num_outs: int, slots: Slots, places: Sequence[int]) -> Jaxpr:
@@ -168,7 +166,7 @@ def linear_branch(
     nonzero: Sequence[bool],
     in_avals: Sequence[Any],
 ) -> Jaxpr:
-    """Return the linear half of a branch as a program of the joined residuals that gives the tangents marked `nonzero`."""
+    """Return the linear half of a branch as a program of the joined residuals; it gives the tangents in `nonzero`."""
 
     def linear(*args: Value) -> list[Value]:
         residuals, tangents = dict(zip(joined, args)), args[len(joined) :]
@@ -193,8 +191,8 @@ def linear_call(branches: Branches, nonzero: Sequence[bool], outvars: Sequence[A
 class SplitCond(NamedTuple):
     """Branches cut where knowledge ends, and joined.
 
-    `known` takes the known operands and gives the results known in all branches, then the slots; `unknown` takes the slots
-    and the unknown operands and gives the other results.  `known_outs` marks the former.
+    `known` takes the known operands and gives the results known in all branches, then the slots; `unknown` takes the
+    slots and the unknown operands and gives the other results.  `known_outs` marks the former.
     """
 
     known: Branches
@@ -206,7 +204,7 @@ class SplitCond(NamedTuple):
 def cond_partial_eval(
     known_mask: Sequence[bool], index: Value, *operands: Value, branches: Branches, batched: str
 ) -> list[Value]:
-    """The known half of the branch runs now; the rest becomes one `cond`.  Nothing is known under an unknown index."""
+    """Run the known half of the branch now; make the rest one `cond`.  Nothing is known under an unknown index."""
     if not known_mask[0]:
         return record(cond_p, [index, *operands], {"branches": branches, "batched": batched})
     index, branches = chosen(index, branches)
@@ -267,9 +265,7 @@ def unknown_half(split: Split, known_outs: Sequence[bool], slots: Slots, places:
     def unknown(*args: Value) -> list[Value]:
         residuals = [args[i] for i in places]
         forwarded = iter(residuals[:num_forwarded])
-        rest = iter(
-            eval_jaxpr(split.unknown, split.unknown.consts, *residuals[num_forwarded:], *args[num_slots:])
-        )
+        rest = iter(eval_jaxpr(split.unknown, split.unknown.consts, *residuals[num_forwarded:], *args[num_slots:]))
         found = [next(forwarded) if here else next(rest) for here, k in zip(split.known_outs, known_outs) if not k]
         return found
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from calque_autodiff.define import defjvp, deftranspose, zero_derivative
 from calque_core.dtypes import is_float
 from calque_core.lax import bitcast_convert_type_p, convert_element_type, convert_element_type_p, stop_gradient_p
 from calque_core.linear import zero_tangent
-
-from calque_autodiff.define import defjvp, deftranspose, zero_derivative
 
 Value = Any
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from calque_autodiff.define import defbilinear
+from calque_autodiff.rules.shape import inverse
 from calque_core.avals import Shape, typeof
 from calque_core.lax import convert_element_type, dot_general, dot_general_p, transpose
 from calque_core.linear import UndefinedPrimal
-
-from calque_autodiff.define import defbilinear
-from calque_autodiff.rules.shape import inverse
 
 Value = Any
 Sides = tuple[Shape, Shape]
@@ -41,7 +40,7 @@ def free_axes(ndim: int, contract: Shape, batch: Shape) -> list[int]:
 def dot_general_transpose_lhs(
     ct: Value, lhs: UndefinedPrimal, rhs: Value, *, dimension_numbers: DimensionNumbers, **params: Any
 ) -> Value:
-    """The axes of `ct` are the batch, the free ones of lhs, the free ones of rhs."""
+    """Contract the free axes of rhs away; `ct` has the batch axes, the free ones of lhs, and those of rhs."""
     contract, batch = dimension_numbers
     ndim, n_batch = typeof(ct).ndim, len(batch[0])
     n_lhs = n_batch + len(free_axes(lhs.aval.ndim, contract[0], batch[0]))
@@ -51,7 +50,7 @@ def dot_general_transpose_lhs(
 def dot_general_transpose_rhs(
     ct: Value, lhs: Value, rhs: UndefinedPrimal, *, dimension_numbers: DimensionNumbers, **params: Any
 ) -> Value:
-    """As for lhs, with the operands exchanged."""
+    """Contract the free axes of lhs away: as for lhs, with the operands exchanged."""
     contract, batch = dimension_numbers
     n_batch = len(batch[0])
     n_lhs = n_batch + len(free_axes(typeof(lhs).ndim, contract[0], batch[0]))

@@ -1,7 +1,7 @@
 """The derivatives of arithmetic, signs, powers, exponentials and trigonometry.
 
-One idea: an elementwise primitive takes operands of equal shape or of rank 0, and the other rules follow it: the tangent
-of a rank 0 operand is `spread` over the result, its cotangent is `summed_to` rank 0.
+One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
+`spread` over the result, and its cotangent is `summed_to` rank 0.
 
 Conventions where a derivative does not exist: abs'(0) = 0, and max and min share equally at a tie.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
 from calque_core.avals import typeof
 from calque_core.lax import (
     abs_p,
@@ -27,11 +28,15 @@ from calque_core.lax import (
     exp,
     exp_p,
     expm1_p,
+    ge,
+    gt,
     integer_pow,
     integer_pow_p,
+    le,
     log,
     log1p_p,
     log_p,
+    lt,
     max_p,
     min_p,
     mul,
@@ -50,6 +55,7 @@ from calque_core.lax import (
     sin,
     sin_p,
     sqrt_p,
+    square,
     square_p,
     sub,
     sub_p,
@@ -57,8 +63,6 @@ from calque_core.lax import (
     tanh_p,
 )
 from calque_core.linear import UndefinedPrimal, zero_tangent
-
-from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
 
 Value = Any
 
@@ -111,21 +115,21 @@ defjvp(
 )
 
 
-def share(out: Value, x: Value, y: Value) -> Value:
-    """Return x's share in a result that is x or y: 1, 0, or a half where both are."""
-    half = div(convert_element_type(eq(x, y), typeof(out).dtype), 2)
-    return sub(convert_element_type(eq(x, out), typeof(out).dtype), half)
+def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
+    """Return an operand's share in a result that is one of two: 1, 0, or a half where both are equal."""
+    dtype = typeof(out).dtype
+    return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
 
 
 defjvp(
     max_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(out, x, y)),
-    lambda y_dot, out, x, y: mul(y_dot, share(out, y, x)),
+    lambda x_dot, out, x, y: mul(x_dot, share(ge(x, y), gt(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(le(x, y), lt(x, y), out)),
 )
 defjvp(
     min_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(out, x, y)),
-    lambda y_dot, out, x, y: mul(y_dot, share(out, y, x)),
+    lambda x_dot, out, x, y: mul(x_dot, share(le(x, y), lt(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(ge(x, y), gt(x, y), out)),
 )
 not_linear(rem_p, max_p, min_p)
 
@@ -140,22 +144,22 @@ def is_complex(x: Value) -> bool:
 def inverse_sign(x: Value) -> Value:
     """Return 1 / sign(x), which is the conjugate of sign(x), and 0 where x is 0."""
     direction = sign(x)
-    return select(eq(direction, 0), direction, div(1, select(eq(direction, 0), 1, direction)))
+    return select(eq(direction, 0.0), direction, div(1.0, select(eq(direction, 0.0), 1.0, direction)))
 
 
 def abs_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """The size changes by the part of the tangent along x: its real part, once x is turned to the real axis."""
+    """Take the part of the tangent along x: its real part, once x is turned to the real axis."""
     if is_complex(x):
         return convert_element_type(mul(x_dot, inverse_sign(x)), typeof(out).dtype)
     return mul(x_dot, sign(x))
 
 
 def sign_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """A real sign is piecewise constant; a complex one turns by the part of the tangent across x."""
+    """Turn by the part of the tangent across x; a real sign is piecewise constant."""
     if not is_complex(x):
         return zero_tangent(out)
     dtype = typeof(x).dtype
-    relative = mul(x_dot, div(1, x))
+    relative = mul(x_dot, div(1.0, x))
     along = convert_element_type(convert_element_type(relative, dtype.type().real.dtype), dtype)
     return mul(out, sub(relative, along))
 
@@ -168,24 +172,24 @@ not_linear(abs_p, sign_p)
 
 
 def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    """y x**(y - 1), which is 0 for y = 0 also where x = 0, and x**(y - 1) is not finite."""
-    is_zero = bitwise_and(eq(x, 0), eq(y, 0))
-    return mul(x_dot, mul(y, pow(x, select(is_zero, 0, sub(y, 1)))))
+    """Multiply by y x**(y - 1), which is 0 for y = 0 also where x = 0, and x**(y - 1) is not finite."""
+    is_zero = bitwise_and(eq(x, 0.0), eq(y, 0.0))
+    return mul(x_dot, mul(y, pow(x, select(is_zero, 0.0, sub(y, 1.0)))))
 
 
 def pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    """log(x) x**y, which is 0 where x = 0."""
-    return mul(y_dot, mul(log(select(eq(x, 0), 1, x)), out))
+    """Multiply by log(x) x**y, which is 0 where x = 0."""
+    return mul(y_dot, mul(log(select(eq(x, 0.0), 1.0, x)), out))
 
 
 def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
-    """y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
+    """Multiply by y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
     if y == 0:
         return zero_tangent(out)
-    return x_dot if y == 1 else mul(x_dot, mul(y, x if y == 2 else integer_pow(x, y - 1)))
+    return x_dot if y == 1 else mul(x_dot, mul(float(y), x if y == 2 else integer_pow(x, y - 1)))
 
 
-defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2, x)))
+defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
 defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
 defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, mul(-0.5, div(out, x))))
 defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
@@ -197,13 +201,13 @@ not_linear(square_p, sqrt_p, rsqrt_p, pow_p, integer_pow_p)
 defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
 defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
 defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
-defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1)))
+defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1.0)))
 not_linear(exp_p, expm1_p, log_p, log1p_p)
 
 # Trigonometry
 
 defjvp(sin_p, lambda x_dot, out, x: mul(x_dot, cos(x)))
 defjvp(cos_p, lambda x_dot, out, x: mul(x_dot, neg(sin(x))))
-defjvp(tan_p, lambda x_dot, out, x: mul(x_dot, add(1, mul(out, out))))
-defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, mul(add(1, out), sub(1, out))))
+defjvp(tan_p, lambda x_dot, out, x: mul(x_dot, add(1.0, square(out))))
+defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, sub(1.0, square(out))))
 not_linear(sin_p, cos_p, tan_p, tanh_p)

@@ -1,9 +1,10 @@
-"""The derivatives of reductions: a sum spreads its cotangent, a maximum shares it equally among the greatest elements."""
+"""The derivatives of reductions: a sum repeats its cotangent, a maximum shares it among the greatest elements."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
 from calque_core.avals import Shape, typeof
 from calque_core.lax import (
     argmax_p,
@@ -21,8 +22,6 @@ from calque_core.lax import (
     reduce_sum_p,
 )
 
-from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-
 Value = Any
 
 
@@ -32,7 +31,7 @@ def restored(out: Value, shape: Shape, axes: Shape) -> Value:
 
 
 def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
-    """The mean of the tangents of the elements that equal the result."""
+    """Average the tangents of the elements that equal the result."""
     aval = typeof(x)
     is_extreme = convert_element_type(eq(x, restored(out, aval.shape, axes)), aval.dtype)
     count = restored(reduce_sum(is_extreme, axes), aval.shape, axes)

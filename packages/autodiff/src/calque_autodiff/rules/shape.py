@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+from calque_autodiff.define import deflinear
 from calque_core.avals import Shape, typeof
 from calque_core.lax import (
     broadcast,
@@ -24,8 +25,6 @@ from calque_core.lax import (
     transpose_p,
 )
 from calque_core.linear import UndefinedPrimal, is_undefined_primal
-
-from calque_autodiff.define import deflinear
 
 Value = Any
 PaddingConfig = tuple[tuple[int, int, int], ...]
@@ -51,7 +50,9 @@ def slice_transpose(
 ) -> list[Value]:
     """Put the elements back where they were, with zeros around and between them."""
     config = []
-    for size, n, start, step in zip(x.aval.shape, typeof(ct).shape, start_indices, strides or (1,) * len(start_indices)):
+    for size, n, start, step in zip(
+        x.aval.shape, typeof(ct).shape, start_indices, strides or (1,) * len(start_indices)
+    ):
         end = start + (n - 1) * step + 1 if n else start
         config.append((start, size - end, step - 1))
     return [pad(ct, zero_of_dtype(ct), config)]
@@ -68,7 +69,7 @@ deflinear(slice_p, slice_transpose)
 
 
 def pad_transpose(ct: Value, x: Value, value: Value, *, padding_config: PaddingConfig) -> list[Value]:
-    """The operand gets the elements that came from it, the padding value the sum of the others."""
+    """Give the operand the elements that came from it, and the padding value the sum of the others."""
     return [
         unpadded(ct, padding_config) if is_undefined_primal(x) else None,
         reduce_sum(outside(ct, typeof_operand(x).shape, padding_config)) if is_undefined_primal(value) else None,
@@ -97,7 +98,7 @@ deflinear(pad_p, pad_transpose)
 
 
 def concatenate_transpose(ct: Value, *operands: Value, dimension: int) -> list[Value]:
-    """Each operand gets its part."""
+    """Give each operand its part."""
     ends = list(accumulate(typeof_operand(x).shape[dimension] for x in operands))
     starts = [0, *ends[:-1]]
     return [

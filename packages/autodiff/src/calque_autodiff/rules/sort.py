@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from calque_autodiff.define import check_known, defjvp_all, deftranspose
 from calque_core.avals import typeof
 from calque_core.lax import broadcasted_iota, sort_p
 from calque_core.linear import Zero, is_undefined_primal, zero_tangent
-
-from calque_autodiff.define import check_known, defjvp_all, deftranspose
 
 Value = Any
 

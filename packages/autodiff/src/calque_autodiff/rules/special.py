@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
+from calque_autodiff.define import defjvp, not_linear
 from calque_core.lax import erf_inv_p, exp, logistic_p, mul, square, sub
 
-from calque_autodiff.define import defjvp, not_linear
-
-defjvp(logistic_p, lambda x_dot, out, x: mul(x_dot, mul(out, sub(1, out))))
+defjvp(logistic_p, lambda x_dot, out, x: mul(x_dot, mul(out, sub(1.0, out))))
 defjvp(erf_inv_p, lambda x_dot, out, x: mul(x_dot, mul(sqrt(pi) / 2, exp(square(out)))))
 not_linear(logistic_p, erf_inv_p)

@@ -16,12 +16,14 @@ from calque_core.dtypes import canonicalize_dtype, is_float, scalar_dtype, short
 from calque_core.errors import ShapeError
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.convert import convert_element_type, convert_element_type_impl
 from calque_core.ops.declare import settled
 from calque_core.primitive import Primitive
 from calque_core.source import where
 
 Value = Any
+
+_PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def dtype_argument(dtype: Any) -> np.dtype[Any]:
@@ -99,7 +101,10 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
             f"full{where()}: the fill value has type {aval.str_short()}. Give a scalar, or broadcast the array."
         )
     dtype = aval.dtype if dtype is None else dtype_argument(dtype)
-    value = convert_element_type(fill_value, dtype)
+    # A Python scalar is known whoever traces, so it is converted now and written as a literal.
+    params = {"new_dtype": dtype, "weak_type": False}
+    is_scalar = type(fill_value) in _PYTHON_SCALARS
+    value = convert_element_type_impl(fill_value, **params) if is_scalar else convert_element_type(fill_value, dtype)
     return broadcast_in_dim(value, shape, ()) if shape else settled(value)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.context import context
-from calque_core.dtypes import short_name
+from calque_core.dtypes import float0, short_name
 from calque_core.errors import ShapeError
 from calque_core.operands import binary, promote
 from calque_core.ops.convert import convert_element_type_p
@@ -43,7 +43,7 @@ def elementwise(name: str, kinds: str, result_dtype: np.dtype[Any] | None = None
                     f"{name} of {types}: the shapes differ. Broadcast the operands to one shape or rank 0."
                 )
             shape = aval.shape or shape
-        if dtype.kind not in kinds:
+        if dtype.kind not in kinds or dtype == float0:
             raise TypeError(undefined(name, avals[0]))
         return shaped_array(shape, dtype if result_dtype is None else result_dtype)
 

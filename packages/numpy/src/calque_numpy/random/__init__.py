@@ -1,15 +1,17 @@
 """Random numbers from explicit keys: the same key gives the same numbers, traced or not, here and in compiled programs.
 
 `key split fold_in` make keys; everything else turns a key into numbers.  The bits are those of `jax.random` with its
-default settings; so are uniform numbers, integers and permutations at equal dtypes.  Normal numbers agree to 4 ulp.
+default settings; so are uniform numbers, integers and permutations at equal dtypes.  Normal numbers agree to 4 units in
+the last place.
 
 Read next: `threefry.py`, where the bits come from.
 """
 
-from calque_numpy.random.bits import bits, uniform
-from calque_numpy.random.distributions import bernoulli, normal
+from calque_numpy.random.floats import bernoulli, uniform
+from calque_numpy.random.gaussian import normal
 from calque_numpy.random.integers import randint
 from calque_numpy.random.keys import fold_in, key, split
 from calque_numpy.random.permutations import permutation
+from calque_numpy.random.random_bits import bits
 
 __all__ = ["key", "split", "fold_in", "bits", "uniform", "randint", "normal", "bernoulli", "permutation"]

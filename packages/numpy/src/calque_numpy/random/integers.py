@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from calque_core import lax, typeof
 from calque_core.ops.create import dtype_argument
 from calque_core.source import where
-
-from calque_numpy.random.bits import check_fits, random_bits
+from calque_numpy.random.floats import check_fits
 from calque_numpy.random.keys import check_key, check_shape, split
+from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -32,8 +33,8 @@ def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtyp
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` or a bound is no integer;
     ShapeError if a bound does not broadcast to `shape`.
 
-    >>> randint(np.zeros(2, np.uint32), (4,), 0, 10, np.int8)
-    array([7, 1, 3, 8], dtype=int8)
+    >>> randint(np.array([0, 42], np.uint32), (4,), 0, 10)
+    array([5, 8, 3, 1])
     """
     check_key("randint", key)
     shape, dtype = check_shape("randint", shape), dtype_argument(int if dtype is None else dtype)

@@ -3,7 +3,7 @@
 One idea: a key is an array of two 32-bit words.  It is an operand as any other, so that `vmap`, `jit` and every
 transformation take it; nothing is hidden, and nothing changes: a key gives the same numbers each time it is used.
 
-Read next: `bits.py`, the random bits of a key.
+Read next: `random_bits.py`, what a key gives.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from calque_core import config, lax, typeof
 from calque_core.ops.axes import integers
 from calque_core.source import where
-
 from calque_numpy.random.threefry import Shape, random_words, threefry2x32
 
 Value = Any
@@ -38,7 +38,9 @@ def key(seed: Value) -> Value:
         return _key_of_int(seed)
     aval = typeof(seed)
     if aval.shape or aval.dtype.kind not in "iu":
-        raise TypeError(f"key{where()}: the seed has type {aval.str_short()}. Give an integer; map over several with vmap.")
+        raise TypeError(
+            f"key{where()}: the seed has type {aval.str_short()}. Give an integer; map over several with vmap."
+        )
     low = lax.reshape(lax.convert_element_type(seed, _UINT32), (1,))
     return lax.concatenate([_upper_word(seed, aval.dtype.itemsize), low], 0)
 
@@ -53,7 +55,9 @@ def _key_of_int(seed: int) -> Value:
 def _upper_word(seed: Value, itemsize: int) -> Value:
     if itemsize < 8:
         return np.zeros(1, _UINT32)
-    return lax.reshape(lax.convert_element_type(lax.shift_right_logical(seed, typeof(seed).dtype.type(32)), _UINT32), (1,))
+    return lax.reshape(
+        lax.convert_element_type(lax.shift_right_logical(seed, typeof(seed).dtype.type(32)), _UINT32), (1,)
+    )
 
 
 def check_key(name: str, key: Value) -> None:
@@ -86,9 +90,9 @@ def split(key: Value, num: int | Sequence[int] = 2) -> Value:
     Shapes: key [2] -> [num, 2], or [*num, 2] for a sequence of sizes.  Dtype: uint32.
     Raises: TypeError if `key` is not a key, or `num` holds no integers; ValueError if it is negative.
 
-    >>> first, second = split(key(0))
+    >>> first, second = split(key(42))
     >>> first
-    array([1797259609, 2579123966], dtype=uint32)
+    array([1832780943,  270669613], dtype=uint32)
     """
     check_key("split", key)
     shape = check_shape("split", num if isinstance(num, Sequence) else (num,))
@@ -100,11 +104,11 @@ def fold_in(key: Value, data: Value) -> Value:
     """Return a new key made of a key and a number, that of a step say.
 
     Shapes: key [2], data [] -> [2].  Dtype: uint32; `data` counts modulo 2**32.
-    Raises: TypeError if `key` is not a key or `data` is not an integer scalar; OverflowError if `data` is a Python integer
-    that is negative or has more than 32 bits.
+    Raises: TypeError if `key` is not a key or `data` is not an integer scalar; OverflowError if `data` is a Python
+    integer that is negative or has more than 32 bits.
 
-    >>> fold_in(key(0), 3)
-    array([2467461003,  428148500], dtype=uint32)
+    >>> fold_in(key(42), 3)
+    array([3134548294,  894150801], dtype=uint32)
     """
     check_key("fold_in", key)
     low = lax.reshape(lax.convert_element_type(_word(data), _UINT32), (1,))
@@ -119,5 +123,7 @@ def _word(data: Value) -> Value:
         return np.uint32(data)
     aval = typeof(data)
     if aval.shape or aval.dtype.kind not in "iu":
-        raise TypeError(f"fold_in{where()}: data has type {aval.str_short()}. Give an integer; map over several with vmap.")
+        raise TypeError(
+            f"fold_in{where()}: data has type {aval.str_short()}. Give an integer; map over several with vmap."
+        )
     return data

@@ -10,13 +10,13 @@ from math import ceil, log
 from typing import Any
 
 import numpy as np
+
 from calque_core import lax, typeof
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.source import where
-
-from calque_numpy.random.bits import random_bits
 from calque_numpy.random.keys import check_key, split
+from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -29,11 +29,11 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
 
     With `independent`, each line along `axis` gets an order of its own.
     Shapes: key [2], x [*s] -> [*s].  Dtype: kept; the default integer for an integer.
-    Raises: TypeError if `key` is not a key, or `x` is a scalar that is no integer; ValueError if it is negative, or there
-    is no such axis.
+    Raises: TypeError if `key` is not a key, or `x` is a scalar that is no integer; ValueError if it is negative, or
+    there is no such axis.
 
-    >>> permutation(np.zeros(2, np.uint32), 5)
-    array([3, 2, 4, 0, 1])
+    >>> permutation(np.array([0, 42], np.uint32), 5)
+    array([4, 2, 3, 0, 1])
     """
     check_key("permutation", key)
     if not typeof(x).shape:
@@ -47,7 +47,9 @@ def _numbers(x: Value) -> Value:
     kind = typeof(x).dtype.kind
     count = integer("permutation", "x", x) if kind in "iu" else None
     if count is None:
-        raise TypeError(f"permutation{where()}: x has type {typeof(x).str_short()}. Give an integer, or an array with axes.")
+        raise TypeError(
+            f"permutation{where()}: x has type {typeof(x).str_short()}. Give an integer, or an array with axes."
+        )
     if count < 0:
         raise ValueError(f"permutation{where()}: x is {count}. Give an integer of zero or more.")
     return lax.iota(int, count)

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from calque_core import lax
 from calque_core.source import where
 

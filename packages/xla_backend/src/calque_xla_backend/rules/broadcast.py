@@ -9,5 +9,5 @@ from calque_xla_backend.define import typed
 
 typed(
     broadcast_in_dim_p,
-    lambda type, x, *, shape, broadcast_dimensions: hlo.broadcast_in_dim(type, x, broadcast_dimensions),
+    lambda out, x, *, shape, broadcast_dimensions: hlo.broadcast_in_dim(out, x, broadcast_dimensions),
 )

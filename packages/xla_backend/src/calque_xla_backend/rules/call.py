@@ -7,13 +7,12 @@ from typing import Any
 
 from calque_core.jaxpr import Jaxpr
 from calque_core.ops.call import jit_p
-from jaxlib.mlir import ir
-
 from calque_xla_backend.lowering import LoweringRuleContext, call_jaxpr, register_lowering
+from calque_xla_backend.types import IrValue
 
 
 @register_lowering(jit_p)
 def jit_lowering(
-    ctx: LoweringRuleContext, *values: ir.Value, jaxpr: Jaxpr, name: str, compiler: Any
-) -> Sequence[ir.Value]:
+    ctx: LoweringRuleContext, *values: IrValue, jaxpr: Jaxpr, name: str, compiler: Any
+) -> Sequence[IrValue]:
     return call_jaxpr(ctx, jaxpr, name, *values)

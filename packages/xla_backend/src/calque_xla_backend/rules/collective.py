@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from calque_core.ops.collective import axis_index_p, pmax_p, pmin_p, psum_p
 
-REASON = (
-    "a named axis has a meaning under vmap only, and vmap(..., axis_name=...) of the jitted function would replace it"
-)
+REASON = "a named axis has a meaning under vmap only, which replaces it: vmap(jit(f), axis_name=...)"
 
 for primitive in (psum_p, pmax_p, pmin_p, axis_index_p):
     primitive.def_hole("lowering", REASON)

@@ -28,6 +28,8 @@ from calque_core.ops.compare import (
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
 from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 
+_BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
+
 # Comparisons
 
 elementwise(eq_p, partial(compare, "EQ"))
@@ -55,9 +57,9 @@ elementwise(shift_right_arithmetic_p, hlo.shift_right_arithmetic)
 
 @register_lowering(select_n_p)
 def select_n_lowering(ctx: LoweringRuleContext, which: IrValue, *cases: IrValue) -> Sequence[IrValue]:
-    """A chain of selects; a number beyond the last case passes all its comparisons, a negative one none."""
+    """Chain selects: a number beyond the last case passes all comparisons, a negative one none."""
     which, out, *others = broadcast_operands(ctx, which, *cases)
-    is_bool, which_aval = ctx.avals_in[0].dtype == np.dtype(bool), ctx.avals_out[0].update(dtype="int32")
+    is_bool, which_aval = ctx.avals_in[0].dtype == _BOOL, ctx.avals_out[0].update(dtype=_INT32)
     for number, case in enumerate(others, 1):
         is_chosen = which if is_bool else compare("GE", which, splat(number, which_aval))
         out = hlo.select(is_chosen, case, out)

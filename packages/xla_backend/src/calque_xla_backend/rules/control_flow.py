@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from calque_core.jaxpr import Jaxpr
-from calque_core.ops.control_flow import cond_p
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.jaxpr import Jaxpr
+from calque_core.ops.control_flow import cond_p
 from calque_xla_backend.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
-from calque_xla_backend.types import aval_to_ir_type, ir_constant
+from calque_xla_backend.types import IrValue, aval_to_ir_type, ir_constant
 
 
 @register_lowering(cond_p)
 def cond_lowering(
-    ctx: LoweringRuleContext, index: ir.Value, *operands: ir.Value, branches: Sequence[Jaxpr], batched: str
-) -> Sequence[ir.Value]:
+    ctx: LoweringRuleContext, index: IrValue, *operands: IrValue, branches: Sequence[Jaxpr], batched: str
+) -> Sequence[IrValue]:
     """Lower to `case`.  The index is clamped first, as in evaluation: `case` takes any index out of range for the last."""
     index = hlo.clamp(ir_constant(np.int32(0)), index, ir_constant(np.int32(len(branches) - 1)))
     case = hlo.CaseOp([aval_to_ir_type(aval) for aval in ctx.avals_out], index, len(branches))

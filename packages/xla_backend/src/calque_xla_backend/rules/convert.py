@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core.avals import ShapedArray
 from calque_core.dtypes import is_float
 from calque_core.ops.convert import bitcast_convert_type_p, convert_element_type_p, stop_gradient_p
-from calque_xla_backend.define import IrValue, compare, inferred, splat, typed
+from calque_xla_backend.define import IrValue, compare, inferred, retyped, splat
 from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.types import aval_to_ir_type
 
@@ -45,5 +45,5 @@ def convert_element_type_lowering(
     return [convert(x, ctx.avals_in[0], new_dtype)]
 
 
-typed(bitcast_convert_type_p, lambda type, x, *, new_dtype: hlo.bitcast_convert(type, x))
+retyped(bitcast_convert_type_p, hlo.bitcast_convert)
 inferred(stop_gradient_p, lambda x: x)

@@ -7,4 +7,4 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core.ops.create import iota_p
 from calque_xla_backend.define import typed
 
-typed(iota_p, lambda type, *, dtype, shape, dimension: hlo.iota(type, dimension))
+typed(iota_p, lambda out, *, dtype, shape, dimension: hlo.iota(out, dimension))

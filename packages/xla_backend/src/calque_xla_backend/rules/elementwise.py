@@ -1,7 +1,8 @@
 """Lowering of arithmetic, signs, powers, exponentials, trigonometry.
 
 The sum of bools is their or, the product their and, in StableHLO as in NumPy.  An integer divisor of zero, an error in
-evaluation, gives -1 for the quotient and the dividend for the remainder.
+evaluation, gives -1 (all bits set) for the quotient and the dividend for the remainder.  On CPU, XLA flushes subnormal
+results to zero.
 """
 
 from __future__ import annotations

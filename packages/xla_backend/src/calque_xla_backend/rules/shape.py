@@ -15,14 +15,14 @@ from calque_core.ops.shape import (
     squeeze_p,
     transpose_p,
 )
-from calque_xla_backend.define import IrValue, inferred, typed
+from calque_xla_backend.define import IrValue, inferred, retyped
 
 # The same elements in other positions
 
-typed(reshape_p, lambda type, x, *, new_sizes: hlo.reshape(type, x))
+retyped(reshape_p, hlo.reshape)
 inferred(transpose_p, lambda x, *, permutation: hlo.transpose(x, permutation))
 inferred(rev_p, lambda x, *, dimensions: hlo.reverse(x, dimensions))
-typed(squeeze_p, lambda type, x, *, dimensions: hlo.reshape(type, x))
+retyped(squeeze_p, hlo.reshape)
 
 # Parts
 

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from calque_autodiff import JVPTrace, JVPTracer, TangentTrace, jvp, linearize
+from calque_core import Primitive, current_trace, lax, make_jaxpr, tracing, typeof
+
+
+def test_a_value_without_tangent_is_no_tracer():
+    kinds = []
+    jvp(
+        lambda x: kinds.extend([type(x), type(x + 1.0), type(lax.floor(x)), type(lax.stop_gradient(x))]) or x,
+        (1.5,),
+        (1.0,),
+    )
+    assert [kind is JVPTracer for kind in kinds] == [True, True, False, False]
+
+
+def test_tracers_print_their_primal_and_what_there_is_of_the_tangent():
+    texts = []
+    jvp(lambda x: texts.append(repr(x)) or x, (1.5,), (2.0,))
+    linearize(lambda x: texts.append(repr(x)) or x, 1.5)
+    assert texts == ["JVPTracer(primal=1.5, tangent=2.0)", "GradTracer(primal=1.5, typeof(tangent)=f64[])"]
+
+
+def test_rules_run_over_the_tangents_trace_and_their_known_part_on_the_parent():
+    traces = []
+    probe_p = Primitive("probe")
+    probe_p.def_impl(lambda x: x)
+
+    def probe_jvp(primals, tangents):
+        traces.append(current_trace())
+        return probe_p.bind(*primals), lax.mul(tangents[0], lax.exp(primals[0]))
+
+    probe_p.def_rule("jvp", probe_jvp)
+    linearize(probe_p.bind, 0.0)
+    assert type(traces[0]) is TangentTrace
+    assert traces[0].parent is current_trace()
+
+
+def test_the_trace_is_one_class_for_both_modes():
+    parent = current_trace()
+    forward, tangents = JVPTrace(parent, parent), TangentTrace(parent)
+    linearizing = JVPTrace(parent, tangents)
+    with tracing(forward):
+        x = JVPTracer(forward, 3.0, 2.0)
+        assert forward.split([lax.square(x)]) == ([9.0], [12.0])
+    with tracing(linearizing):
+        y = lax.square(JVPTracer(linearizing, 3.0, tangents.new_arg(typeof(3.0))))
+        assert y.primal == 9.0
+        assert [eqn.primitive.name for eqn in tangents.eqns] == ["mul"]
+    assert linearizing.is_closed
+    assert tangents.is_closed
+
+
+def test_a_linearize_rule_wins_over_the_jvp_rule_where_there_is_a_tangent_trace():
+    used = []
+    twice_p = Primitive("twice")
+    twice_p.def_impl(lambda x: 2.0 * x)
+    twice_p.def_rule("jvp", lambda primals, tangents: used.append("jvp") or (2.0 * primals[0], 2.0 * tangents[0]))
+
+    def twice_linearize(nonzeros, x):
+        used.append("linearize")
+        return 2.0 * x, [], make_jaxpr(lambda t: t * 2.0)(1.0)
+
+    twice_p.def_rule("linearize", twice_linearize)
+    assert jvp(twice_p.bind, (3.0,), (1.0,)) == (6.0, 2.0)
+    y, f_lin = linearize(twice_p.bind, 3.0)
+    assert (y, f_lin(5.0)) == (6.0, 10.0)
+    assert used == ["jvp", "linearize"]
+
+
+def test_known_values_are_seen_through_nested_traces():
+    seen = []
+    f = lambda x: seen.append((bool(x > 1.0), int(x))) or x * x
+    assert jvp(lambda x: jvp(f, (x,), (1.0,))[1], (2.0,), (1.0,)) == (4.0, 2.0)
+    assert seen == [(True, 2)]
+
+
+@pytest.mark.parametrize("convert", [float, complex, lambda x: x.item(), lambda x: x.tolist()])
+def test_numbers_that_would_lose_the_derivative_are_refused(convert):
+    with pytest.raises(TypeError, match="The number would drop out of the transformation, and its derivative with it"):
+        jvp(lambda x: convert(x) * x, (2.0,), (1.0,))

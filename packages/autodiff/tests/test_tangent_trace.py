@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calque_autodiff import TangentTrace, linearize
+from calque_autodiff.tangent_trace import record
+from calque_core import Jaxpr, MissingRuleError, Primitive, current_trace, lax, make_jaxpr, tracing, typeof
+
+
+def test_what_touches_no_tangent_is_computed_and_what_does_is_recorded():
+    trace = TangentTrace(current_trace())
+    with tracing(trace):
+        t = trace.new_arg(typeof(1.0))
+        assert lax.sin(0.0) == 0.0
+        out = lax.mul(t, lax.cos(0.0))
+        jaxpr = trace.finish([out])
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul"]
+    assert jaxpr.eqns[0].invars[1].val == 1.0
+
+
+def test_a_program_with_a_tangent_inside_is_never_recorded_whole_in_silence():
+    holder_p = Primitive("holder")
+    holder_p.def_impl(lambda x, *, jaxpr: x)
+    holder_p.def_abstract_eval(lambda x, *, jaxpr: x)
+    holder_p.def_rule("jvp", lambda primals, tangents, *, jaxpr: (primals[0], holder_p.bind(tangents[0], jaxpr=jaxpr)))
+    jaxpr = make_jaxpr(lax.sin)(1.0)
+    with pytest.raises(MissingRuleError, match="Partial evaluation rule for 'holder' not implemented"):
+        linearize(lambda x: holder_p.bind(x, jaxpr=jaxpr), 1.0)
+
+
+def test_recording_is_for_a_tangent_trace_that_is_current():
+    with pytest.raises(AssertionError):
+        record(lax.sin_p, [1.0], {})
+
+
+def test_arrays_a_derivative_needs_are_constants_of_its_program_once():
+    c = np.arange(3.0)
+    trace = TangentTrace(current_trace())
+    with tracing(trace):
+        t = trace.new_arg(typeof(c))
+        jaxpr = trace.finish([lax.mul(lax.mul(t, c), c)])
+    assert len(jaxpr.consts) == 1
+
+
+def test_a_linear_program_is_recorded_as_its_equations():
+    inner = make_jaxpr(lambda a, t: a * t)(2.0, 1.0)
+    trace = TangentTrace(current_trace())
+    with tracing(trace):
+        t = trace.new_arg(typeof(1.0))
+        (out,) = trace.append(inner, [5.0, t])
+        jaxpr = trace.finish([out])
+    assert isinstance(jaxpr, Jaxpr)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul"]
+    assert jaxpr.eqns[0].position is not None

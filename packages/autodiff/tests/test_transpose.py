@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calque_autodiff import UndefinedPrimal, Zero, backward_pass, linear_transpose, linearize, transpose_jaxpr, vjp
+from calque_core import (
+    MissingRuleError,
+    ShapeDtypeStruct,
+    check_jaxpr,
+    eval_jaxpr,
+    lax,
+    make_jaxpr,
+    typeof,
+)
+
+
+def test_a_linear_function_is_transposed_by_the_types_of_its_arguments():
+    a = np.arange(6.0).reshape(2, 3)
+    f_t = linear_transpose(lambda x: lax.dot(a, x), ShapeDtypeStruct((3,), np.float64))
+    np.testing.assert_array_equal(f_t(np.array([1.0, 2.0]))[0], a.T @ [1.0, 2.0])
+
+
+def test_pytrees_go_in_and_come_out():
+    f_t = linear_transpose(lambda p, z: {"s": p["x"] + 2.0 * p["y"] - z}, {"x": 1.0, "y": 1.0}, 1.0)
+    assert f_t({"s": 3.0}) == ({"x": 3.0, "y": 6.0}, -3.0)
+
+
+def test_an_argument_that_is_not_used_has_a_zero_cotangent():
+    x_bar, y_bar = linear_transpose(lambda x, y: 2.0 * x, 1.0, np.ones(2))(1.0)
+    assert (x_bar, y_bar.tolist()) == (2.0, [0.0, 0.0])
+
+
+def test_transposing_twice_gives_the_function_back():
+    f = lambda x: lax.reduce_sum(x, 0) * 3.0 + x[1]
+    x = np.arange(6.0).reshape(2, 3)
+    f_t = linear_transpose(f, x)
+    f_tt = linear_transpose(lambda ct: f_t(ct)[0], f(x))
+    np.testing.assert_array_equal(f_tt(x)[0], f(x))
+
+
+def test_the_transpose_by_hand_of_a_product_and_a_sum():
+    """f(x, y) = x y + y at (2, 4): the cotangents are y and x + 1."""
+    assert vjp(lambda x, y: x * y + y, 2.0, 4.0)[1](1.0) == (4.0, 3.0)
+
+
+def test_a_jaxpr_is_transposed_in_the_arguments_that_are_marked():
+    jaxpr = make_jaxpr(lambda a, x, y: (lax.sin(a) * x, x - y))(2.0, 1.0, 1.0)
+    transposed, nonzero = transpose_jaxpr(jaxpr, [False, True, True])
+    check_jaxpr(transposed)
+    assert nonzero == [True, True]
+    assert eval_jaxpr(transposed, transposed.consts, 2.0, 1.0, 10.0) == [np.sin(2.0) + 10.0, -10.0]
+
+
+def test_what_is_not_linear_is_evaluated_forward_first():
+    jaxpr = make_jaxpr(lambda a, x: lax.exp(lax.sin(a)) * x)(2.0, 1.0)
+    transposed, _ = transpose_jaxpr(jaxpr, [False, True])
+    assert [eqn.primitive.name for eqn in transposed.eqns] == ["sin", "exp", "mul"]
+
+
+def test_zero_cotangents_are_left_out_unless_they_are_asked_for():
+    jaxpr = make_jaxpr(lambda x, y: 2.0 * x)(1.0, np.ones(3))
+    _, nonzero = transpose_jaxpr(jaxpr, [True, True])
+    assert nonzero == [True, False]
+    whole, nonzero = transpose_jaxpr(jaxpr, [True, True], instantiate=True)
+    assert nonzero == [True, True]
+    assert eval_jaxpr(whole, whole.consts, 1.0)[1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_cotangents_that_are_not_given_are_zero():
+    jaxpr = make_jaxpr(lambda x: (2.0 * x, 3.0 * x))(1.0)
+    transposed, _ = transpose_jaxpr(jaxpr, [True], [False, True])
+    assert eval_jaxpr(transposed, transposed.consts, 1.0) == [3.0]
+
+
+def test_a_transpose_is_made_once_per_jaxpr_and_mask():
+    jaxpr = make_jaxpr(lambda x, y: 2.0 * x + y)(1.0, 1.0)
+    assert transpose_jaxpr(jaxpr, [True, True])[0] is transpose_jaxpr(jaxpr, [True, True])[0]
+    assert transpose_jaxpr(jaxpr, [True, True])[0] is not transpose_jaxpr(jaxpr, [True, False])[0]
+
+
+def test_a_backward_pass_gives_zeros_for_what_is_known():
+    jaxpr = make_jaxpr(lambda a, x: a * x)(2.0, 1.0)
+    a_bar, x_bar = backward_pass(jaxpr, jaxpr.consts, [3.0, UndefinedPrimal(typeof(1.0))], [1.0])
+    assert type(a_bar) is Zero
+    assert x_bar == 3.0
+
+
+def test_an_argument_returned_as_it_is_gets_the_sum_of_its_cotangents():
+    assert vjp(lambda x: (x, x, 2.0 * x), 1.0)[1]((1.0, 10.0, 100.0)) == (211.0,)
+
+
+def test_the_results_of_a_transposed_program_have_the_types_of_its_arguments():
+    _, f_lin = linearize(lambda x, y: lax.reduce_sum(x * y), np.ones(3, np.float32), np.float32(2.0))
+    jaxpr = make_jaxpr(f_lin)(np.ones(3, np.float32), np.float32(1.0))
+    transposed, _ = transpose_jaxpr(jaxpr, [True, True])
+    assert [aval.str_short() for aval in transposed.out_avals] == ["f32[3]", "f32[]"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (
+            lambda: linear_transpose(lambda x: 2.0 * x, 1),
+            TypeError,
+            "linear_transpose of .*: x has dtype i64, which has no deriv",
+        ),
+        (lambda: linear_transpose(lambda x: 2.0 * x, "a"), TypeError, "x is 'a' of type str"),
+        (lambda: linear_transpose(3, 1.0), TypeError, "linear_transpose got 3 of type int"),
+        (lambda: linear_transpose(lambda x: 2.0 * x, 1.0)((1.0,)), TypeError, "the cotangents have the structure"),
+        (
+            lambda: linear_transpose(lambda x: 2.0 * x, 1.0)(np.ones(2)),
+            TypeError,
+            r"the cotangent is f64\[2\], but f64\[\]",
+        ),
+        (lambda: linear_transpose(lax.exp, 1.0)(1.0), MissingRuleError, "Transpose rule .* for 'exp' not implemented"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_function_that_is_not_linear_is_named():
+    with pytest.raises(MissingRuleError) as caught:
+        linear_transpose(lax.exp, 1.0)(1.0)
+    assert any(note.startswith("linear_transpose of exp") and "not linear" in note for note in caught.value.__notes__)

@@ -1,0 +1,77 @@
+"""The facade: one name for everything, and the backend only where it is asked for."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import calque
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+def test_every_public_name_is_there():
+    for name in calque.__all__:
+        assert getattr(calque, name) is not None, name
+
+
+def test_importing_does_not_load_the_compiler():
+    done = run("import sys, calque; assert 'jaxlib' not in sys.modules; assert 'calque_xla_backend' not in sys.modules")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_backend_name_without_the_backend_says_what_to_install():
+    program = """
+import sys
+sys.modules["calque_xla_backend"] = None  # as if it were not installed
+import calque
+try:
+    calque.jit
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    done = run(program)
+    assert done.stdout.strip() == (
+        "calque.jit needs the compiler, which is a package of its own. Install it: pip install 'calque[xla]'."
+    ), done.stderr
+
+
+def test_an_unknown_name_is_an_attribute_error_that_says_where_to_look():
+    with pytest.raises(AttributeError, match=r"calque has no attribute 'pmapp'\. Its names are in calque\.__all__\."):
+        calque.pmapp  # noqa: B018
+
+
+def test_backend_names_are_listed():
+    assert {"jit", "Array", "device_put"} <= set(dir(calque))
+
+
+def test_the_submodules_are_the_packages_under_another_name():
+    import calque_numpy
+    from calque import numpy, random, tree
+
+    assert numpy.sum is calque_numpy.sum
+    assert random.normal is calque_numpy.random.normal
+    assert tree.map(lambda x: x + 1, {"b": 1, "a": [2]}) == {"b": 2, "a": [3]}
+
+
+def test_a_plain_numpy_function_is_differentiated_and_batched():
+    def f(x):
+        return np.sum(np.sin(x) * np.exp(-x))
+
+    x = np.linspace(0.0, 1.0, 4)
+    step = 1e-6
+    slopes = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(calque.grad(f)(x), slopes, atol=1e-8)
+    xs = np.stack([x, 2 * x])
+    np.testing.assert_allclose(calque.vmap(f)(xs), [f(x), f(2 * x)])
+
+
+def test_the_rule_matrix_is_printed_by_a_command():
+    done = subprocess.run([sys.executable, "-m", "calque"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    header, first, *_ = done.stdout.splitlines()
+    assert header.split() == ["impl", "abstract_eval", "jvp", "transpose", "batch", "lowering"]
+    assert first.split()[0] == "abs"

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from calque_core import ArrayMethods, Tracer, make_jaxpr
+from calque_core.array_methods import array_method, array_property
+
+
+@pytest.fixture
+def method_names():
+    before = set(vars(ArrayMethods))
+    yield
+    for name in set(vars(ArrayMethods)) - before:
+        delattr(ArrayMethods, name)
+
+
+def test_a_method_reaches_every_array_class_under_its_own_name(method_names):
+    @array_method
+    def twice(self):
+        return self + self
+
+    class MyArray(ArrayMethods):
+        __slots__ = ()
+
+        def __add__(self, other):
+            return "sum"
+
+    assert MyArray().twice() == "sum"
+    assert str(make_jaxpr(lambda x: x.twice())(1.0)) == "{ lambda ; a:f64[]. let b:f64[] = add a a in (b,) }"
+    assert twice.__name__ == "twice"
+
+
+def test_a_property_is_read_only_and_stays_a_function_for_its_module(method_names):
+    @array_property
+    def rank(self):
+        return len(self.shape)
+
+    def fun(x):
+        assert x.rank == rank(x) == 2
+        x.rank = 3
+
+    with pytest.raises(AttributeError):
+        make_jaxpr(fun)(np.ones((2, 2)))
+
+
+def test_the_class_costs_its_subclasses_no_dict():
+    assert ArrayMethods.__slots__ == ()
+    assert issubclass(Tracer, ArrayMethods)
+
+
+def test_arrays_come_before_numpys_own_in_binary_operations():
+    jaxpr = make_jaxpr(lambda x: np.ones(2) + x)(1.0)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["add"]

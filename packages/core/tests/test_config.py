@@ -1,0 +1,159 @@
+import threading
+
+import numpy as np
+import pytest
+
+from calque_core import JaxprTypeError, Primitive, ShapedArray, config, lax, make_jaxpr
+from calque_core.context import Settings, active
+
+
+@pytest.fixture
+def process_settings():
+    yield
+    for name, value in Settings()._asdict().items():
+        config.update(name, value)
+
+
+def test_the_defaults_are_numpys_dtypes():
+    assert config.current() == Settings(enable_x64=True, default_dtype_bits=64, enable_checks=False)
+    assert lax.sin(1.0).dtype == np.float64
+
+
+def test_a_setting_holds_for_its_block():
+    with config.enable_x64(False):
+        assert config.current() == Settings(False, 32, False)
+        assert lax.sin(np.float64(1.0)).dtype == np.float32
+    assert lax.sin(np.float64(1.0)).dtype == np.float64
+
+
+def test_thirty_two_bits_convert_the_operands_before_the_operation():
+    third = np.float64(1) / 3
+    with config.enable_x64(False):
+        got = lax.mul(third, third)
+    assert got == np.float32(third) * np.float32(third)
+    assert got != np.float32(third * third)
+
+
+def test_default_bits_concern_python_scalars_alone():
+    with config.default_dtype_bits(32):
+        assert lax.sin(1.0).dtype == np.float32
+        assert lax.add(1, 2).dtype == np.int32
+        assert lax.sin(np.float64(1.0)).dtype == np.float64
+        assert lax.add(np.float64(1.0), 2.0).dtype == np.float64
+        assert str(make_jaxpr(lambda x: x)(1.0)) == "{ lambda ; a:f32[]. let  in (a,) }"
+
+
+def test_turning_64_bits_off_and_on_again_takes_the_default_bits_along():
+    with config.enable_x64(False):
+        assert config.current().default_dtype_bits == 32
+        with config.enable_x64():
+            assert config.current().default_dtype_bits == 64
+    with config.default_dtype_bits(32), config.enable_x64(True):
+        assert config.current().default_dtype_bits == 32
+
+
+def test_settings_nest_in_the_order_of_entering_not_of_making():
+    bits, checks = config.default_dtype_bits(32), config.enable_checks()
+    with config.enable_x64(False), checks, bits:
+        assert config.current() == Settings(False, 32, True)
+
+
+def test_a_thread_has_settings_of_its_own():
+    seen = []
+    with config.enable_x64(False):
+        thread = threading.Thread(target=lambda: seen.append(config.current().enable_x64))
+        thread.start()
+        thread.join()
+    assert seen == [True]
+
+
+def test_update_reaches_every_thread_those_that_have_traced_already_included(process_settings):
+    with config.enable_x64(False):
+        make_jaxpr(lax.sin)(1.0)
+    seen, go, ready = [], threading.Event(), threading.Event()
+
+    def work():
+        make_jaxpr(lax.sin)(1.0)
+        ready.set()
+        go.wait(10)
+        seen.append(lax.sin(1.0).dtype)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait(10)
+    config.update("enable_x64", False)
+    assert active
+    go.set()
+    thread.join()
+    assert seen == [np.float32]
+    assert lax.sin(1.0).dtype == np.float32
+    config.update("enable_x64", True)
+    assert lax.sin(1.0).dtype == np.float64
+    assert not active
+
+
+def test_an_update_inside_a_block_counts_after_it(process_settings):
+    with config.enable_checks():
+        config.update("default_dtype_bits", 32)
+        assert config.current() == Settings(True, 64, True)
+    assert config.current() == Settings(True, 32, False)
+
+
+def test_a_block_inside_an_updated_process_starts_from_the_update(process_settings):
+    config.update("default_dtype_bits", 32)
+    with config.enable_checks():
+        assert config.current() == Settings(True, 32, True)
+    assert config.current() == Settings(True, 32, False)
+
+
+def test_an_unknown_setting_is_refused_with_the_known_ones():
+    message = r"there is no setting named 'enable_x32'\. The settings are: enable_x64, default_dtype_bits, enable_checks\."
+    with pytest.raises(AttributeError, match=message):
+        config.update("enable_x32", True)
+
+
+@pytest.mark.parametrize("value", ["no", 1, None, np.True_])
+def test_a_switch_takes_bools_only(value):
+    with pytest.raises(ValueError, match=r"enable_x64 was set to .*\. Use True or False\."):
+        config.enable_x64(value)
+    with pytest.raises(ValueError, match=r"enable_checks was set to .*\. Use True or False\."):
+        config.enable_checks(value)
+
+
+@pytest.mark.parametrize("value", [16, "64", True, None])
+def test_bits_are_32_or_64(value):
+    with pytest.raises(ValueError, match=r"default_dtype_bits was set to .*\. Use 32 or 64\."):
+        config.default_dtype_bits(value)
+
+
+def test_64_default_bits_need_64_bits():
+    message = r"default_dtype_bits was set to 64 while enable_x64 is off\. Turn enable_x64 on first\."
+    block = config.default_dtype_bits(64)
+    with config.enable_x64(False):
+        with pytest.raises(ValueError, match=message):
+            config.default_dtype_bits(64)
+        with pytest.raises(ValueError, match=message):
+            block.__enter__()
+
+
+def test_a_refused_setting_changes_nothing():
+    for attempt in (lambda: config.update("default_dtype_bits", 7), lambda: config.enable_x64("x")):
+        with pytest.raises(ValueError, match="was set to"):
+            attempt()
+    assert config.current() == Settings()
+
+
+def test_checks_type_check_what_is_staged():
+    answers = [ShapedArray((), np.float64), ShapedArray((2,), np.float64)]
+    fickle_p = Primitive("fickle")
+    fickle_p.def_abstract_eval(lambda aval: answers[0])
+
+    def fun(x):
+        y = fickle_p.bind(x)
+        answers.reverse()
+        return y
+
+    make_jaxpr(fun)(1.0)
+    answers.reverse()
+    with config.enable_checks(), pytest.raises(JaxprTypeError, match="the type rule of 'fickle' gives"):
+        make_jaxpr(fun)(1.0)

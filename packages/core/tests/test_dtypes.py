@@ -1,0 +1,106 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from calque_core import canonicalize_dtype, config, float0, issubdtype, promote_types
+from calque_core.dtypes import is_float, scalar_dtype, short_name, weak_promotion
+
+NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+SCALARS = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_64_bits_are_kept_by_default_and_halved_when_off(name):
+    assert canonicalize_dtype(name) == name
+    with config.enable_x64(False):
+        assert canonicalize_dtype(name) == NARROW.get(name, name)
+
+
+def test_extended_precision_is_no_way_around_32_bits():
+    with config.enable_x64(False):
+        assert canonicalize_dtype(np.longdouble) == np.float32
+        assert canonicalize_dtype(np.clongdouble) == np.complex64
+
+
+def test_a_byte_order_is_not_part_of_a_dtype_here():
+    assert canonicalize_dtype(">f8") == np.dtype("f8")
+    assert canonicalize_dtype(">f8").isnative
+
+
+@pytest.mark.parametrize("dtype", [object, str, "S3", "m8[s]", "M8[s]", "V8", [("a", "f8")]])
+def test_what_is_no_number_is_refused(dtype):
+    with pytest.raises(TypeError, match=r"is not a dtype that calque computes with\. Use a bool, integer, float or complex"):
+        canonicalize_dtype(dtype)
+
+
+def test_an_unknown_name_is_refused_by_numpy():
+    with pytest.raises(TypeError, match="float65"):
+        canonicalize_dtype("float65")
+
+
+def test_float0_holds_nothing_and_is_itself():
+    assert float0.itemsize == 0
+    assert canonicalize_dtype(float0) == float0
+    assert short_name(float0) == "float0"
+    assert not is_float(float0)
+    assert not issubdtype(float0, np.floating)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [("bool", "bool"), ("int8", "i8"), ("uint16", "u16"), ("float32", "f32"), ("complex128", "c128"), ("int64", "i64")],
+)
+def test_short_names_are_those_of_jaxprs(name, short):
+    assert short_name(np.dtype(name)) == short
+
+
+def test_a_derivative_is_taken_of_real_and_complex_numbers():
+    assert [name for name in NAMES if is_float(np.dtype(name))] == [n for n in NAMES if n.startswith(("float", "complex"))]
+
+
+def test_python_scalars_get_the_default_bits():
+    assert [scalar_dtype(kind) for kind in SCALARS] == ["bool", "int64", "float64", "complex128"]
+    with config.default_dtype_bits(32):
+        assert [scalar_dtype(kind) for kind in SCALARS] == ["bool", "int32", "float32", "complex64"]
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(NAMES, NAMES)))
+def test_promotion_of_two_dtypes_is_numpys(a, b):
+    wide = np.promote_types(a, b)
+    assert promote_types(a, b) == wide
+    with config.enable_x64(False):
+        narrow = np.promote_types(NARROW.get(a, a), NARROW.get(b, b)).name
+        assert promote_types(a, b) == NARROW.get(narrow, narrow)
+
+
+@pytest.mark.parametrize(("name", "kind"), list(itertools.product(NAMES, SCALARS)))
+def test_promotion_with_a_python_scalar_is_numpys(name, kind):
+    array = np.ones(1, name)
+    assert weak_promotion((array.dtype,), (kind,)) == np.add(array, SCALARS[kind]).dtype
+    with config.enable_x64(False):
+        narrow = np.add(array.astype(NARROW.get(name, name)), SCALARS[kind]).dtype.name
+        assert weak_promotion((canonicalize_dtype(name),), (kind,)) == NARROW.get(narrow, narrow)
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(SCALARS, SCALARS)))
+def test_python_scalars_alone_take_the_highest_kind(a, b):
+    assert weak_promotion((), (a, b)) == np.asarray(SCALARS[a] + SCALARS[b]).dtype or {a, b} == {bool}
+
+
+def test_a_scalar_of_a_higher_kind_takes_the_default_bits():
+    with config.default_dtype_bits(32):
+        assert weak_promotion((np.dtype("int8"),), (float,)) == np.float32
+        assert weak_promotion((np.dtype("float64"),), (float,)) == np.float64
+        assert weak_promotion((np.dtype("bool"),), (int,)) == np.int32
+
+
+def test_many_operands_at_once_are_not_promoted_two_by_two():
+    dtypes = tuple(map(np.dtype, ("int16", "uint16", "float32")))
+    assert weak_promotion(dtypes, ()) == np.result_type(*dtypes)
+
+
+def test_subtypes_are_numpys():
+    assert issubdtype(np.int8, np.integer)
+    assert not issubdtype(np.int8, np.floating)

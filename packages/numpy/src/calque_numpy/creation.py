@@ -1,0 +1,182 @@
+"""Arrays made of lists, of numbers, or of nothing but a shape.
+
+One idea: what nobody gave a dtype gets the default one of its kind, 64 or 32 bits as the settings say; NumPy arrays
+keep theirs.  A list is an array of its items, traced ones included.
+
+Read next: `ranges.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from calque_core import ArrayMethods, ShapeError, implements, lax, typeof
+from calque_core.dtypes import scalar_dtype
+from calque_core.numpy_arithmetic import as_dtype
+from calque_core.numpy_protocol import refuse
+from calque_core.ops.axes import integers
+from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.create import dtype_argument
+from calque_core.ops.declare import settled
+from calque_core.source import where
+
+Value = Any
+DType = Any
+Shape = int | Sequence[int]
+
+KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+SCALARS = (bool, int, float, complex)
+
+# Arrays of given values
+
+
+def asarray(a: Value, dtype: DType = None) -> Value:
+    """Return an array of a scalar, of an array, or of nested lists and tuples of them.
+
+    Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or that of the elements; the default of their kind for
+    Python scalars.  An array that has the dtype already is returned itself.
+    Raises: ShapeError if the items of a list differ in shape; TypeError for what is no number.
+
+    >>> asarray([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
+    if isinstance(a, (list, tuple)):
+        a = _array_of(a)
+    wanted = typeof(a).dtype if dtype is None else dtype_argument(dtype)
+    if type(a) in SCALARS:
+        a = as_dtype(a, wanted)
+        return wanted.type(a) if type(a) in SCALARS else a
+    return settled(lax.convert_element_type(a, wanted))
+
+
+def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
+    """Return an array that no later change of `object` reaches; else as `asarray`.
+
+    `ndmin` is the least number of axes; missing ones are put in front.
+
+    >>> array([1.0, 2.0], np.float32, ndmin=2)
+    array([[1., 2.]], dtype=float32)
+    """
+    out = asarray(object, dtype)
+    if out is object and isinstance(out, np.ndarray):
+        out = out.copy()
+    missing = index(ndmin) - typeof(out).ndim
+    return lax.expand_dims(out, range(missing)) if missing > 0 else out
+
+
+def _array_of(items: Sequence[Value]) -> Value:
+    """Return a list as an array.  NumPy makes it unless an item is traced or on a device."""
+    if not any(isinstance(leaf, ArrayMethods) for leaf in _leaves(items)):
+        out = np.asarray(items)
+        if out.dtype.kind in KINDS and all(type(leaf) in SCALARS for leaf in _leaves(items)):
+            default = scalar_dtype(KINDS[out.dtype.kind])
+            return out if out.dtype.itemsize <= default.itemsize else np.asarray(items, default)
+        return out
+    rows = [asarray(item) for item in items]
+    shapes = [typeof(row).shape for row in rows]
+    if len(set(shapes)) > 1:
+        raise ShapeError(
+            f"asarray of a list{where()} whose items have the shapes {', '.join(map(str, dict.fromkeys(shapes)))}. "
+            "Give items of one shape."
+        )
+    return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
+
+
+def _leaves(items: Sequence[Value]) -> Iterator[Value]:
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+# Arrays of one value
+
+
+def _sizes(name: str, shape: Shape) -> tuple[int, ...]:
+    return integers(name, "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
+
+
+def full(shape: Shape, fill_value: Value, dtype: DType = None) -> Value:
+    """Return an array of one value, or of values that broadcast to `shape`.
+
+    Dtype: `dtype`, or that of `fill_value`.
+    Raises: ShapeError if `fill_value` does not broadcast to `shape`; TypeError if `shape` holds no integers.
+
+    >>> full((2, 2), 1.5)
+    array([[1.5, 1.5],
+           [1.5, 1.5]])
+    """
+    return _filled("full", shape, fill_value, dtype)
+
+
+def _filled(name: str, shape: Shape, fill_value: Value, dtype: DType) -> Value:
+    sizes, value = _sizes(name, shape), asarray(fill_value, dtype)
+    return broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
+
+
+def zeros(shape: Shape, dtype: DType = float) -> Value:
+    """Return an array of zeros, of the default float dtype if no other is given.
+
+    Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
+
+    >>> zeros(2)
+    array([0., 0.])
+    """
+    return _filled("zeros", shape, 0, float if dtype is None else dtype)
+
+
+def ones(shape: Shape, dtype: DType = float) -> Value:
+    """Return an array of ones, of the default float dtype if no other is given.
+
+    Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
+
+    >>> ones((1, 2), int)
+    array([[1, 1]])
+    """
+    return _filled("ones", shape, 1, float if dtype is None else dtype)
+
+
+@implements(np.full_like)
+def full_like(
+    a: Value, fill_value: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
+) -> Value:
+    """Return an array of one value with the shape and dtype of `a`, unless others are given.
+
+    Raises: ShapeError if `fill_value` does not broadcast to the shape.
+
+    >>> full_like(np.zeros(2, np.float32), 7)
+    array([7., 7.], dtype=float32)
+    """
+    refuse("full_like", order=order, subok=subok)
+    aval = typeof(a)
+    return _filled(
+        "full_like", aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype
+    )
+
+
+@implements(np.zeros_like)
+def zeros_like(
+    a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
+) -> Value:
+    """Return zeros with the shape and dtype of `a`, unless others are given.
+
+    >>> zeros_like(np.array([1, 2]))
+    array([0, 0])
+    """
+    return full_like(a, 0, dtype, order, subok, shape)
+
+
+@implements(np.ones_like)
+def ones_like(a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None) -> Value:
+    """Return ones with the shape and dtype of `a`, unless others are given.
+
+    >>> ones_like(np.array([1.5, 2.5]))
+    array([1., 1.])
+    """
+    return full_like(a, 1, dtype, order, subok, shape)

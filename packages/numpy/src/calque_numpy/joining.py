@@ -1,0 +1,227 @@
+"""Arrays joined, and cut into parts.
+
+One idea: `stack` gives its operands a new axis and joins them along it; everything else is a case of `concatenate`,
+or of one slice per part.
+
+Read next: `shapes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from calque_core import ShapeError, implements, lax, typeof
+from calque_core.numpy_protocol import refuse
+from calque_core.numpy_shapes import ravel
+from calque_core.ops.axes import canonical_axis, integer, integers
+from calque_core.source import where
+from calque_numpy.creation import asarray
+from calque_numpy.shapes import atleast_1d, atleast_2d, atleast_3d
+
+Value = Any
+DType = Any
+
+
+def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> list[Value]:
+    """Return what is to be joined as arrays, each in `dtype` if it is given."""
+    refuse(name, **options)
+    operands = [asarray(x, dtype) for x in arrays]
+    if not operands:
+        raise ValueError(f"{name}{where()} got no arrays. Give at least one.")
+    return operands
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Sequence[Value], axis: int | None = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
+) -> Value:
+    """Return the arrays joined along an axis they have; flat ones if `axis` is None.
+
+    Shapes: [*a, n, *b] and [*a, m, *b] -> [*a, n + m, *b].  Dtype: promoted, or `dtype`.
+    Raises: ShapeError if other axes differ in size; ValueError if there are no arrays, no such axis, or one has rank 0.
+
+    >>> concatenate([np.array([1, 2]), np.array([3])])
+    array([1, 2, 3])
+    """
+    operands = _operands("concatenate", arrays, dtype, {"out": out, "casting": casting})
+    if axis is None:
+        return lax.concatenate([ravel(x) for x in operands], 0)
+    return lax.concatenate(operands, axis)
+
+
+@implements(np.stack)
+def stack(
+    arrays: Sequence[Value], axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
+) -> Value:
+    """Return arrays of one shape side by side along a new axis.
+
+    Shapes: n times [*a, *b] -> [*a, n, *b].  Dtype: promoted, or `dtype`.
+    Raises: ShapeError if the shapes differ; ValueError if there are no arrays, or no such axis.
+
+    >>> stack([np.array([1, 2]), np.array([3, 4])], axis=1)
+    array([[1, 3],
+           [2, 4]])
+    """
+    operands = _operands("stack", arrays, dtype, {"out": out, "casting": casting})
+    if len({typeof(x).shape for x in operands}) > 1:
+        types = " and ".join(typeof(x).str_short() for x in operands)
+        raise ShapeError(f"stack of {types}{where()}: the shapes differ. Give arrays of one shape.")
+    position = canonical_axis("stack", axis, typeof(operands[0]).ndim + 1)
+    return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
+
+
+@implements(np.vstack)
+def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
+    """Return the arrays one below the other, vectors as rows.
+
+    >>> vstack([np.array([1, 2]), np.array([3, 4])])
+    array([[1, 2],
+           [3, 4]])
+    """
+    operands = _operands("vstack", tup, dtype, {"casting": casting})
+    return lax.concatenate([atleast_2d(x) for x in operands], 0)
+
+
+@implements(np.hstack)
+def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
+    """Return the arrays side by side: joined along the second axis, vectors along their only one.
+
+    >>> hstack([np.array([1, 2]), np.array([3])])
+    array([1, 2, 3])
+    """
+    operands = [atleast_1d(x) for x in _operands("hstack", tup, dtype, {"casting": casting})]
+    return lax.concatenate(operands, 0 if typeof(operands[0]).ndim == 1 else 1)
+
+
+@implements(np.dstack)
+def dstack(tup: Sequence[Value]) -> Value:
+    """Return the arrays one behind the other: joined along the third axis.
+
+    >>> dstack([np.array([1, 2]), np.array([3, 4])]).shape
+    (1, 2, 2)
+    """
+    return lax.concatenate([atleast_3d(x) for x in _operands("dstack", tup, None, {})], 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Sequence[Value]) -> Value:
+    """Return the arrays side by side, vectors as columns.
+
+    >>> column_stack([np.array([1, 2]), np.array([3, 4])])
+    array([[1, 3],
+           [2, 4]])
+    """
+    operands = _operands("column_stack", tup, None, {})
+    columns = [x if typeof(x).ndim > 1 else lax.reshape(x, (typeof(x).size, 1)) for x in operands]
+    return lax.concatenate(columns, 1)
+
+
+# Parts
+
+
+@implements(np.array_split)
+def array_split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
+    """Return the parts of an array: so many of nearly equal size, or those between the given indices.
+
+    Raises: ValueError for a number of parts below 1, or if there is no such axis.
+
+    >>> array_split(np.arange(5), 2)
+    [array([0, 1, 2]), array([3, 4])]
+    """
+    return _parts("array_split", ary, indices_or_sections, axis)
+
+
+def _parts(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[Value]:
+    aval = typeof(ary)
+    position = canonical_axis(name, axis, aval.ndim)
+    size = aval.shape[position]
+    edges = _edges(name, indices_or_sections, size)
+    return [_part(ary, position, *slice(start, stop).indices(size)[:2]) for start, stop in pairwise(edges)]
+
+
+def _edges(name: str, indices_or_sections: Any, size: int) -> list[int | None]:
+    if hasattr(indices_or_sections, "__len__"):
+        return [0, *integers(name, "indices_or_sections", indices_or_sections), None]
+    sections = _sections(name, indices_or_sections)
+    each, extra = divmod(size, sections)
+    return [i * each + min(i, extra) for i in range(sections + 1)]
+
+
+def _sections(name: str, sections: Any) -> int:
+    count = integer(name, "indices_or_sections", sections)
+    if count < 1:
+        raise ValueError(f"{name}{where()}: {count} parts were asked for. Ask for at least one.")
+    return count
+
+
+def _part(x: Value, axis: int, start: int, stop: int) -> Value:
+    shape = typeof(x).shape
+    starts = [start if d == axis else 0 for d in range(len(shape))]
+    stops = [max(start, stop) if d == axis else n for d, n in enumerate(shape)]
+    return lax.slice(x, starts, stops)
+
+
+@implements(np.split)
+def split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
+    """Return the parts of an array: so many of equal size, or those between the given indices.
+
+    Raises: ValueError if the axis does not divide into that many parts, or there is no such axis.
+
+    >>> split(np.arange(4), 2)
+    [array([0, 1]), array([2, 3])]
+    """
+    return _even_parts("split", ary, indices_or_sections, axis)
+
+
+def _even_parts(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[Value]:
+    aval = typeof(ary)
+    if not hasattr(indices_or_sections, "__len__"):
+        size = aval.shape[canonical_axis(name, axis, aval.ndim)]
+        if size % _sections(name, indices_or_sections):
+            raise ValueError(
+                f"{name} of {aval.str_short()}{where()}: axis {axis} of size {size} does not divide into "
+                f"{indices_or_sections} equal parts. Use array_split."
+            )
+    return _parts(name, ary, indices_or_sections, axis)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
+    """Return the parts along the first axis of an array with two axes or more; as `split`.
+
+    >>> [x.shape for x in vsplit(np.zeros((4, 2)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    return _even_parts("vsplit", _with_axes("vsplit", ary, 2), indices_or_sections, 0)
+
+
+@implements(np.hsplit)
+def hsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
+    """Return the parts along the second axis, or along the only one of a vector; as `split`.
+
+    >>> [x.shape for x in hsplit(np.zeros((4, 2)), 2)]
+    [(4, 1), (4, 1)]
+    """
+    ary = _with_axes("hsplit", ary, 1)
+    return _even_parts("hsplit", ary, indices_or_sections, min(typeof(ary).ndim - 1, 1))
+
+
+@implements(np.dsplit)
+def dsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
+    """Return the parts along the third axis; as `split`.
+
+    >>> [x.shape for x in dsplit(np.zeros((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
+    return _even_parts("dsplit", _with_axes("dsplit", ary, 3), indices_or_sections, 2)
+
+
+def _with_axes(name: str, x: Value, least: int) -> Value:
+    aval = typeof(x)
+    if aval.ndim < least:
+        raise ValueError(f"{name} of {aval.str_short()}{where()}: it takes {least} axes or more. Use split.")
+    return x

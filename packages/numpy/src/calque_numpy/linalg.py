@@ -1,0 +1,93 @@
+"""Lengths of vectors and matrices, as in `numpy.linalg`.  What needs a factorisation is not here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, typeof
+from calque_core import numpy_reductions as reductions
+from calque_core.numpy_arithmetic import as_dtype
+from calque_core.numpy_shapes import ravel
+from calque_core.operands import floating
+from calque_core.ops.axes import canonical_axis, integers
+from calque_core.source import where
+
+Value = Any
+
+__all__ = ["norm"]
+
+
+@implements(np.linalg.norm)
+def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value:
+    """Return the length of vectors along one axis, or of matrices along two.
+
+    Without `axis`, it is that of a vector or matrix, and without `ord` that of all elements.
+
+    `ord` is 2 for vectors if it is not given; 1, inf, -inf, 0 and any other number are NumPy's.  For matrices it is
+    "fro"; 1, -1, inf and -inf are the extreme sums of columns and rows.
+    Raises: ValueError for another `ord`, or more than two axes; TypeError for "nuc", 2 and -2 of a matrix, which need
+    singular values.
+
+    >>> norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    """
+    x = floating(x)
+    ndim = typeof(x).ndim
+    if axis is None and ord is None:
+        out = _length(ravel(x), (0,))
+        return lax.reshape(out, (1,) * ndim) if keepdims else out
+    axes = (
+        tuple(range(ndim)) if axis is None else integers("norm", "axis", axis if isinstance(axis, tuple) else (axis,))
+    )
+    axes = tuple(canonical_axis("norm", d, ndim) for d in axes)
+    if len(axes) == 1:
+        out = _vector_norm(x, ord, axes)
+    elif len(axes) == 2 and axes[0] != axes[1]:
+        out = _matrix_norm(x, ord, axes)
+    else:
+        raise ValueError(
+            f"norm of {typeof(x).str_short()}{where()} along {axes}. Give one axis, or two different ones."
+        )
+    return lax.expand_dims(out, axes) if keepdims else out
+
+
+def _length(x: Value, axes: tuple[int, ...]) -> Value:
+    return lax.sqrt(lax.reduce_sum(lax.square(_size(x)), axes))
+
+
+def _size(x: Value) -> Value:
+    """Return what a square is taken of: the numbers themselves, or the moduli of complex ones."""
+    return lax.abs(x) if typeof(x).dtype.kind == "c" else x
+
+
+def _vector_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
+    if ord is None or ord == 2:
+        return _length(x, axes)
+    if not isinstance(ord, (int, float)):
+        raise ValueError(f"norm{where()}: ord is {ord!r}, which no vector has. Use a number, inf or -inf.")
+    size = lax.abs(x)
+    if abs(ord) == np.inf:
+        return (reductions.max if ord > 0 else reductions.min)(size, axes)
+    if ord == 0:
+        return lax.reduce_sum(as_dtype(lax.ne(x, 0), typeof(size).dtype), axes)
+    if ord == 1:
+        return lax.reduce_sum(size, axes)
+    return lax.pow(lax.reduce_sum(lax.pow(size, float(ord)), axes), 1.0 / ord)
+
+
+def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
+    if ord is None or ord == "fro":
+        return _length(x, axes)
+    if ord in ("nuc", 2, -2):
+        raise TypeError(
+            f"norm of {typeof(x).str_short()}{where()}: ord={ord!r} of a matrix needs its singular values, which are "
+            "not supported. Use 'fro', 1 or inf."
+        )
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise ValueError(f"norm{where()}: ord is {ord!r}, which no matrix has. Use 'fro', 1, -1, inf or -inf.")
+    rows, columns = axes
+    summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = lax.reduce_sum(lax.abs(x), (summed,))
+    return (reductions.max if ord > 0 else reductions.min)(sums, other - (other > summed))

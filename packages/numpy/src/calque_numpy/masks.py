@@ -1,0 +1,133 @@
+"""Elements chosen by a condition, and arrays compared as wholes.
+
+One idea: both alternatives are computed, and a mask chooses; so the result has a shape that is known while tracing.
+Take care of derivatives: where the alternative that is not chosen has an infinite one, the result is NaN.
+
+Read next: `matrices.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, result_type, typeof
+from calque_core.numpy_arithmetic import absolute, as_dtype
+from calque_core.numpy_reductions import all
+from calque_core.numpy_ufuncs import isinf, isnan, truth
+from calque_core.operands import floating
+from calque_core.source import where as place
+
+Value = Any
+
+_NOTHING = object()
+
+
+@implements(np.where)
+def where(condition: Value, x: Value = _NOTHING, y: Value = _NOTHING) -> Value:
+    """Return the elements of `x` where the condition holds, and those of `y` elsewhere.
+
+    Shapes: broadcast.  Dtype: that which `x` and `y` promote to.  A condition that is no bool holds where it is not 0.
+    Raises: TypeError without `x` and `y`: how many elements hold is not known while tracing.
+
+    >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
+    array([1., 0.])
+    """
+    if x is _NOTHING or y is _NOTHING:
+        raise TypeError(
+            f"where(condition){place()} without x and y is not supported: how many elements it gives is not known "
+            "while tracing. Give both alternatives, where(condition, x, y)."
+        )
+    return lax.select(truth(condition), x, y)
+
+
+@implements(np.select)
+def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
+    """Return, element by element, the choice that belongs to the first condition which holds, or `default`.
+
+    Shapes: broadcast.  Dtype: promoted.
+    Raises: ValueError unless there is one choice for each condition, and one condition at least; TypeError for a
+    condition that is not bool.
+
+    >>> x = np.array([1, 2, 3])
+    >>> select([x < 2, x < 3], [x, 10 * x])
+    array([ 1, 20,  0])
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(
+            f"select{place()} got {len(condlist)} conditions and {len(choicelist)} choices. Give one choice for each."
+        )
+    dtype = result_type(*choicelist, default)
+    out = as_dtype(default, dtype)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
+        out = lax.select(condition, as_dtype(choice, dtype), out)
+    return out
+
+
+@implements(np.nan_to_num)
+def nan_to_num(
+    x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value | None = None, neginf: Value | None = None
+) -> Value:
+    """Return the array with numbers in place of NaN and of the infinities: 0 and the extremes of the dtype.
+
+    Raises: TypeError for complex numbers.
+
+    >>> nan_to_num(np.array([np.nan, 1.0]))
+    array([0., 1.])
+    """
+    dtype = typeof(x).dtype
+    if dtype.kind in "biu":
+        return x
+    if dtype.kind == "c":
+        raise TypeError(
+            f"nan_to_num of {typeof(x).str_short()}{place()} is not supported. Take the real numbers apart."
+        )
+    high = np.finfo(dtype).max if posinf is None else posinf
+    low = np.finfo(dtype).min if neginf is None else neginf
+    x = lax.select(isnan(x), as_dtype(nan, dtype), x)
+    x = lax.select(lax.eq(x, np.inf), as_dtype(high, dtype), x)
+    return lax.select(lax.eq(x, -np.inf), as_dtype(low, dtype), x)
+
+
+# Comparisons
+
+
+@implements(np.isclose)
+def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: bool = False) -> Value:
+    """Tell where `a` and `b` differ by no more than `atol + rtol * |b|`; infinities are close to themselves only.
+
+    Shapes: broadcast.  Dtype: bool.
+
+    >>> isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1]))
+    array([ True, False])
+    """
+    a, b = floating(a), floating(b)
+    is_near = lax.le(absolute(lax.sub(a, b)), lax.add(lax.mul(absolute(b), rtol), atol))
+    is_ordinary = lax.bitwise_not(lax.bitwise_or(isinf(a), isinf(b)))
+    out = lax.bitwise_or(lax.bitwise_and(is_ordinary, is_near), lax.eq(a, b))
+    return lax.bitwise_or(out, lax.bitwise_and(isnan(a), isnan(b))) if equal_nan else out
+
+
+@implements(np.allclose)
+def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: bool = False) -> Value:
+    """Tell whether all elements are close, as `isclose` says.
+
+    >>> allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9]))
+    np.True_
+    """
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
+    """Tell whether two arrays have one shape and equal elements.
+
+    >>> array_equal(np.array([1, 2]), np.array([1, 2, 3]))
+    np.False_
+    """
+    if typeof(a1).shape != typeof(a2).shape:
+        return np.False_
+    is_equal = lax.eq(a1, a2)
+    return all(lax.bitwise_or(is_equal, lax.bitwise_and(isnan(a1), isnan(a2))) if equal_nan else is_equal)

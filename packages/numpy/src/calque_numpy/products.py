@@ -1,0 +1,146 @@
+"""Sums of products over chosen axes.  Core has `matmul` and `dot`, which operators and methods need.
+
+One idea: each is one `dot_general`, or one product of broadcast arrays where nothing is summed.
+
+Read next: `einsum.py`, the product that has all of these as cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import ShapeError, implements, lax, typeof
+from calque_core.numpy_protocol import refuse
+from calque_core.numpy_shapes import ravel
+from calque_core.numpy_ufuncs import conjugate
+from calque_core.ops.axes import canonical_axis, integers
+from calque_core.source import where
+from calque_numpy.creation import asarray
+
+Value = Any
+Axes = Sequence[int]
+
+_INT32 = np.dtype("int32")
+
+
+def contract(x: Value, y: Value, contracted: tuple[Axes, Axes], batch: tuple[Axes, Axes] = ((), ())) -> Value:
+    """Return the sums of products over pairs of axes; bools are joined by and, and gathered by or, as NumPy does.
+
+    >>> contract(np.array([1.0, 2.0]), np.array([3.0, 4.0]), ((0,), (0,)))
+    np.float64(11.0)
+    """
+    (x_contracted, y_contracted), (x_batch, y_batch) = contracted, batch
+    numbers = ((tuple(x_contracted), tuple(y_contracted)), (tuple(x_batch), tuple(y_batch)))
+    if typeof(x).dtype.kind == "b" and typeof(y).dtype.kind == "b":
+        x, y = lax.convert_element_type(x, _INT32), lax.convert_element_type(y, _INT32)
+        return lax.ne(lax.dot_general(x, y, numbers), 0)
+    return lax.dot_general(x, y, numbers)
+
+
+def _product(x: Value, y: Value) -> Value:
+    return lax.bitwise_and(x, y) if typeof(x).dtype.kind == "b" and typeof(y).dtype.kind == "b" else lax.mul(x, y)
+
+
+@implements(np.outer)
+def outer(a: Value, b: Value, out: None = None) -> Value:
+    """Return the products of each element of `a` with each of `b`.
+
+    Shapes: a [n], b [m] -> [n, m]; others are flattened.  Dtype: promoted.
+    Raises: TypeError for `out`.
+
+    >>> outer(np.array([1, 2]), np.array([3, 4]))
+    array([[3, 4],
+           [6, 8]])
+    """
+    refuse("outer", out=out)
+    return _product(lax.expand_dims(ravel(asarray(a)), (1,)), lax.expand_dims(ravel(asarray(b)), (0,)))
+
+
+@implements(np.inner)
+def inner(a: Value, b: Value) -> Value:
+    """Return the sums of products over the last axes.
+
+    Shapes: a [*s, k], b [*t, k] -> [*s, *t]; with a scalar, the elementwise product.  Dtype: promoted.
+    Raises: ShapeError if the last axes differ in size.
+
+    >>> inner(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    np.float64(11.0)
+    """
+    a, b = asarray(a), asarray(b)
+    a_ndim, b_ndim = typeof(a).ndim, typeof(b).ndim
+    if not a_ndim or not b_ndim:
+        return _product(a, b)
+    return _checked("inner", a, b, [a_ndim - 1], [b_ndim - 1])
+
+
+def _checked(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> Value:
+    a_aval, b_aval = typeof(a), typeof(b)
+    sizes = [a_aval.shape[d] for d in a_axes], [b_aval.shape[d] for d in b_axes]
+    if sizes[0] != sizes[1]:
+        raise ShapeError(
+            f"{name} of {a_aval.str_short()} and {b_aval.str_short()}{where()}: the axes {tuple(a_axes)} and "
+            f"{tuple(b_axes)} have the sizes {tuple(sizes[0])} and {tuple(sizes[1])}. Pair axes of equal size."
+        )
+    return contract(a, b, (a_axes, b_axes))
+
+
+@implements(np.tensordot)
+def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
+    """Return the sums of products over several axes: the last n of `a` and the first n of `b`, or those in two lists.
+
+    Shapes: a [*s, *k], b [*k, *t] -> [*s, *t].  Dtype: promoted.
+    Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range.
+
+    >>> tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    a, b = asarray(a), asarray(b)
+    a_ndim, b_ndim = typeof(a).ndim, typeof(b).ndim
+    if not isinstance(axes, (tuple, list)):
+        (count,) = integers("tensordot", "axes", (axes,))
+        a_axes, b_axes = tuple(range(-count, 0)), tuple(range(count))
+    else:
+        a_axes, b_axes = (
+            integers("tensordot", "axes", side if isinstance(side, (tuple, list)) else (side,)) for side in axes
+        )
+    a_axes = tuple(canonical_axis("tensordot", axis, a_ndim) for axis in a_axes)
+    b_axes = tuple(canonical_axis("tensordot", axis, b_ndim) for axis in b_axes)
+    return _checked("tensordot", a, b, a_axes, b_axes)
+
+
+@implements(np.vdot)
+def vdot(a: Value, b: Value) -> Value:
+    """Return the sum of the products of all elements.
+
+    Shapes: a, b with equally many elements -> [].  Dtype: promoted.
+    Raises: ShapeError if the numbers of elements differ; TypeError for complex numbers, whose conjugate is missing.
+
+    >>> vdot(np.array([[1, 2]]), np.array([[3], [4]]))
+    np.int64(11)
+    """
+    a, b = asarray(a), asarray(b)
+    if typeof(a).dtype.kind == "c":
+        a = conjugate(a)
+    return _checked("vdot", ravel(a), ravel(b), [0], [0])
+
+
+@implements(np.kron)
+def kron(a: Value, b: Value) -> Value:
+    """Return the matrix of blocks a[i, j] * b.
+
+    Shapes: a [n, m], b [r, s] -> [n * r, m * s]; what has fewer axes gets new leading ones.  Dtype: promoted.
+
+    >>> kron(np.array([1, 10]), np.array([1, 2]))
+    array([ 1,  2, 10, 20])
+    """
+    a, b = asarray(a), asarray(b)
+    a_shape, b_shape = typeof(a).shape, typeof(b).shape
+    ndim = max(len(a_shape), len(b_shape))
+    a_shape = (1,) * (ndim - len(a_shape)) + a_shape
+    b_shape = (1,) * (ndim - len(b_shape)) + b_shape
+    wide_a = lax.reshape(a, [size for n in a_shape for size in (n, 1)])
+    wide_b = lax.reshape(b, [size for n in b_shape for size in (1, n)])
+    return lax.reshape(_product(wide_a, wide_b), [n * r for n, r in zip(a_shape, b_shape)])

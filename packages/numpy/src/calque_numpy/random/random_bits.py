@@ -1,0 +1,47 @@
+"""The random bits of a key, in unsigned integers of any width.
+
+Read next: `floats.py`, `integers.py`, which make numbers of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import config, lax
+from calque_core.ops.create import dtype_argument
+from calque_core.source import where
+from calque_numpy.random.keys import check_key, check_shape
+from calque_numpy.random.threefry import Shape, random_words
+
+Value = Any
+DType = Any
+
+
+def bits(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return random bits, each 0 or 1 with equal probability, as unsigned integers.
+
+    Shapes: key [2] -> shape.  Dtype: `dtype`, or the unsigned integer of the default width.
+    Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not an unsigned integer dtype.
+
+    >>> bits(np.array([0, 42], np.uint32), (2,), np.uint8)
+    array([162, 217], dtype=uint8)
+    """
+    check_key("bits", key)
+    dtype = np.dtype(f"uint{config.current().default_dtype_bits}") if dtype is None else dtype_argument(dtype)
+    if dtype.kind != "u":
+        raise TypeError(f"bits{where()}: dtype is {dtype}. Use an unsigned integer dtype, such as uint32.")
+    return random_bits(key, check_shape("bits", shape), dtype)
+
+
+def random_bits(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
+    """Return random bits where everything has been checked."""
+    high, low = random_words(key, shape)
+    if dtype.itemsize == 8:
+        high, low = lax.convert_element_type(high, dtype), lax.convert_element_type(low, dtype)
+        words = lax.bitwise_or(lax.shift_left(high, dtype.type(32)), low)
+    else:
+        words = lax.convert_element_type(lax.bitwise_xor(high, low), dtype)
+    return lax.reshape(words, shape)

@@ -1,0 +1,186 @@
+"""Arrays made of positions: numbers in a row, and matrices of ones and zeros.
+
+One idea: a counter is an operation of a program; the elements are computed from it where they are needed.
+
+Read next: `joining.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, result_type, typeof
+from calque_core.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.ops.axes import canonical_axis, integer
+from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.create import dtype_argument
+from calque_core.source import where
+from calque_numpy.creation import KINDS, SCALARS, asarray, full_like
+
+Value = Any
+DType = Any
+
+# Numbers in a row
+
+
+def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = None) -> Value:
+    """Return the numbers from `start` to before `stop` in steps of `step`; `arange(stop)` starts at 0.
+
+    Dtype: `dtype`, or that of the arguments; the default of their kind for Python numbers.
+    Raises: TracerIntegerConversionError or ConcretizationTypeError for a traced argument: the length must be known;
+    ZeroDivisionError if `step` is 0.
+
+    >>> arange(3), arange(1.0, 2.0, 0.25)
+    (array([0, 1, 2]), array([1.  , 1.25, 1.5 , 1.75]))
+    """
+    bounds = (0, start, step) if stop is None else (start, stop, step)
+    first, end, stride = (_number(x) for x in bounds)
+    if dtype is not None:
+        dtype = dtype_argument(dtype)
+    elif all(type(x) in SCALARS for x in bounds):
+        dtype = scalar_dtype(KINDS[np.result_type(*map(type, bounds)).kind])
+    else:
+        dtype = canonicalize_dtype(np.result_type(*[typeof(x).dtype for x in bounds]))
+    if dtype.kind in "iu" and all(isinstance(x, int) for x in (first, end, stride)) and stride:
+        counted = lax.iota(dtype, len(range(first, end, stride)))  # a counter in a program, not a constant
+        scaled = counted if stride == 1 else lax.mul(counted, stride)
+        return scaled if first == 0 else lax.add(scaled, first)
+    return np.arange(first, end, stride, dtype=dtype)
+
+
+def _number(x: Value) -> Any:
+    """Return a Python number; traced ones raise their own errors."""
+    if isinstance(x, (bool, int, float)):
+        return x
+    aval = typeof(x)
+    if aval.shape or aval.dtype.kind not in "biuf":
+        raise TypeError(f"arange{where()}: an argument has type {aval.str_short()}. Give real numbers.")
+    return float(x) if aval.dtype.kind == "f" else int(x)
+
+
+@implements(np.linspace)
+def linspace(
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DType = None,
+    axis: int = 0,
+) -> Value:
+    """Return `num` numbers at equal distances from `start` to `stop`, or to one step before it without `endpoint`.
+
+    With `retstep`, return a pair of them and the distance.
+    Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or a float dtype that both promote to.
+    Raises: ValueError for a negative `num`; TypeError if it is no integer.
+
+    >>> linspace(0.0, 1.0, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    num = integer("linspace", "num", num)
+    if num < 0:
+        raise ValueError(f"linspace{where()}: num is {num}. Give a number of zero or more.")
+    computed = result_type(start, stop, float(num))
+    start, stop = asarray(start, computed), asarray(stop, computed)
+    distance = lax.sub(stop, start)
+    count = num - 1 if endpoint else num
+    step = lax.div(distance, float(count)) if count > 0 else full_like(distance, np.nan)
+    points = _points(start, stop, step, num, endpoint)
+    out = _in_dtype(points, computed if dtype is None else dtype_argument(dtype))
+    ndim = typeof(out).ndim
+    position = canonical_axis("linspace", axis, ndim)
+    out = lax.transpose(out, (*range(1, position + 1), 0, *range(position + 1, ndim)))
+    return (out, step) if retstep else out
+
+
+def _points(start: Value, stop: Value, step: Value, num: int, endpoint: bool) -> Value:
+    shape = typeof(step).shape
+    dtype = typeof(step).dtype
+    counted = lax.broadcasted_iota(dtype, (num, *shape), 0)
+    points = lax.add(lax.mul(counted, step), start) if num > 1 else broadcast_to(start, (num, *shape))
+    if not endpoint or num < 2:
+        return points
+    return lax.select(lax.eq(counted, dtype.type(num - 1)), broadcast_to(stop, (num, *shape)), points)  # exactly stop
+
+
+def _in_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
+    return lax.convert_element_type(lax.floor(x) if dtype.kind in "iu" else x, dtype)
+
+
+# Matrices of ones and zeros
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value:
+    """Return a matrix with ones on one diagonal and zeros elsewhere; k > 0 is above the main diagonal.
+
+    Shapes: -> [N, M], or [N, N].
+    Raises: TypeError if a size is no integer; ValueError if it is negative.
+
+    >>> eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    rows, columns = _positions("eye", N, M, k)
+    return lax.convert_element_type(lax.eq(rows, columns), dtype_argument(float if dtype is None else dtype))
+
+
+def identity(n: int, dtype: DType = float) -> Value:
+    """Return the square matrix with ones on its main diagonal.
+
+    >>> identity(2, int)
+    array([[1, 0],
+           [0, 1]])
+    """
+    return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value:
+    """Return a matrix with ones on and below one diagonal and zeros above.
+
+    Shapes: -> [N, M], or [N, N].
+    Raises: TypeError if a size is no integer; ValueError if it is negative.
+
+    >>> tri(2, 3, k=1)
+    array([[1., 1., 0.],
+           [1., 1., 1.]])
+    """
+    rows, columns = _positions("tri", N, M, k)
+    return lax.convert_element_type(lax.ge(rows, columns), dtype_argument(float if dtype is None else dtype))
+
+
+def _positions(name: str, N: int, M: int | None, k: int) -> tuple[Value, Value]:
+    """Return, for each element of a matrix, its row counted from the diagonal k, and its column."""
+    n_rows = integer(name, "N", N)
+    shape = (n_rows, n_rows if M is None else integer(name, "M", M))
+    rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
+    return lax.add(rows, np.int32(integer(name, "k", k))), columns
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Value, ...]:
+    """Return for each vector an array that holds it along its own axis, all of one shape.
+
+    Shapes: [n], [m], ... -> [m, n, ...] for indexing "xy", [n, m, ...] for "ij"; ones in place of all other sizes if
+    `sparse`.
+    Raises: ValueError for another `indexing`.
+
+    >>> rows, columns = meshgrid(np.array([1, 2]), np.array([3, 4, 5]), indexing="ij")
+    >>> columns
+    array([[3, 4, 5],
+           [3, 4, 5]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid{where()}: indexing is {indexing!r}. Use 'xy' or 'ij'.")
+    vectors = [asarray(x) for x in xi]
+    vectors = [lax.reshape(x, (typeof(x).size,)) for x in vectors]
+    axes = list(range(len(vectors)))
+    if indexing == "xy" and len(axes) > 1:
+        axes[:2] = 1, 0
+    grids = [lax.expand_dims(x, [d for d in axes if d != axis]) for x, axis in zip(vectors, axes)]
+    if sparse:
+        return tuple(grids)
+    sizes = [max(typeof(x).shape[d] for x in grids) for d in range(len(axes))]
+    sizes = [0 if any(typeof(x).shape[d] == 0 for x in grids) else n for d, n in enumerate(sizes)]
+    return tuple(broadcast_to(x, tuple(sizes)) for x in grids)

@@ -1,0 +1,154 @@
+"""Axes added, enlarged and moved.
+
+One idea: each is one broadcast or one transposition.  Core has those that are methods of arrays too: `reshape transpose
+squeeze swapaxes ravel`.
+
+Read next: `rearranging.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, typeof
+from calque_core.numpy_shapes import swapaxes
+from calque_core.ops.axes import canonical_axis, integers
+from calque_core.ops.broadcast import broadcast_shapes
+from calque_core.ops.broadcast import broadcast_to as broadcast
+from calque_core.source import where
+from calque_numpy.creation import asarray
+
+Value = Any
+Axes = int | Sequence[int]
+
+
+def one_or_several(name: str, argument: str, values: Any) -> tuple[int, ...]:
+    """Return one integer or several as a tuple."""
+    return integers(name, argument, values if isinstance(values, (tuple, list, np.ndarray)) else (values,))
+
+
+def distinct_axes(name: str, axes: Any, ndim: int) -> list[int]:
+    positions = [canonical_axis(name, axis, ndim) for axis in one_or_several(name, "the axis", axes)]
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"{name}{where()}: the axes {axes!r} name one axis twice. Give each axis once.")
+    return positions
+
+
+# More axes, larger axes
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Value, axis: Axes) -> Value:
+    """Return the array with new axes of size 1 at the positions `axis` of the result.
+
+    Raises: ValueError if a position is out of range or given twice.
+
+    >>> expand_dims(np.zeros(3), (0, -1)).shape
+    (1, 3, 1)
+    """
+    return lax.expand_dims(a, one_or_several("expand_dims", "the axis", axis))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Value, shape: Axes, subok: bool = False) -> Value:
+    """Return the array repeated along axes of size 1, and along new leading axes, until it has the shape `shape`.
+
+    `subok` changes nothing.
+    Raises: ShapeError if it does not fit.
+
+    >>> broadcast_to(np.array([1, 2]), (2, 2))
+    array([[1, 2],
+           [1, 2]])
+    """
+    return broadcast(array, one_or_several("broadcast_to", "shape", shape))
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
+    """Return the arrays, all broadcast to one shape.
+
+    Raises: ValueError if they do not fit.
+
+    >>> [x.shape for x in broadcast_arrays(np.zeros((2, 1)), np.zeros(3))]
+    [(2, 3), (2, 3)]
+    """
+    shape = broadcast_shapes(*[typeof(x).shape for x in args])
+    return tuple(broadcast_to(asarray(x), shape, subok) for x in args)
+
+
+def _at_least(ndim: int, arys: tuple[Value, ...], axes: dict[int, tuple[int, ...]]) -> Any:
+    """Return the arrays with the axes that `axes` has for their rank; a single one as itself."""
+    arrays = [asarray(x) for x in arys]
+    out = [x if typeof(x).ndim >= ndim else lax.expand_dims(x, axes[typeof(x).ndim]) for x in arrays]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Value) -> Any:
+    """Return the arrays with one axis or more: scalars become vectors.
+
+    >>> atleast_1d(1.0)
+    array([1.])
+    """
+    return _at_least(1, arys, {0: (0,)})
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Value) -> Any:
+    """Return the arrays with two axes or more: vectors become rows.
+
+    >>> atleast_2d(np.array([1.0, 2.0]))
+    array([[1., 2.]])
+    """
+    return _at_least(2, arys, {0: (0, 1), 1: (0,)})
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Value) -> Any:
+    """Return the arrays with three axes or more: [n] becomes [1, n, 1], and [n, m] becomes [n, m, 1].
+
+    >>> atleast_3d(np.zeros(2)).shape
+    (1, 2, 1)
+    """
+    return _at_least(3, arys, {0: (0, 1, 2), 1: (0, 2), 2: (2,)})
+
+
+# The same axes in other places
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Value, source: Axes, destination: Axes) -> Value:
+    """Return the array with some axes moved to other positions; the others keep their order.
+
+    Raises: ValueError if an axis is out of range or given twice, or there are not as many of both.
+
+    >>> moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    ndim = len(typeof(a).shape)
+    old, new = distinct_axes("moveaxis", source, ndim), distinct_axes("moveaxis", destination, ndim)
+    if len(old) != len(new):
+        raise ValueError(f"moveaxis{where()}: {len(old)} axes go to {len(new)} positions. Give as many of both.")
+    order = [axis for axis in range(ndim) if axis not in old]
+    for position, axis in sorted(zip(new, old)):
+        order.insert(position, axis)
+    return lax.transpose(a, order)
+
+
+@implements(np.matrix_transpose)
+def matrix_transpose(x: Value) -> Value:
+    """Return the array with its last two axes exchanged.
+
+    Raises: ValueError if there are fewer.
+
+    >>> matrix_transpose(np.zeros((2, 3, 4))).shape
+    (2, 4, 3)
+    """
+    if typeof(x).ndim < 2:
+        raise ValueError(
+            f"matrix_transpose of {typeof(x).str_short()}{where()}: it takes two axes or more. Use x[:, None]."
+        )
+    return swapaxes(x, -1, -2)

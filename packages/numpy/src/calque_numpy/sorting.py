@@ -1,0 +1,57 @@
+"""Sorted arrays.  Equal elements keep their order, and NaN comes last.
+
+Read next: `linalg.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, typeof
+from calque_core.dtypes import canonicalize_dtype
+from calque_core.numpy_protocol import refuse
+from calque_core.numpy_shapes import ravel
+from calque_core.ops.axes import canonical_axis
+
+Value = Any
+
+
+def _line(name: str, a: Value, axis: int | None, order: Any) -> tuple[Value, int]:
+    """Return the array that is sorted, and the axis along which it is."""
+    refuse(name, order=order)
+    return (ravel(a), 0) if axis is None else (a, canonical_axis(name, axis, typeof(a).ndim))
+
+
+@implements(np.sort)
+def sort(
+    a: Value, axis: int | None = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+) -> Value:
+    """Return the elements in increasing order along `axis`, or all of them if that is None.
+
+    `kind` and `stable` change nothing: the sort is stable.
+    Raises: ValueError for an axis that is not there; TypeError for `order`.
+
+    >>> sort(np.array([3, 1, 2]))
+    array([1, 2, 3])
+    """
+    a, axis = _line("sort", a, axis, order)
+    return lax.sort(a, axis)
+
+
+@implements(np.argsort)
+def argsort(
+    a: Value, axis: int | None = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+) -> Value:
+    """Return the positions of the elements in increasing order along `axis`, or in the flat array if that is None.
+
+    `kind` and `stable` change nothing: the sort is stable.
+    Raises: ValueError for an axis that is not there; TypeError for `order`.
+
+    >>> argsort(np.array([3, 1, 2]))
+    array([1, 2, 0])
+    """
+    a, axis = _line("argsort", a, axis, order)
+    positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), typeof(a).shape, axis)
+    return lax.sort((a, positions), axis)[1]

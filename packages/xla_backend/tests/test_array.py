@@ -1,0 +1,201 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from calque_core import lax, typeof
+from calque_core.config import enable_x64
+from calque_core.dtypes import float0
+
+from calque_xla_backend import Array, device_put, jit
+from calque_xla_backend.array import array_from_numpy
+
+X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+
+
+class Sub(np.ndarray):
+    """A subclass of NumPy's arrays."""
+
+
+def test_it_tells_its_type():
+    x = device_put(X)
+    assert (x.shape, x.dtype, x.ndim, x.size, len(x), x.nbytes) == ((2, 2), np.float32, 2, 4, 2, 16)
+    assert typeof(x) is typeof(X)
+    assert x.device.platform == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.array([1.0, 2.0], np.float32), "Array([1., 2.], dtype=float32)"),
+        (np.int8(3), "Array(3, dtype=int8)"),
+        (np.zeros((0, 3)), "Array([], shape=(0, 3), dtype=float64)"),
+        (np.eye(2), "Array([[1., 0.],\n       [0., 1.]], dtype=float64)"),
+        (True, "Array(True, dtype=bool)"),
+    ],
+)
+def test_repr(value, text):
+    assert repr(device_put(value)) == text
+
+
+def test_str_and_format_are_numpy_s():
+    assert str(device_put(X)) == str(X)
+    assert f"{device_put(1.25):.1f} {device_put(7):03d}" == "1.2 007"
+    with pytest.raises(TypeError, match="format"):
+        f"{device_put(X):.1f}"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int4", "int8", "uint32", "bfloat16", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
+def test_round_trip_through_the_device(dtype, shape):
+    import ml_dtypes  # noqa: F401, PLC0415  NumPy then knows its names
+
+    value = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    back = np.asarray(device_put(value))
+    assert (back.dtype, back.shape) == (value.dtype, value.shape)
+    np.testing.assert_array_equal(back, value)
+
+
+@pytest.mark.parametrize("value", [X.T, X[:, ::-1], X[::2], X.astype(">f4"), X.view(Sub)])
+def test_memory_of_any_layout_is_copied_right(value):
+    np.testing.assert_array_equal(device_put(value), np.asarray(value))
+
+
+def test_numpy_sees_a_read_only_view():
+    x = device_put(X)
+    view = np.asarray(x)
+    assert not view.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 1.0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        view.flags.writeable = True
+    own = np.array(x)
+    own[0] = 9.0
+    np.testing.assert_array_equal(x, X)
+
+
+def test_array_protocol_with_dtype_and_copy():
+    x = device_put(X)
+    assert np.asarray(x, np.float64).dtype == np.float64
+    assert np.array(x, copy=True).flags.writeable
+    with pytest.raises(ValueError, match="copy"):
+        x.__array__(np.float64, copy=False)
+
+
+def test_a_view_outlives_the_array():
+    view = np.asarray(device_put(X) + 1.0)
+    np.testing.assert_array_equal(view, X + 1)
+
+
+def test_python_numbers():
+    assert float(device_put(1.5)) == 1.5
+    assert int(device_put(2.7)) == 2
+    assert complex(device_put(1j)) == 1j
+    assert bool(device_put(0.0)) is False
+    assert [10, 20][device_put(1)] == 20
+    assert (device_put(X).tolist(), device_put(X).item(3)) == (X.tolist(), 4.0)
+
+
+def test_numbers_of_larger_arrays_are_refused():
+    x = device_put(X)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(x)
+    with pytest.raises(TypeError, match="only"):
+        float(x)
+    with pytest.raises(TypeError, match="integer"):
+        range(10)[device_put(1.0)]
+    with pytest.raises(TypeError, match="0-d array"):
+        len(device_put(1.0))
+
+
+def test_it_has_no_hash():
+    with pytest.raises(TypeError, match="unhashable type: 'Array'"):
+        hash(device_put(1.0))
+
+
+def test_it_cannot_be_changed():
+    x = device_put(X)
+    with pytest.raises(TypeError):
+        x[0] = 1.0
+    with pytest.raises(AttributeError):
+        x.shape = (4,)
+    with pytest.raises(AttributeError):
+        x.anything = 1
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_are_independent(clone):
+    x = device_put(X)
+    y = clone(x)
+    x.delete()
+    assert type(y) is Array
+    np.testing.assert_array_equal(y, X)
+
+
+def test_a_deleted_array_says_so():
+    x = device_put(X)
+    x.delete()
+    assert x.is_deleted()
+    assert repr(x) == "Array(deleted, float32[2,2])"
+    for use in (np.asarray, lambda x: x.block_until_ready(), lambda x: x + 1.0, jit(lambda x: x), float):
+        with pytest.raises(RuntimeError, match=r"array of type f32\[2,2\] was used after it was deleted or donated"):
+            use(x)
+
+
+def test_block_until_ready_returns_the_array():
+    x = jit(lambda x: x + 1.0)(X)
+    assert x.block_until_ready() is x
+
+
+def test_operators_compute_on_the_device_and_give_arrays():
+    x = device_put(X)
+    for out, expected in [
+        (x + x, X + X),
+        (2.0 * x, 2 * X),
+        (x - X, X - X),
+        (X / x, X / X),
+        (x**2, X**2),
+        (x @ x, X @ X),
+        (-x, -X),
+        (x > 2.0, X > 2),
+        (np.float32(1.0) + x, 1 + X),
+        (np.sin(x), np.sin(X)),
+        (np.sum(x, axis=0), X.sum(0)),
+        (x.T, X.T),
+        (x[0], X[0]),
+        (x[:, ::-1], X[:, ::-1]),
+        (x.reshape(4), X.reshape(4)),
+        (x.mean(), X.mean()),
+        (x.astype(np.int32), X.astype(np.int32)),
+    ]:
+        assert type(out) is Array
+        assert out.dtype == expected.dtype
+        np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
+def test_iteration_gives_arrays():
+    rows = list(device_put(X))
+    assert [type(row) for row in rows] == [Array, Array]
+    np.testing.assert_array_equal(rows[1], X[1])
+
+
+def test_two_regimes():
+    x = device_put(np.float64(1.0))
+    with enable_x64(False):
+        assert device_put(np.float64(1.0)).dtype == np.float32
+        assert typeof(x).dtype == np.float32
+        assert (x + 1.0).dtype == np.float32
+        assert lax.sin(x).dtype == np.float32
+    assert typeof(x).dtype == np.float64
+
+
+def test_float0_arrays_hold_nothing():
+    out = jit(lambda x: np.zeros((2,), float0))(1.0)
+    assert out.dtype == float0
+    assert np.asarray(out).dtype == float0
+
+
+def test_an_array_is_made_with_the_dtype_of_the_settings():
+    assert array_from_numpy(3).dtype == np.int64
+    with enable_x64(False):
+        assert array_from_numpy(3).dtype == np.int32

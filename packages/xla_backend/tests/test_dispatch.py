@@ -1,0 +1,227 @@
+"""The fast path: which calls it takes, and that what it remembers never gives a wrong result."""
+
+import gc
+import itertools
+import random
+
+import numpy as np
+import pytest
+from calque_core import make_jaxpr
+from calque_core.config import default_dtype_bits, enable_x64, update
+
+from calque_xla_backend import Array, device_put, jit
+from calque_xla_backend.dispatch import MAX_ARITY, MISSING, State, generate_call
+
+
+def general_calls(f):
+    """Return the list that grows with each call of `f` off the fast path."""
+    function = f.clear_cache.__self__
+    calls = []
+    original = function.traced.split
+
+    class Spy:
+        def __getattr__(self, name):
+            return getattr(function_traced, name)
+
+        def split(self, args, kwargs):
+            calls.append(args)
+            return original(args, kwargs)
+
+    function_traced = function.traced
+    function.traced = Spy()
+    return calls
+
+
+def test_device_arrays_take_the_fast_path_from_the_second_call_on():
+    f = jit(lambda x, y: (x + y, {"d": x - y}))
+    x = device_put(np.ones(3))
+    f(x, x)
+    calls = general_calls(f)
+    for _ in range(3):
+        f(x, x)
+    assert calls == []
+
+
+def test_containers_of_device_arrays_take_the_fast_path_once_their_code_is_made():
+    f = jit(lambda d: {"out": d["a"] + d["b"][0]})
+    d = {"a": device_put(1.0), "b": [device_put(2.0)]}
+    for _ in range(40):
+        f(d)
+    calls = general_calls(f)
+    assert f(d)["out"] == 3.0
+    assert f({"b": [device_put(2.0)], "a": device_put(1.0)})["out"] == 3.0
+    assert calls == []
+
+
+def test_numpy_arguments_take_a_fast_path_too():
+    f = jit(lambda x, y: x + y)
+    f(1.0, np.ones(3))
+    calls = general_calls(f)
+    np.testing.assert_array_equal(f(2.0, np.ones(3)), np.full(3, 3.0))
+    assert calls == []
+
+
+def test_the_fast_path_serves_other_settings_and_other_threads_that_trace():
+    f = jit(lambda x: x + x)
+    x = device_put(np.float32(1.0))
+    with default_dtype_bits(32):
+        f(x)
+        calls = general_calls(f)
+        assert f(x) == 2.0
+        assert calls == []
+    f(x)
+    calls.clear()
+    assert f(x) == 2.0
+    assert calls == []
+
+
+def test_settings_of_the_whole_process():
+    f = jit(lambda x: x + 1)
+    try:
+        update("default_dtype_bits", 32)
+        assert [f(1).dtype for _ in range(3)] == [np.int32] * 3
+    finally:
+        update("default_dtype_bits", 64)
+    assert [f(1).dtype for _ in range(3)] == [np.int64] * 3
+
+
+def leaf_of_kind(kind, value, shape, dtype):
+    array = np.full(shape, value, dtype)
+    if kind == "device":
+        return device_put(array)
+    if kind == "scalar":
+        return {"f": float, "i": int, "b": bool}[np.dtype(dtype).kind](value)
+    if kind == "strided":
+        return np.full((*shape, 2), value, dtype)[..., 0]
+    return array[()] if kind == "generic" and not shape else array
+
+
+def test_calls_of_any_kind_in_any_order_give_what_the_function_gives():
+    fun = lambda x, y, z: (x + y, {"z": z, "k": [x - y]})
+    f = jit(fun)
+    choose = random.Random(0)
+    kinds = ["device", "device", "numpy", "generic", "scalar", "strided"]
+    for _ in range(400):
+        shape, dtype = choose.choice([(), (3,), (2, 2), (0,)]), choose.choice(["f4", "f8", "i4"])
+        args = [leaf_of_kind(choose.choice(kinds), i + 1, shape, dtype) for i in range(3)]
+        keywords = {"z": args.pop()} if choose.random() < 0.2 else {}
+        expected = fun(*[np.asarray(x) if type(x) is Array else x for x in args],
+                       **{k: np.asarray(x) if type(x) is Array else x for k, x in keywords.items()})
+        with enable_x64(choose.random() < 0.8):
+            is_x64 = f(*args, **keywords)[0].dtype.itemsize == 8
+            out = f(*args, **keywords)
+        for got, want in zip((out[0], out[1]["z"], out[1]["k"][0]), (expected[0], expected[1]["z"], expected[1]["k"][0])):
+            assert type(got) is Array
+            assert got.shape == np.shape(want)
+            assert not is_x64 or got.dtype == np.asarray(want).dtype
+            np.testing.assert_array_equal(got, want)
+
+
+def test_other_structures_types_and_orders_never_hit_a_remembered_program():
+    f = jit(lambda t: t)
+    a, b = device_put(1.0), device_put(np.float32(2.0))
+    trees = [[a, b], (a, b), {"x": a, "y": b}, {"y": a, "x": b}, [b, a], [a, [b]], [a, None, b], a, None, ()]
+    for first, second in itertools.permutations(trees, 2):
+        for tree in (first, first, second):
+            out = f(tree)
+            assert type(out) is type(tree)
+            assert repr(out) == repr(tree)
+
+
+def test_small_numpy_arrays_are_joined_after_many_calls_and_results_stay_the_same():
+    fun = lambda a, b, c, d, e: (a + b, c * 2, d, e)
+    f = jit(fun)
+    wide = np.arange(12.0).reshape(3, 4)
+
+    def call(k):
+        args = (np.full(3, k), float(k), wide.T, np.int32(k), device_put(float(k)))
+        for got, want in zip(f(*args), fun(*args)):
+            assert got.dtype == np.asarray(want).dtype
+            np.testing.assert_array_equal(got, want)
+
+    call(0.0)
+    entry = next(iter(f.clear_cache.__self__.programs.values()))
+    entry.joining.costs = 1e9
+    for k in range(5):
+        call(float(k))
+    assert entry.joining.join is not None
+    assert [len(group) for _, group in entry.joining.join.groups] == [3, 1]
+
+
+def test_joined_arguments_are_copied():
+    f = jit(lambda x, y: x + y)
+    x, y = np.ones(4), np.ones(4)
+    f(x, y)
+    next(iter(f.clear_cache.__self__.programs.values())).joining.costs = 1e9
+    f(x, y)
+    out = f(x, y)
+    x[:] = 100.0
+    np.testing.assert_array_equal(out, np.full(4, 2.0))
+
+
+def test_generated_code_is_made_of_templates_and_integers():
+    state = State()
+    seen = []
+    for arity in (0, 1, 3, MAX_ARITY):
+        call = generate_call(arity, state, lambda args, kwargs: seen.append((args, kwargs)))
+        call(*range(arity), key=1)
+        assert seen.pop() == (tuple(range(arity)), {"key": 1})
+        call(*range(arity + 2))
+        assert seen.pop() == (tuple(range(arity + 2)), {})
+    call(1, 2)
+    assert seen.pop()[0][:3] == (1, 2, MISSING)
+
+
+def test_calls_leave_no_garbage():
+    f = jit(lambda x, d: (x, d))
+    x = device_put(1.0)
+    for _ in range(30):
+        f(x, {"a": x})
+        f(1.0, {"a": np.ones(2)})
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            f(x, {"a": x})
+            f(1.0, {"a": np.ones(2)})
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_a_call_while_another_thread_traces_runs_the_program():
+    import threading  # noqa: PLC0415
+
+    f = jit(lambda x: x + 1.0)
+    x = device_put(1.0)
+    f(x)
+    inside, done = threading.Event(), threading.Event()
+
+    def trace():
+        def slow(y):
+            inside.set()
+            done.wait(10)
+            return y
+
+        make_jaxpr(slow)(1.0)
+
+    thread = threading.Thread(target=trace)
+    thread.start()
+    inside.wait(10)
+    try:
+        assert type(f(x)) is Array
+        assert f(x) == 2.0
+        assert f(3.0) == 4.0
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("count", [MAX_ARITY, MAX_ARITY + 1])
+def test_functions_of_many_parameters(count):
+    namespace = {}
+    names = ", ".join(f"p{i}" for i in range(count))
+    exec(f"def f({names}): return p0 + p{count - 1}", namespace)
+    f = jit(namespace["f"])
+    for _ in range(3):
+        assert f(*[device_put(float(i)) for i in range(count)]) == count - 1

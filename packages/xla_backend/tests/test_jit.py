@@ -1,0 +1,745 @@
+import copy
+import gc
+import inspect
+import math
+import pickle
+import re
+import sys
+import threading
+import weakref
+from collections import Counter, namedtuple
+from functools import partial
+
+import numpy as np
+import pytest
+from calque_core import Trace, current_trace, ensure_compile_time_eval, hand_down, lax, make_jaxpr, tracing
+from calque_core.config import default_dtype_bits, enable_x64
+from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
+from calque_core.ops.call import jit_p
+
+from calque_xla_backend import Array, clear_caches, device_put, jit
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+class CountTrace(Trace):
+    """Counts the primitives that reach it, and hands them down."""
+
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.counts = Counter()
+
+    def process_primitive(self, primitive, args, params):
+        self.counts[primitive.name] += 1
+        return hand_down(self.parent, primitive, args, params)
+
+
+def counted(f):
+    """Return a function that notes each of its traces, and the list of notes."""
+    notes = []
+
+    def traced(*args, **kwargs):
+        notes.append(args)
+        return f(*args, **kwargs)
+
+    return traced, notes
+
+
+# What it computes
+
+
+def test_results_are_device_arrays_of_the_right_type_and_value():
+    out = jit(lambda x: lax.sin(x) * 2.0)(X)
+    assert type(out) is Array
+    assert out.dtype == np.float64
+    np.testing.assert_allclose(out, np.sin(X) * 2, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (0,), (2, 0, 3), (2, 3)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex128"])
+def test_every_dtype_and_shape_goes_in_and_comes_out_unchanged(shape, dtype):
+    x = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
+    out = jit(lambda x: (x, x))(x)[1]
+    assert (out.shape, out.dtype) == (shape, x.dtype)
+    np.testing.assert_array_equal(out, x)
+
+
+def test_arguments_and_results_are_pytrees():
+    Pair = namedtuple("Pair", "left right")
+    f = jit(lambda p, d: {"sum": p.left + d["x"], "rest": (p.right, [d["x"]], None)})
+    out = f(Pair(1.0, X), {"x": device_put(X)})
+    assert set(out) == {"sum", "rest"}
+    np.testing.assert_array_equal(out["sum"], X + 1)
+    assert out["rest"][2] is None
+
+
+def test_a_result_that_is_a_python_scalar_becomes_an_array():
+    out = jit(lambda: (1.0, 2, True))()
+    assert [x.dtype for x in out] == [np.float64, np.int64, np.bool_]
+
+
+def test_no_results_are_fine():
+    assert jit(lambda x: None)(1.0) is None
+    assert jit(lambda x: ())(X) == ()
+
+
+def test_unused_arguments_are_not_passed_to_the_program():
+    f = jit(lambda x, y, z: y + 1.0)
+    assert f(X, 2.0, "z"[:0] or 1) == 3.0
+    assert f(device_put(X), device_put(2.0), device_put(1)) == 3.0
+
+
+def test_2000_arguments():
+    f = jit(lambda *xs: sum(xs[1:], xs[0]))
+    assert f(*[1.0] * 2000) == 2000.0
+
+
+def test_numpy_functions_in_the_body_are_compiled():
+    np.testing.assert_allclose(jit(lambda x: np.sin(x) + np.cos(x))(X), np.sin(X) + np.cos(X), rtol=1e-14)
+
+
+def test_overwriting_an_argument_after_the_call_changes_nothing():
+    for size in (1, 16, 1 << 16):
+        x = np.zeros(size)
+        out = jit(lambda x: (x, x + 1.0))(x)
+        x[:] = 7.0
+        np.testing.assert_array_equal(out[0], np.zeros(size))
+        np.testing.assert_array_equal(out[1], np.ones(size))
+
+
+def test_overwriting_a_captured_array_after_the_trace_changes_nothing():
+    for size in (4, 4096):
+        constant = np.ones(size)
+        f = jit(lambda x, c=constant: x + c)
+        assert f(1.0)[0] == 2.0
+        constant[:] = 100.0
+        assert f(1.0)[0] == 2.0
+
+
+def test_a_large_captured_array_is_an_argument_and_not_text():
+    constant = np.arange(1_000_000.0)
+    f = jit(lambda x: (x + constant)[-1])
+    assert f(1.0) == 1_000_000.0
+    assert len(f.lower(1.0).as_text()) < 2000
+
+
+def test_a_captured_device_array_is_used_as_it_is():
+    constant = device_put(np.arange(5.0))
+    assert jit(lambda x: x + constant)(1.0)[4] == 5.0
+
+
+# When it traces
+
+
+def test_it_traces_once_for_each_set_of_types():
+    f, notes = counted(lambda x, y: x * y)
+    jitted = jit(f)
+    for args in [(3.0, 4.0), (4.0, 5.0), (-1.0, 0.0)]:
+        jitted(*args)
+    assert len(notes) == 1
+    jitted(np.float64(3.0), 4.0)  # strong
+    jitted(np.float32(3.0), 4.0)
+    jitted(X, 4.0)
+    jitted(1, 4.0)
+    assert len(notes) == 5
+
+
+def test_device_arrays_and_numpy_arrays_of_one_type_share_a_trace():
+    f, notes = counted(lambda x: x + x)
+    jitted = jit(f)
+    jitted(X)
+    jitted(device_put(X))
+    jitted(X)
+    assert len(notes) == 1
+
+
+def test_two_jits_of_one_function_share_the_trace():
+    f, notes = counted(lambda x: x + x)
+    jit(f)(1.0)
+    jit(f)(1.0)
+    assert len(notes) == 1
+    jit(f, static_argnums=0)(1.0)
+    assert len(notes) == 2
+
+
+def test_who_asks_does_not_matter_a_trace_serves_evaluation_and_staging():
+    f, notes = counted(lambda x: lax.sin(x))
+    jitted = jit(f)
+    make_jaxpr(jitted)(1.0)
+    jitted(1.0)
+    make_jaxpr(lambda x: jitted(x) + jitted(x * 2.0))(1.0)
+    assert len(notes) == 2  # Python's 1.0 is weakly typed, x * 2.0 is not
+
+
+def test_settings_are_part_of_the_key():
+    f, notes = counted(lambda x: x + 1.0)
+    jitted = jit(f)
+    assert jitted(X).dtype == np.float64
+    with enable_x64(False):
+        assert jitted(X).dtype == np.float32
+        assert jitted(device_put(X)).dtype == np.float32
+    assert jitted(X).dtype == np.float64
+    assert jitted(2.0).dtype == np.float64
+    with default_dtype_bits(32):
+        assert jitted(2.0).dtype == np.float32
+        assert jitted(X).dtype == np.float64
+    assert jitted(2.0).dtype == np.float64
+
+
+def test_a_device_array_of_64_bits_counts_as_one_of_32_with_enable_x64_off():
+    x = device_put(X)
+    f = jit(lambda x: x * 2.0)
+    f(x)
+    with enable_x64(False):
+        for _ in range(3):
+            assert f(x).dtype == np.float32
+    assert f(x).dtype == np.float64
+
+
+def test_clear_cache_and_clear_caches_forget():
+    f, notes = counted(lambda x: x + x)
+    jitted = jit(f)
+    jitted(1.0)
+    assert jitted.cache_info() == (1, 1)
+    jitted.clear_cache()
+    assert jitted.cache_info() == (0, 0)
+    jitted(1.0)
+    clear_caches()
+    jitted(1.0)
+    assert len(notes) == 3
+
+
+def test_replacing_a_rule_traces_again():
+    from calque_core.primitive import Primitive
+    from calque_xla_backend import hlo, register_lowering
+
+    p = Primitive("replaced")
+    p.def_abstract_eval(lambda x: x)
+    register_lowering(p, lambda ctx, x: [hlo.add(x, x)])
+    f = jit(lambda x: p.bind(x))
+    assert f(device_put(3.0)) == 6.0
+    assert f(device_put(3.0)) == 6.0
+    register_lowering(p, lambda ctx, x: [hlo.multiply(x, x)])
+    assert f(device_put(3.0)) == 9.0
+    assert f(3.0) == 9.0
+
+
+# A jitted function is a Python callable
+
+
+@pytest.mark.parametrize("arg", [X, device_put(X)], ids=["numpy", "device"])
+def test_a_warm_function_called_with_values_while_staging_is_staged(arg):
+    f = jit(lambda x: lax.sin(x))
+    for _ in range(3):
+        f(arg)
+    jaxpr = make_jaxpr(lambda y: f(arg) + y)(X)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["jit", "add"]
+
+
+@pytest.mark.parametrize("arg", [X, device_put(X)], ids=["numpy", "device"])
+def test_a_warm_function_called_with_values_under_a_trace_goes_through_it(arg):
+    f = jit(lambda x: lax.sin(x))
+    for _ in range(3):
+        f(arg)
+    with tracing(CountTrace(current_trace())) as trace:
+        out = f(arg)
+    assert trace.counts == {"jit": 1}
+    np.testing.assert_allclose(out, np.sin(X), rtol=1e-14)
+
+
+def test_compile_time_evaluation_runs_a_warm_function_on_values():
+    f = jit(lambda x: lax.sin(x))
+    f(X)
+
+    def g(y):
+        with ensure_compile_time_eval():
+            known = f(X)
+        return y + known
+
+    assert [eqn.primitive.name for eqn in make_jaxpr(g)(X).eqns] == ["add"]
+
+
+def test_evaluating_the_equation_runs_the_compiled_program():
+    f = jit(lambda x: lax.sin(x))
+    eqn = make_jaxpr(f)(X).eqns[0]
+    outs = jit_p.bind(X, **eqn.params)
+    assert type(outs[0]) is Array
+
+
+def test_nested_jits_are_one_program_and_close_over_tracers():
+    @jit
+    def outer(x):
+        @jit
+        def inner(y):
+            return lax.cos(y) + x
+
+        return inner(x * 2.0) + inner(x * 3.0)
+
+    expected = np.cos(2 * X) + np.cos(3 * X) + 2 * X
+    np.testing.assert_allclose(outer(X), expected, rtol=1e-14)
+    text = outer.lower(X).as_text()
+    assert text.count("func.func private") == 1
+    assert text.count("call @inner") == 2
+
+
+def test_a_trace_that_captured_tracers_is_kept_by_their_owner_alone():
+    notes = []
+
+    @jit
+    def outer(x):
+        def inner(y):
+            notes.append(y)
+            return y + x
+
+        jitted = jit(inner)
+        return jitted(x) + jitted(x)
+
+    outer(X)
+    assert len(notes) == 1
+    outer(np.float32(1.0))
+    assert len(notes) == 2
+
+
+def test_a_captured_tracer_does_not_stay_in_the_function_s_cache():
+    holder = []
+
+    @jit
+    def inner(y):
+        return y + holder[0]
+
+    def outer(x):
+        holder[:] = [x]
+        return inner(x)
+
+    first = make_jaxpr(outer)(X)
+    second = make_jaxpr(outer)(X)
+    assert inner.cache_info().traces == 0
+    assert len(first.eqns) == len(second.eqns) == 1
+    assert len(second.eqns[0].invars) == 2
+
+
+def test_inline_leaves_the_operations_themselves():
+    f = jit(lambda x: lax.sin(x), inline=True)
+    assert [eqn.primitive.name for eqn in make_jaxpr(f)(X).eqns] == ["sin"]
+    assert type(f(X)) is Array
+
+
+def test_jit_of_jit():
+    np.testing.assert_allclose(jit(jit(lax.sin))(X), np.sin(X), rtol=1e-14)
+
+
+# Static arguments
+
+
+def test_static_arguments_by_position_and_by_name_are_passed_as_they_are():
+    def power(x, n, *, base=1):
+        assert type(n) is int
+        return x * n + base
+
+    f = jit(power, static_argnums=1, static_argnames="base")
+    assert f(2.0, 3) == 7.0
+    assert f(2.0, 3, base=2) == 8.0
+    assert f(2.0, 4) == 9.0
+
+
+def test_a_static_argument_named_by_position_is_static_by_keyword_too_and_the_reverse():
+    def f(x, n):
+        return x * range(n)[-1]
+
+    assert jit(f, static_argnums=1)(2.0, n=4) == 6.0
+    assert jit(f, static_argnames="n")(2.0, 4) == 6.0
+    assert jit(f, static_argnums=-1)(2.0, 4) == 6.0
+    assert jit(f, static_argnums=(1,))(device_put(2.0), 4) == 6.0
+
+
+def test_each_static_value_is_one_trace_and_values_of_different_types_or_signs_differ():
+    f, notes = counted(lambda x, k: x * math.copysign(1.0, k) if k == 0 else x + k)
+    jitted = jit(f, static_argnums=1)
+    assert [float(jitted(1.0, k)) for k in (0.0, -0.0, 0.0, -0.0)] == [1.0, -1.0, 1.0, -1.0]
+    assert len(notes) == 2
+    for k in (1, True, 1.0, (1,), (True,)):
+        if type(k) is not tuple:
+            jitted(1.0, k)
+    assert len(notes) == 5
+    jitted(1.0, 1)
+    assert len(notes) == 5
+
+
+def test_static_strings_functions_and_none():
+    f = jit(lambda x, op, mode: op(x) if mode == "on" else x, static_argnums=(1, 2))
+    assert f(0.0, lax.cos, "on") == 1.0
+    assert f(0.0, None, None) == 0.0
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, np.ones(3), device_put(1.0)])
+def test_an_unhashable_static_argument_is_refused_by_name(value):
+    f = jit(lambda x, sizes: x, static_argnums=1)
+    with pytest.raises(TypeError, match=r"jit of <lambda> \(test_jit.py:\d+\): the static argument sizes is .*no hash"):
+        f(1.0, value)
+
+
+def test_a_traced_static_argument_is_refused_by_name():
+    inner = jit(lambda x, n: x, static_argnums=1)
+    with pytest.raises(TypeError, match="the static argument n is .*no hash"):
+        jit(lambda x: inner(x, x))(1.0)
+
+
+def test_a_static_position_out_of_range_is_refused_when_jit_is_called():
+    with pytest.raises(ValueError, match=r"static_argnums=3, but the function has 1 positional argument\. Count from 0"):
+        jit(lambda x: x, static_argnums=3)
+
+
+def test_a_misspelt_static_name_is_refused_when_jit_is_called():
+    with pytest.raises(ValueError, match=r"static_argnames='mod', which is no argument of the function. It has: x, mode"):
+        jit(lambda x, mode: x, static_argnames="mod")
+
+
+def test_static_arguments_of_the_wrong_kind_are_refused():
+    with pytest.raises(TypeError, match=r"static_argnums='x'\. Give an int"):
+        jit(lambda x: x, static_argnums="x")
+    with pytest.raises(TypeError, match=r"static_argnames=\(1,\)\. Give a string"):
+        jit(lambda x: x, static_argnames=(1,))
+
+
+# What can be jitted
+
+
+def test_decorator_with_and_without_arguments():
+    @jit
+    def f(x):
+        """Double."""
+        return x + x
+
+    @jit(static_argnums=1)
+    def g(x, n):
+        return x * n
+
+    assert (f.__name__, f.__doc__, inspect.signature(f).parameters.keys()) == ("f", "Double.", {"x"})
+    assert f.__wrapped__(2) == 4
+    assert (f(1.0), g(2.0, 3)) == (2.0, 6.0)
+
+
+def test_methods_bind_and_static_self_works():
+    class Model:
+        weight = 3.0
+
+        @partial(jit, static_argnums=0)
+        def scale(self, x):
+            return x * self.weight
+
+        @jit
+        def forward(self, x):
+            return x
+
+        @staticmethod
+        @jit
+        def plus(x, y):
+            return x + y
+
+    assert Model().scale(2.0) == 6.0
+    assert Model.plus(1.0, 2.0) == 3.0
+    with pytest.raises(TypeError, match=r"jit of forward.*: self is .* of type Model, which is not an array"):
+        Model().forward(1.0)
+
+
+def test_bound_methods_partials_builtins_and_callables_without_weak_references():
+    class Scale:
+        __slots__ = ("factor",)
+
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, x):
+            return x * self.factor
+
+        def twice(self, x):
+            return self(self(x))
+
+    assert jit(Scale(2.0))(3.0) == 6.0
+    assert jit(Scale(2.0).twice)(3.0) == 12.0
+    assert jit(partial(lax.mul, 4.0))(2.0) == 8.0
+    assert jit(abs)(-2.0) == 2.0
+    assert jit(np.sin)(0.0) == 0.0
+
+
+def test_keywords_defaults_and_extra_arguments():
+    def f(x, y=2.0, *rest, scale=1.0, **more):
+        return (x + y) * scale + sum(rest) + sum(more.values())
+
+    jitted = jit(f)
+    for args, kwargs in [((1.0,), {}), ((1.0, 3.0), {}), ((1.0,), {"y": 5.0}), ((1.0, 1.0, 1.0), {"scale": 2.0, "k": 1.0})]:
+        for _ in range(3):
+            assert jitted(*args, **kwargs) == f(*args, **kwargs)
+            assert jitted(*map(device_put, args), **{k: device_put(v) for k, v in kwargs.items()}) == f(*args, **kwargs)
+
+
+def test_the_names_of_parameters_cannot_collide_with_generated_code():
+    @jit
+    def f(a0, state, entry, general, active, *, kwargs=0.0, rest=0.0):
+        return a0 + 2 * state + 3 * entry + 4 * general + 5 * active + kwargs + rest
+
+    for _ in range(2):
+        assert f(a0=1.0, state=1.0, entry=1.0, general=1.0, active=1.0, kwargs=1.0, rest=1.0) == 17.0
+        assert f(*[device_put(1.0)] * 5) == 15.0
+
+
+def test_calling_with_the_wrong_arguments_is_python_s_own_error():
+    f = jit(lambda x, y: x + y)
+    f(1.0, 2.0)
+    for args, kwargs in [((1.0,), {}), ((device_put(1.0),), {}), ((1.0, 2.0, 3.0), {}), ((1.0,), {"z": 1.0})]:
+        with pytest.raises(TypeError, match="argument"):
+            f(*args, **kwargs)
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(TypeError, match=r"jit got 3\.0 of type float.*Give a function"):
+        jit(3.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'static_argnum'"):
+        jit(lambda x: x, static_argnum=0)
+
+    def generator(x):
+        yield x
+
+    with pytest.raises(TypeError, match="a generator or coroutine runs after"):
+        jit(generator)
+
+
+module_level = jit(lambda x: x + 1.0)
+module_level.__qualname__ = "module_level"
+
+
+def test_deepcopy_gives_the_function_and_a_lambda_is_not_pickled():
+    f = jit(lambda x: x + 1.0)
+    assert copy.deepcopy(f)(1.0) == 2.0
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        pickle.dumps(f)
+
+
+def test_a_jitted_callable_can_be_referred_to_weakly():
+    f = jit(lambda x: x)
+    assert weakref.ref(f)() is f
+
+
+# Errors
+
+
+def test_an_argument_that_is_no_array_is_named_by_its_path():
+    f = jit(lambda p, q: p["w"])
+    f({"w": 1.0}, 2.0)
+    with pytest.raises(TypeError, match=r"jit of <lambda> \(test_jit.py:\d+\): p\['w'\] is 'abc' of type str"):
+        f({"w": "abc"}, 2.0)
+
+
+@pytest.mark.parametrize("result", ["done", lambda: 1, object()])
+def test_a_result_that_is_no_array_is_refused(result):
+    with pytest.raises(TypeError, match=r"jit of <lambda> \(test_jit.py:\d+\) returned .* of type \w+\. Return arrays"):
+        jit(lambda x: result)(1.0)
+
+
+def test_python_control_flow_on_an_argument_says_which_and_what_to_do():
+    with pytest.raises(TracerBoolConversionError, match=r"depends on the value of the argument x\..*static_argnums"):
+        jit(lambda x, y: x if x > 0.0 else y)(1.0, 2.0)
+
+
+def test_a_builtin_that_needs_a_number_is_refused_with_a_hint():
+    with pytest.raises(TypeError, match=r"float\(\) was asked of a traced value .* under jit of sin"):
+        jit(math.sin)(1.0)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("user bug"), KeyboardInterrupt()])
+def test_an_exception_in_a_trace_leaves_the_state_as_it_was(error):
+    def bad(x):
+        lax.sin(x)
+        raise error
+
+    before = current_trace()
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            jit(bad)(1.0)
+        with pytest.raises(type(error)):
+            jit(jit(bad))(X)
+    assert current_trace() is before
+    assert jit(lax.sin)(0.0) == 0.0
+
+
+def test_an_escaped_tracer_is_refused():
+    saved = []
+    jit(lambda x: saved.append(x))(1.0)
+    with pytest.raises(UnexpectedTracerError, match="an escaped tracer .* jit of <lambda>.* has ended"):
+        jit(lambda x: x)(saved[0])
+    with pytest.raises(UnexpectedTracerError, match="an escaped tracer"):
+        jit(lambda x: x + saved[0])(1.0)
+
+
+def test_a_function_that_calls_itself_without_end_is_refused():
+    @jit
+    def f(x):
+        return f(x) + 1.0
+
+    with pytest.raises(RecursionError, match=r"jit of f \(test_jit.py:\d+\) calls itself with arguments of the same types"):
+        f(np.float64(1.0))
+
+
+def test_recursion_that_a_static_argument_ends_is_fine():
+    @partial(jit, static_argnums=1)
+    def f(x, n):
+        return x if n == 0 else f(x, n - 1) * 2.0
+
+    assert f(1.0, 5) == 32.0
+
+
+def nest(depth):
+    f = lambda x: x + 1.0
+    for _ in range(depth):
+        f = jit(lambda x, g=f: g(x))
+    return f
+
+
+def test_deep_nesting_works_within_python_s_recursion_limit_and_says_so_beyond():
+    assert nest(20)(1.0) == 2.0
+    with pytest.raises(RecursionError) as caught:
+        nest(500)(1.0)
+    assert "or raise the limit with sys.setrecursionlimit" in caught.value.__notes__[0]
+
+
+def test_300_nested_jits_with_a_higher_limit():
+    result = []
+
+    def run():
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(20_000)
+        try:
+            result.append(float(nest(300)(1.0)))
+        finally:
+            sys.setrecursionlimit(limit)
+
+    old = threading.stack_size(512 << 20)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(old)
+    assert result == [2.0]
+
+
+def test_a_python_integer_that_does_not_fit_is_refused_also_when_warm():
+    f = jit(lambda x, y: x)
+    for _ in range(20):
+        f(1, 2.0)
+    with pytest.raises(OverflowError, match="the Python integer"):
+        f(2**70, 2.0)
+    with enable_x64(False):
+        for _ in range(3):
+            f(1, 2.0)
+        with pytest.raises(OverflowError, match="the Python integer"):
+            f(2**40, 2.0)
+
+
+# Donation
+
+
+def test_a_donated_argument_is_deleted_and_using_it_is_an_error_that_says_so():
+    f = jit(lambda x, y: x + y, donate_argnums=0)
+    x, y = device_put(np.ones(1000)), device_put(np.ones(1000))
+    assert f(x, y)[0] == 2.0
+    assert x.is_deleted()
+    assert not y.is_deleted()
+    with pytest.raises(RuntimeError, match=r"jit of <lambda>.*argument 0 .*deleted or donated\. Keep a copy"):
+        f(x, y)
+    with pytest.raises(RuntimeError, match="deleted or donated"):
+        jit(lambda x: x * 2.0)(x)
+
+
+def test_every_leaf_of_a_donated_argument_is_donated():
+    f = jit(lambda keep, d: {k: v + keep for k, v in d.items()}, donate_argnums=-1)
+    keep, d = device_put(np.ones(1000)), {"a": device_put(np.ones(1000)), "b": device_put(np.ones(1000))}
+    f(keep, d)
+    assert not keep.is_deleted()
+    assert d["a"].is_deleted()
+    assert d["b"].is_deleted()
+
+
+def test_a_numpy_argument_can_be_donated_and_stays_as_it_is():
+    f = jit(lambda x: x + 1.0, donate_argnums=0)
+    x = np.ones(1000)
+    for _ in range(3):
+        assert f(x)[0] == 2.0
+    assert x[0] == 1.0
+
+
+# Threads and memory
+
+
+def test_threads_that_trace_and_call_at_once_get_right_results():
+    f = jit(lambda x, y: (x * y, {"s": x + y}))
+    errors = []
+
+    def work(seed):
+        try:
+            for i in range(30):
+                x = np.full(seed % 3 + 1, float(i))
+                product, rest = f(x, device_put(x)) if i % 2 else f(device_put(x), device_put(x))
+                np.testing.assert_array_equal(product, x * x)
+                np.testing.assert_array_equal(rest["s"], x + x)
+                make_jaxpr(f)(x, x)
+                assert jit(lambda v, k=seed: v + k)(float(i)) == i + seed
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_a_dropped_function_is_freed_with_its_traces():
+    captured = np.ones(10_000)
+    f = jit(lambda x: x + captured)
+    f(X[0])
+    traces = [weakref.ref(t.jaxpr) for t in [next(iter(cache_of_jitted(f).traces.values()))]]
+    del f
+    gc.collect()
+    assert traces[0]() is None
+
+
+def cache_of_jitted(f):
+    return f.clear_cache.__self__.traced.cache
+
+
+def test_no_cycle_keeps_a_dropped_function_alive():
+    def make():
+        f = jit(lambda x: x + 1.0)
+        f(1.0)
+        return weakref.ref(f), weakref.ref(f.__wrapped__)
+
+    gc.disable()
+    try:
+        refs = make()
+        assert [ref() for ref in refs] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_a_staging_trace_is_freed_when_it_ends():
+    traces = []
+    gc.disable()
+    try:
+        jit(lambda x: traces.append(weakref.ref(x._trace)) or x + 1.0)(1.0)
+        assert [trace() for trace in traces] == [None]
+    finally:
+        gc.enable()
+
+
+def test_lower_shows_the_module():
+    text = jit(lambda x: lax.sin(x)).lower(X).as_text()
+    assert re.search(r"func.func public @main\(%arg0: tensor<3xf64>\)", text)
+    assert "stablehlo.sine" in text
+
+
+def test_compiler_options_reach_xla():
+    assert jit(lambda x: x + 1.0, compiler_options={"xla_cpu_enable_fast_math": False})(1.0) == 2.0
+    with pytest.raises(RuntimeError, match="no_such_option"):
+        jit(lambda x: x + 1.0, compiler_options={"no_such_option": 1})(1.0)

@@ -1,0 +1,273 @@
+import gc
+import time
+
+import numpy as np
+import pytest
+from calque_core import Primitive, ShapedArray, lax, make_jaxpr
+from calque_core.errors import MissingRuleError
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
+
+from calque_xla_backend import (
+    aval_to_ir_type,
+    hlo,
+    ir_constant,
+    jit,
+    lower_fun,
+    lower_jaxpr_to_module,
+    register_lowering,
+)
+from calque_xla_backend.lowering import EMBEDDED_BYTES
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def elementwise_primitive(name="mystery"):
+    p = Primitive(name)
+    p.def_abstract_eval(lambda *avals, **params: avals[0])
+    return p
+
+
+def text_of(f, *args):
+    return lower_jaxpr_to_module(make_jaxpr(f)(*args)).as_text()
+
+
+# Rules
+
+
+def test_a_rule_receives_its_types_and_lands_in_the_module():
+    p, seen = elementwise_primitive(), []
+
+    @register_lowering(p)
+    def rule(ctx, x, *, scale):
+        seen.append((ctx.primitive, ctx.avals_in, ctx.avals_out, ctx.platform))
+        return [hlo.multiply(x, hlo.broadcast_in_dim(aval_to_ir_type(ctx.avals_out[0]), ir_constant(scale), []))]
+
+    np.testing.assert_array_equal(jit(lambda x: p.bind(x, scale=2.0))(X), 2 * X)
+    assert seen == [(p, [ShapedArray((3,), "f8")], [ShapedArray((3,), "f8")], "cpu")]
+
+
+def test_a_rule_of_the_platform_comes_before_the_general_one():
+    p = elementwise_primitive()
+    register_lowering(p, lambda ctx, x: [hlo.add(x, x)])
+    assert jit(p.bind)(3.0) == 6.0
+    register_lowering(p, lambda ctx, x: [hlo.multiply(x, x)], platform="cpu")
+    assert jit(p.bind)(3.0) == 9.0
+    register_lowering(p, lambda ctx, x: 1 / 0, platform="tpu")
+    assert jit(p.bind)(3.0) == 9.0
+
+
+def test_core_alone_is_enough_to_give_a_rule():
+    p = elementwise_primitive()
+    p.def_rule("lowering", lambda ctx, x: [hlo.negate(x)], platform="cpu")
+    assert jit(p.bind)(3.0) == -3.0
+
+
+def test_lower_fun_makes_a_rule_of_other_operations():
+    p = elementwise_primitive()
+    register_lowering(p, lower_fun(lambda x, y: lax.sin(x) * y + X, multiple_results=False))
+    np.testing.assert_allclose(jit(p.bind)(X, X), np.sin(X) * X + X, rtol=1e-14)
+
+
+def test_lower_fun_traces_once_for_equal_equations():
+    p, notes = elementwise_primitive(), []
+    register_lowering(p, lower_fun(lambda x, k: notes.append(k) or [x * k]))
+    jit(lambda x: p.bind(p.bind(p.bind(x, k=2.0), k=2.0), k=3.0))(X)
+    assert notes == [2.0, 3.0]
+    notes.clear()
+    jit(lambda x: p.bind(p.bind(x, k=0.0), k=-0.0))(X)
+    assert [str(k) for k in notes] == ["0.0", "-0.0"]
+
+
+def test_a_decomposition_stands_in_for_a_rule():
+    p = Primitive("twice")
+    p.def_abstract_eval(lambda x: x)
+    p.def_rule("decomposition", lambda x: lax.add(x, x))
+    assert jit(p.bind)(4.0) == 8.0
+
+
+def test_lower_fun_may_call_jitted_functions_with_large_constants():
+    big = np.arange(1000.0)
+    inner = jit(lambda x: x + big[:3] + big.sum())
+    p = elementwise_primitive()
+    register_lowering(p, lower_fun(lambda x: inner(x), multiple_results=False))
+    out = jit(lambda x: p.bind(x) - inner(x))(X)
+    np.testing.assert_array_equal(out, np.zeros(3))
+
+
+# What is wrong with a rule is said by name
+
+
+def test_a_missing_rule_names_primitive_and_platform_and_the_user_s_line():
+    p = elementwise_primitive()
+    with pytest.raises(MissingRuleError) as caught:
+        jit(lambda x: p.bind(x))(X)
+    assert str(caught.value) == "MLIR translation rule for primitive 'mystery' not found for platform cpu"
+    assert isinstance(caught.value, NotImplementedError)
+    notes = "\n".join(caught.value.__notes__)
+    assert "register_lowering(mystery_p, fn, platform='cpu')" in notes
+    assert "test_lowering.py" in notes
+
+
+def test_an_impl_is_no_lowering_rule():
+    p = elementwise_primitive()
+    p.def_impl(lambda x: x)
+    with pytest.raises(MissingRuleError, match="not found for platform cpu"):
+        jit(p.bind)(X)
+
+
+def test_a_rule_that_raises_gets_a_note_with_the_primitive_and_the_line():
+    p = elementwise_primitive()
+
+    @register_lowering(p)
+    def rule(ctx, x):
+        raise KeyError("tile")
+
+    with pytest.raises(KeyError, match="tile") as caught:
+        jit(lambda x: p.bind(x))(X)
+    assert any("in lowering 'mystery', bound at" in note and "test_lowering.py" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda ctx, x: [], r"returned 0 values for 1 results\. Return one IR value for each result"),
+        (lambda ctx, x: [x, x], r"returned 2 values for 1 results"),
+        (lambda ctx, x: x, r"returned .*BlockArgument.*\. Return a sequence of IR values"),
+        (lambda ctx, x: None, r"returned None\. Return a sequence"),
+        (lambda ctx, x: [3.0], r"returned 3\.0 of type float as result 0\. Return IR values"),
+        (lambda ctx, x: [hlo.convert(aval_to_ir_type(ShapedArray((3,), "f4")), x)], r"returned tensor<3xf32> as result 0"),
+    ],
+)
+def test_a_rule_that_returns_the_wrong_thing_is_named(rule, message):
+    p = elementwise_primitive()
+    register_lowering(p, rule)
+    with pytest.raises(TypeError, match="the lowering rule of 'mystery' " + message):
+        jit(lambda x: p.bind(x))(X)
+
+
+def test_a_wrong_shape_shows_both_types():
+    p = Primitive("mystery")
+    p.def_abstract_eval(lambda a: ShapedArray((4,), a.dtype))
+    register_lowering(p, lambda ctx, x: [x])
+    with pytest.raises(TypeError, match=r"tensor<3xf64> as result 0, where abstract evaluation says f64\[4\], that is tensor<4xf64>"):
+        jit(lambda x: p.bind(x))(X)
+
+
+def test_a_module_that_is_not_valid_is_refused_by_name():
+    p = Primitive("mystery")
+    p.def_abstract_eval(lambda a: a)
+    register_lowering(p, lambda ctx, x: [hlo.AddOp(x, ir_constant(np.float32(1.0)), results=[x.type]).result])
+    with pytest.raises(Exception, match="stablehlo.add") as caught:
+        jit(lambda x: p.bind(x))(X)
+    assert any("compiling <lambda>" in note for note in caught.value.__notes__)
+
+
+# Modules
+
+
+def test_equal_literals_share_a_constant_and_signs_of_zero_differ():
+    text = text_of(lambda x: x * 2.0 + 2.0 + x * 2.0 + 0.0 + -0.0, X)
+    assert text.count("stablehlo.constant") == 3
+
+
+def test_constants_are_embedded_if_small_and_arguments_if_large():
+    small, large = np.arange(EMBEDDED_BYTES // 8.0), np.arange(EMBEDDED_BYTES // 8.0 + 1)
+    lowered = lower_jaxpr_to_module(make_jaxpr(lambda x: (x + small, x + large))(1.0))
+    assert [aval.shape for _, aval in lowered.const_args] == [large.shape]
+    text = lowered.as_text()
+    assert text.count("stablehlo.constant") == 1
+    assert f"@main(%arg0: tensor<{large.size}xf64>, %arg1: tensor<f64>)" in text
+
+
+def test_a_large_constant_of_many_nested_functions_is_one_argument():
+    large = np.arange(10_000.0)
+    f = jit(lambda x: x + large[0] + large[1])
+    g = jit(lambda x: f(x) * lax.cond(True, lambda y: y + large[2], lambda y: y - large[3], f(x)))
+    jaxpr = make_jaxpr(lambda x: g(x) + g(x) + large[4])(2.0)
+    assert g(2.0) == 3.0 * 5.0
+    assert len(jit(lambda x: g(x) + large[4]).lower(2.0).const_args) <= 5
+    assert len(lower_jaxpr_to_module(jaxpr).as_text()) < 10_000
+
+
+def test_a_nested_function_is_one_function_however_often_it_is_called():
+    inner = jit(lambda x: lax.sin(x))
+    text = text_of(lambda x: inner(inner(inner(x * 1.0))), X)
+    assert text.count("func.func private") == 1
+    assert text.count("func.call") + text.count(" call @") == 3
+
+
+def test_functions_of_one_name_are_told_apart():
+    f, g = jit(lambda x: lax.sin(x)), jit(lambda x: lax.cos(x))
+    out = jit(lambda x: f(x) + g(x))(X)
+    np.testing.assert_allclose(out, np.sin(X) + np.cos(X), rtol=1e-14)
+
+
+def test_names_of_any_kind_become_identifiers():
+    f = lambda x: x + 1.0
+    f.__name__ = 'strange "name" @%{}'
+    assert jit(f)(1.0) == 2.0
+    assert jit(lambda x: jit(f)(x))(1.0) == 2.0
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "bfloat16", "float32", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 3)])
+def test_constants_of_every_dtype_and_shape(dtype, shape):
+    import ml_dtypes  # noqa: F401, PLC0415  NumPy then knows its names
+
+    size = int(np.prod(shape))
+    for value in (np.arange(size).reshape(shape).astype(dtype), np.ones(shape, dtype), np.zeros(shape, dtype)):
+        out = jit(lambda value=value: value + np.zeros((), value.dtype))()
+        assert (out.dtype, out.shape) == (value.dtype, value.shape)
+        np.testing.assert_array_equal(out, value)
+
+
+def test_cond_takes_the_branch_that_evaluation_takes_also_out_of_range():
+    from calque_core.ops.control_flow import cond_p  # noqa: PLC0415
+
+    branches = tuple(make_jaxpr(lambda x, k=k: x * k)(np.float64(1.0)) for k in (1.0, 10.0, 100.0))
+    branches = tuple(b.replace(constvars=(), consts=()) for b in branches)
+    bind = lambda i, x: cond_p.bind(i, x, branches=branches, batched="select")[0]
+    for index in (-7, -1, 0, 1, 2, 3, 99):
+        i, x = np.int32(index), np.float64(2.0)
+        assert float(jit(bind)(i, x)) == float(bind(i, x))
+
+
+def test_cond_closes_over_values_around_it():
+    def f(x, y):
+        return lax.cond(x.sum() > 0.0, lambda v: v + y, lambda v: v - y * X, x)
+
+    for sign in (1.0, -1.0):
+        np.testing.assert_allclose(jit(f)(sign * X, X), f(sign * X, X), rtol=1e-14)
+
+
+def test_100_000_equations_lower_without_recursion_and_in_linear_time():
+    def chain(length):
+        aval = ShapedArray((), "f8")
+        variables = [Var(aval) for _ in range(length + 1)]
+        eqns = [JaxprEqn(lax.sin_p, [a], [b], {}) for a, b in zip(variables, variables[1:])]
+        return Jaxpr((), variables[:1], eqns, variables[-1:])
+
+    def seconds(jaxpr):
+        start = time.thread_time()
+        lower_jaxpr_to_module(jaxpr)
+        return time.thread_time() - start
+
+    short, long = chain(10_000), chain(100_000)
+    gc.collect()
+    seconds(short)
+    assert seconds(long) < 40 * min(seconds(short) for _ in range(3))
+
+
+def test_lowering_leaves_no_context_behind_when_a_rule_raises():
+    p = elementwise_primitive()
+    register_lowering(p, lambda ctx, x: 1 / 0)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            jit(lambda x: p.bind(x))(X)
+    assert jit(lambda x: x + 1.0)(1.0) == 2.0
+
+
+def test_many_modules_in_one_thread_outlive_their_context():
+    for k in range(70):
+        text = lower_jaxpr_to_module(make_jaxpr(lambda x, k=k: x + float(k))(1.0)).as_text()
+        assert "stablehlo.add" in text

@@ -1,0 +1,47 @@
+"""Lowering of operations on bfloat16, a dtype that NumPy does not have itself, against their evaluation."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from calque_core import lax
+from calque_xla_backend import jit
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan]
+
+
+def on_bfloat16(fun):
+    """Return `fun` applied to bfloat16, taking and giving float32."""
+
+    def applied(*xs):
+        return lax.convert_element_type(fun(*[lax.convert_element_type(x, BFLOAT16) for x in xs]), np.float32)
+
+    return applied
+
+
+ONE_ULP = 2.0**16  # of bfloat16, in ulps of float32
+
+
+@pytest.mark.parametrize("name", ["neg", "abs", "sign", "sqrt", "exp", "log", "logistic", "sin", "tanh", "floor"])
+def test_unary_operations_on_bfloat16_compile_to_what_they_evaluate_to(name, check_compiled):
+    x = np.concatenate([np.random.default_rng(0).normal(size=50), SPECIAL]).astype(np.float32)
+    check_compiled(on_bfloat16(getattr(lax, name)), [(x,), (x[0],), (x[:0],)], ulps=ONE_ULP)
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "div", "max", "min", "lt", "eq"])
+def test_binary_operations_on_bfloat16_compile_to_what_they_evaluate_to(name, check_compiled):
+    x, y = (np.ravel(z).astype(np.float32) for z in np.meshgrid(SPECIAL, SPECIAL))
+    check_compiled(on_bfloat16(getattr(lax, name)), [(x, y), (x, y[2]), (x[2], y)])
+
+
+def test_bfloat16_is_summed_in_single():
+    total = jit(on_bfloat16(lax.reduce_sum))(np.ones(4000, np.float32))
+    assert float(total) == 4000  # steps of 1 are lost beyond 256 in bfloat16 itself
+
+
+def test_products_and_orders_of_bfloat16_compile_to_what_they_evaluate_to(check_compiled):
+    x = np.array([[1.0, np.inf], [-0.0, 3.0]], np.float32)
+    check_compiled(on_bfloat16(lambda x: lax.sort(x, 0)), [(x,)])
+    check_compiled(on_bfloat16(lambda x: lax.reduce_max(x, 1)), [(x,)])
+    check_compiled(on_bfloat16(lax.dot), [(x, x)], ulps=ONE_ULP)

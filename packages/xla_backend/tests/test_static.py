@@ -1,0 +1,68 @@
+import math
+
+import numpy as np
+import pytest
+
+from calque_xla_backend.static import StaticArguments, donated_positions, static_arguments, static_key
+
+
+def test_values_that_behave_differently_have_different_keys():
+    values = [0.0, -0.0, 0, False, 0j, -0j, complex(0.0, -0.0), "0", None, (), (0,), (0.0,), (-0.0,), (False,)]
+    values += [np.float64(0), np.float32(0), np.int64(0), np.float32(-0.0), frozenset([0]), frozenset([False])]
+    keys = [static_key(value) for value in values]
+    assert len(set(keys)) == len(values)
+
+
+def test_equal_values_of_one_type_have_equal_keys():
+    for value in (1, 1.5, math.nan, "a", (1, (2.0, None)), np.float32(2), np.dtype("f4"), len):
+        assert static_key(value) == static_key(value)
+        assert hash(static_key(value)) == hash(static_key(value))
+    assert static_key(float("nan")) == static_key(float("nan"))
+
+
+def test_a_dtype_s_byte_order_is_part_of_the_key_of_a_scalar():
+    assert static_key(np.int32(1)) != static_key(np.uint32(1))
+
+
+def test_positions_and_names_are_inferred_from_each_other():
+    def f(a, b, /, c, d=1, *, e):
+        return a
+
+    assert static_arguments(f, (0, 2), None) == StaticArguments((0, 2), ("c",))
+    assert static_arguments(f, None, ("d", "e")) == StaticArguments((3,), ("d", "e"))
+    assert static_arguments(f, -1, None) == StaticArguments((3,), ("d",))
+    assert static_arguments(f, 0, "e") == StaticArguments((0,), ("e",))
+    assert static_arguments(f, None, None) == StaticArguments()
+
+
+def test_functions_whose_parameters_are_unknown_take_positions_as_given():
+    assert static_arguments(max, (1, -1), None).positions == (1, -1)
+    assert static_arguments(lambda *xs: xs, (5, -1), None).positions == (5, -1)
+    assert static_arguments(lambda **k: k, None, "any").names == ("any",)
+
+
+def test_negative_positions_of_variadic_functions_count_from_the_end_of_the_call():
+    def f(*xs):
+        return xs
+
+    key, (rest, _) = static_arguments(f, -1, None).split(f, (1.0, 2.0, "mode"), {})
+    assert rest == (1.0, 2.0, None)
+    assert key == (((2, (str, "mode")),), ())
+
+
+def test_splitting_and_merging_are_inverse():
+    def f(a, b, c, *, d, e):
+        return a
+
+    static = static_arguments(f, (0, 2), "d")
+    args, kwargs = ("x", 1.0, "y"), {"d": "z", "e": 2.0}
+    _, (rest, named) = static.split(f, args, kwargs)
+    assert (rest, named) == ((None, 1.0, None), {"d": None, "e": 2.0})
+    assert static.merge(rest, named, (args, kwargs)) == (args, kwargs)
+
+
+def test_donated_positions_are_checked():
+    assert donated_positions(lambda x, y: x, (0, -1)) == (0, 1)
+    assert donated_positions(lambda x: x, None) == ()
+    with pytest.raises(ValueError, match=r"donate_argnums=2, but the function has 1 positional argument\. Count from 0"):
+        donated_positions(lambda x: x, 2)

@@ -1,0 +1,223 @@
+"""Long and deep programs under every transformation: no recursion, and a cost that grows with the length, not faster."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import numpy as np
+import pytest
+
+from calque_autodiff import (
+    grad,
+    jvp,
+    jvp_jaxpr,
+    linear_transpose,
+    linearize,
+    linearize_jaxpr,
+    partial_eval_jaxpr,
+    transpose_jaxpr,
+    vjp,
+)
+from calque_batching import AxisData, batch_jaxpr_axes, vmap
+from calque_core import check_jaxpr, dce_jaxpr, eval_jaxpr, inline_calls, jaxpr_equal, lax, make_jaxpr
+from calque_pytree import tree_leaves
+from calque_xla_backend import jit, lower_jaxpr_to_module
+
+LONG = 100_000
+
+
+def chain(length):
+    """Return a function of `length` operations, half of them linear."""
+
+    def fun(x):
+        for _ in range(length // 2):
+            x = lax.sin(x)
+            x = lax.mul(x, 2.0)
+        return x
+
+    return fun
+
+
+def linear_chain(length):
+    def fun(x):
+        for _ in range(length):
+            x = lax.mul(x, 1.0)
+        return x
+
+    return fun
+
+
+def linear_part(jaxpr):
+    return linearize_jaxpr(jaxpr, [True]).linear
+
+
+OF_FUNCTIONS = {
+    "evaluate": lambda n: chain(n)(1.0),
+    "trace": lambda n: make_jaxpr(chain(n))(1.0),
+    "jvp": lambda n: jvp(chain(n), (1.0,), (1.0,)),
+    "linearize": lambda n: linearize(chain(n), 1.0)[1](1.0),
+    "vjp": lambda n: vjp(chain(n), 1.0)[1](1.0),
+    "grad": lambda n: grad(chain(n))(1.0),
+    "vmap": lambda n: vmap(chain(n))(np.ones(2)),
+    "linear_transpose": lambda n: linear_transpose(linear_chain(n), 1.0)(1.0),
+    "trace of grad": lambda n: make_jaxpr(grad(chain(n)))(1.0),
+    "trace of vmap": lambda n: make_jaxpr(vmap(chain(n)))(np.ones(2)),
+    "grad of a call": lambda n: grad(lambda x: call(chain(n), x))(1.0),
+}
+OF_PROGRAMS = {
+    "print": str,
+    "check": check_jaxpr,
+    "dce": lambda jaxpr: dce_jaxpr(jaxpr, [True]),
+    "inline": inline_calls,
+    "evaluate": lambda jaxpr: eval_jaxpr(jaxpr, jaxpr.consts, 1.0),
+    "compare": lambda jaxpr: jaxpr_equal(jaxpr, jaxpr.replace()),
+    "jvp": lambda jaxpr: jvp_jaxpr(jaxpr, [True]),
+    "linearize": lambda jaxpr: linearize_jaxpr(jaxpr, [True]),
+    "partial_eval": lambda jaxpr: partial_eval_jaxpr(jaxpr, [False]),
+    "transpose": lambda jaxpr: transpose_jaxpr(jaxpr, [False] * (len(jaxpr.invars) - 1) + [True]),
+    "batch": lambda jaxpr: batch_jaxpr_axes(jaxpr, AxisData(None, 2), [0]),
+    "lower": lambda jaxpr: lower_jaxpr_to_module(jaxpr, name="long"),
+}
+
+
+def call(fun, x):
+    """Bind a call of `fun` that names no compiler."""
+    jaxpr = make_jaxpr(fun)(x)
+    return lax.jit_p.bind(x, jaxpr=jaxpr, name="call", compiler=None)[0]
+
+
+def program(length, tool):
+    jaxpr = make_jaxpr(chain(length))(1.0)
+    return linear_part(jaxpr) if tool == "transpose" else jaxpr
+
+
+@contextlib.contextmanager
+def counted_calls():
+    """Count the calls, of Python and of built-in functions, in a block."""
+    counts = [0]
+
+    def count(frame, event, arg):
+        counts[0] += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        yield counts
+    finally:
+        sys.setprofile(None)
+
+
+def check_growth(run, small, large):
+    run(small(10))  # fills the caches that do not depend on the length
+    sizes = []
+    for argument in (small(1000), large(2000)):
+        with counted_calls() as counts:
+            run(argument)
+        sizes.append(counts[0])
+    assert 1.9 <= sizes[1] / sizes[0] <= 2.1, sizes
+
+
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
+def test_the_work_on_functions_grows_linearly(name):
+    check_growth(OF_FUNCTIONS[name], int, int)
+
+
+@pytest.mark.parametrize("name", OF_PROGRAMS)
+def test_the_work_on_programs_grows_linearly(name):
+    make = lambda n: program(n, name)
+    check_growth(OF_PROGRAMS[name], make, make)
+
+
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
+def test_functions_of_100_000_operations(name):
+    OF_FUNCTIONS[name](LONG)
+
+
+@pytest.fixture(scope="module")
+def long_program():
+    return program(LONG, None)
+
+
+@pytest.mark.parametrize("name", OF_PROGRAMS)
+def test_programs_of_100_000_equations(name, long_program):
+    jaxpr = linear_part(long_program) if name == "transpose" else long_program
+    assert len(long_program.eqns) == LONG
+    OF_PROGRAMS[name](jaxpr)
+
+
+@contextlib.contextmanager
+def recursion_limit(limit):
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def nested_jits(depth):
+    def fun(x):
+        return lax.sin(x)
+
+    for _ in range(depth):
+        fun = jit(lambda x, inner=fun: lax.mul(inner(x), 1.0))
+    return fun
+
+
+NESTED = {
+    "compile": lambda f: f(1.0),
+    "trace": lambda f: make_jaxpr(f)(1.0),
+    "print": lambda f: str(make_jaxpr(f)(1.0)),
+    "grad": lambda f: make_jaxpr(grad(f))(1.0),
+    "vmap": lambda f: make_jaxpr(vmap(f))(np.ones(2)),
+    "jvp": lambda f: make_jaxpr(lambda x: jvp(f, (x,), (x,)))(1.0),
+    "inline": lambda f: inline_calls(make_jaxpr(f)(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_500_nested_jits(name):
+    # A level of the user's functions takes Python frames, which only the user can allow more of.
+    with recursion_limit(30_000):
+        NESTED[name](nested_jits(500))
+
+
+def test_nested_jits_compute_what_they_say():
+    with recursion_limit(30_000):
+        assert float(nested_jits(500)(1.0)) == pytest.approx(np.sin(1.0), rel=1e-14)
+
+
+def test_too_many_nested_jits_say_how_to_allow_them():
+    with recursion_limit(1000), pytest.raises(RecursionError) as caught:
+        nested_jits(500)(1.0)
+    assert any("sys.setrecursionlimit" in note for note in caught.value.__notes__)
+
+
+def deep_tree(depth, leaf):
+    for _ in range(depth):
+        leaf = [leaf]
+    return leaf
+
+
+def square_of_leaf(tree):
+    [x] = tree_leaves(tree)
+    return x * x
+
+
+TREES = {
+    "grad": lambda tree: grad(square_of_leaf)(tree),
+    "jvp": lambda tree: jvp(lambda t: t, (tree,), (tree,))[1],
+    "vjp": lambda tree: vjp(lambda t: t, tree)[1](tree)[0],
+    "vmap": lambda tree: vmap(lambda t: t, in_axes=None, axis_size=1)(tree),
+    "jit": lambda tree: jit(lambda t: t)(tree),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_100_000_deep(name):
+    out, depth = TREES[name](deep_tree(LONG, 3.0)), 0
+    while isinstance(out, list):
+        [out] = out
+        depth += 1
+    assert depth == LONG
+    assert np.ravel(np.asarray(out)).tolist() == [6.0 if name == "grad" else 3.0]

@@ -1,0 +1,310 @@
+"""Every program of the table against every law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import (
+    assert_close,
+    assert_same,
+    assert_within,
+    check_differences,
+    directions,
+    inner,
+    types_of,
+    unit_roundoff,
+)
+from composites import COMPOSITES
+from operations import OPERATIONS
+from transformations import TRANSFORMATIONS, batch_of, check_pair, is_mapped, looped
+
+from calque_autodiff import jvp, linearize, linearize_jaxpr, transpose_jaxpr, vjp
+from calque_batching import BatchTrace, vmap
+from calque_core import (
+    Zero,
+    check_jaxpr,
+    config,
+    eval_jaxpr,
+    eval_shape,
+    instantiate_zeros,
+    jaxpr_as_fun,
+    jaxpr_equal,
+    lax,
+    make_jaxpr,
+    typeof,
+)
+from calque_core.matrix import standard_primitives
+from calque_core.walk import nested_jaxprs
+from calque_pytree import tree_leaves, tree_structure
+from calque_xla_backend import jit
+
+PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
+SMOOTH = [p for p in PROGRAMS if "float64" in p.dtypes and p.example("float64").floating]
+
+
+def each(programs, dtypes=None):
+    cases = [(p, dtype) for p in programs for dtype in p.dtypes if dtypes is None or dtype in dtypes]
+    return pytest.mark.parametrize(("program", "dtype"), cases, ids=[f"{p.name}-{dtype}" for p, dtype in cases])
+
+
+def each_program(programs):
+    return pytest.mark.parametrize("program", programs, ids=[p.name for p in programs])
+
+
+def test_the_names_of_the_rows_differ():
+    names = [p.name for p in PROGRAMS]
+    assert len(set(names)) == len(names)
+
+
+def test_every_primitive_has_a_row():
+    assert sorted(OPERATIONS) == [p.name for p in standard_primitives()]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_rows_of_a_primitive_use_it(name, monkeypatch):
+    used = set()
+    process = BatchTrace.process_primitive
+
+    def spy(trace, primitive, args, params):
+        used.add(primitive.name)
+        return process(trace, primitive, args, params)
+
+    monkeypatch.setattr(BatchTrace, "process_primitive", spy)
+    for program in OPERATIONS[name]:
+        example = program.example(program.dtypes[0])
+        used |= {eqn.primitive.name for jaxpr in nested_jaxprs(make_jaxpr(example)(*example.leaves)) for eqn in jaxpr.eqns}
+    assert name in used
+
+
+# Stage
+
+
+@each(PROGRAMS)
+def test_stage(program, dtype):
+    example = program.example(dtype)
+    outs = example(*example.leaves)
+    jaxpr = make_jaxpr(example)(*example.leaves)
+    check_jaxpr(jaxpr)
+    assert [a.strip_weak_type().str_short() for a in jaxpr.out_avals] == types_of(outs)
+    # A primitive is the same NumPy call both times; a program of NumPy's own functions is made of others when staged.
+    ulps = program.ulps if program.by_array else 0
+    assert_within(eval_jaxpr(jaxpr, jaxpr.consts, *example.leaves), outs, ulps, by_array=True)
+    again = make_jaxpr(jaxpr_as_fun(jaxpr))(*jaxpr.in_avals)
+    assert jaxpr_equal(jaxpr, again)
+
+
+@each(PROGRAMS)
+def test_shapes_are_known_without_computing(program, dtype):
+    args = program.example(dtype).args
+    out, shapes = program.fun(*args), eval_shape(program.fun, *args)
+    assert tree_structure(out) == tree_structure(shapes)
+    found = [(s.shape, s.dtype) for s in tree_leaves(shapes)]
+    assert found == [(typeof(x).shape, typeof(x).dtype) for x in tree_leaves(out)]
+
+
+# Forward
+
+
+@each(SMOOTH, ("float64",))
+def test_forward(program, dtype):
+    example = program.example(dtype)
+    for chosen in subsets(example.floating):
+        fun, xs = restricted(example, chosen), [example.leaves[i] for i in chosen]
+        dots = directions(xs, 1)
+        outs, out_dots = jvp(fun, tuple(xs), tuple(dots))
+        assert_same(outs, fun(*xs))
+        check_differences(out_dots, fun, xs, dots)
+
+
+def subsets(items):
+    """Give all of the items together, and each by itself, so that the others have no tangent."""
+    return [items, *([i] for i in items if len(items) > 1)]
+
+
+def restricted(example, chosen):
+    def fun(*xs):
+        merged = list(example.leaves)
+        for i, x in zip(chosen, xs):
+            merged[i] = x
+        return example(*merged)
+
+    return fun
+
+
+# Adjoint
+
+
+@each(SMOOTH, ("float32", "float64"))
+def test_adjoint(program, dtype):
+    example = program.example(dtype)
+    for chosen in subsets(example.floating):
+        fun, xs = restricted(example, chosen), [example.leaves[i] for i in chosen]
+        dots = directions(xs, 1)
+        outs, out_dots = jvp(fun, tuple(xs), tuple(dots))
+        again, f_lin = linearize(fun, *xs)
+        last, f_vjp = vjp(fun, *xs)
+        assert_same(again, outs)
+        assert_same(last, outs)
+        assert_within(f_lin(*dots), out_dots, program.ulps, by_array=True)
+        cts = directions(outs, 2)
+        bars = f_vjp(cts)
+        assert types_of(bars) == types_of(dots)
+        forward, size = inner(cts, out_dots)
+        backward, _ = inner(bars, dots)
+        np.testing.assert_allclose(backward, forward, rtol=0, atol=300 * unit_roundoff([*xs, *outs]) * (1 + size))
+
+
+@each_program(PROGRAMS)
+def test_what_is_not_floating_has_float0_tangents(program):
+    example = program.example(program.dtypes[-1])
+    outs, out_dots = jvp(example, tuple(example.leaves), tuple(directions(example.leaves, 1)))
+    assert types_of(out_dots) == types_of(directions(outs, 2))
+    _, f_vjp = vjp(example, *example.leaves)
+    assert types_of(f_vjp(directions(outs, 2))) == types_of(directions(example.leaves, 1))
+
+
+@each(SMOOTH, ("float64",))
+def test_transposing_the_linear_program_twice_gives_it_back(program, dtype):
+    example = program.example(dtype)
+    jaxpr = make_jaxpr(example)(*example.leaves)
+    parts = linearize_jaxpr(jaxpr, [v.aval.dtype.kind == "f" for v in jaxpr.invars])
+    residuals = parts.residuals(example.leaves, eval_jaxpr(parts.known, parts.known.consts, *example.leaves))
+    shown = [type(getattr(v, "val", None)) is not Zero for v in parts.linear.outvars]
+    linear = parts.linear.replace(outvars=[v for v, is_shown in zip(parts.linear.outvars, shown) if is_shown])
+    check_jaxpr(linear)
+    once, _ = transpose_jaxpr(linear, mask(residuals, linear), instantiate=True)
+    twice, _ = transpose_jaxpr(once, mask(residuals, once), instantiate=True)
+    dots = directions([example.leaves[i] for i in example.floating], 1)
+    got = eval_jaxpr(twice, twice.consts, *residuals, *dots)
+    assert_close(got, [instantiate_zeros(x) for x in eval_jaxpr(linear, linear.consts, *residuals, *dots)], 1e-12)
+
+
+def mask(residuals, jaxpr):
+    return [False] * len(residuals) + [True] * (len(jaxpr.invars) - len(residuals))
+
+
+# Batch
+
+
+@each(PROGRAMS)
+def test_batch_of_one_and_of_three(program, dtype):
+    example = program.example(dtype)
+    mapped = [is_mapped(x) for x in example.leaves]
+    for size in (1, 3):
+        rows = [program.example(dtype, seed).leaves for seed in range(size)]
+        check_batch(example, rows, [0 if m else None for m in mapped])
+    check_batch(example, rows, [-1 if m else None for m in mapped], out_axes=-1)
+
+
+@each(PROGRAMS)
+def test_batch_of_each_argument_along_each_axis(program, dtype):
+    example = program.example(dtype)
+    rows = [program.example(dtype, seed).leaves for seed in range(3)]
+    for i, x in enumerate(example.leaves):
+        ndim = np.ndim(x)
+        for axis in [*range(ndim + 1), -2][: ndim + 2] if is_mapped(x) else []:
+            if axis >= -ndim - 1:
+                check_batch(example, rows, [axis if i == j else None for j in range(len(example.leaves))])
+
+
+def check_batch(example, rows, in_axes, out_axes=0):
+    """Compare vmap with a loop; an argument that is not mapped has its value of the first row."""
+    xs = [
+        column[0] if axis is None else np.stack(column, axis)
+        for column, axis in zip(zip(*rows), in_axes, strict=True)
+    ]
+    outs = vmap(example, in_axes=tuple(in_axes), out_axes=out_axes)(*xs)
+    front = [x if axis is None else np.moveaxis(x, axis, 0) for x, axis in zip(xs, in_axes)]
+    want = looped(example, [axis is not None for axis in in_axes])(*front)
+    want = [np.moveaxis(x, 0, out_axes) for x in want]
+    assert_within(outs, want, example.program.ulps, by_array=example.program.by_array)
+
+
+@each(PROGRAMS)
+def test_batch_of_none(program, dtype):
+    example = program.example(dtype)
+    mapped = [is_mapped(x) for x in example.leaves]
+    for axis in (0, -1):
+        xs = [np.stack([x], axis).take([], axis) if m else x for x, m in zip(example.leaves, mapped)]
+        outs = vmap(example, in_axes=tuple(axis if m else None for m in mapped))(*xs)
+        want = [np.empty((0, *typeof(x).shape), typeof(x).dtype) for x in example(*example.leaves)]
+        assert types_of(outs) == types_of(want)
+
+
+# Compile
+
+
+@each(PROGRAMS)
+def test_compile(program, dtype):
+    example = program.example(dtype)
+    function = jit(example)
+    outs = function(*example.leaves)
+    assert_within(outs, example(*example.leaves), program.ulps, by_array=program.by_array)
+    assert_same(function(*example.leaves), outs)
+
+
+# Compose
+
+
+@pytest.mark.parametrize("outer", TRANSFORMATIONS)
+@each_program(PROGRAMS)
+def test_compose(program, outer):
+    dtype = "float64" if "float64" in program.dtypes else program.dtypes[0]
+    example = program.example(dtype)
+    for name in TRANSFORMATIONS:
+        leaves = batch_of(program, dtype, (outer == "vmap") + (name == "vmap"))
+        try:
+            check_pair(example, outer, name, leaves)
+        except BaseException as error:
+            error.add_note(f"This is {outer}({name}({program.name})).")
+            raise
+
+
+# Regimes
+
+
+@each_program(PROGRAMS)
+def test_with_x64_off_everything_has_32_bits_and_means_the_same(program):
+    dtype = "float64" if "float64" in program.dtypes else program.dtypes[0]
+    example = program.example(dtype)
+    wide = example(*example.leaves)
+    with config.enable_x64(False):
+        jaxpr = make_jaxpr(example)(*example.leaves)
+        check_jaxpr(jaxpr)
+        leaves = [x.astype(a.dtype) if is_mapped(x) else x for x, a in zip(example.leaves, jaxpr.in_avals)]
+        outs = eval_jaxpr(jaxpr, jaxpr.consts, *leaves)
+        _, out_dots = jvp(example, tuple(example.leaves), tuple(directions(leaves, 1)))
+        _, f_vjp = vjp(example, *example.leaves)
+        bars = f_vjp(directions(outs, 2))
+        compiled = jit(example)(*example.leaves)
+        assert [a.strip_weak_type().str_short() for a in jaxpr.out_avals] == types_of(outs)
+        assert types_of(out_dots) == types_of(directions(outs, 2))
+        assert types_of(bars) == types_of(directions(leaves, 1))
+        assert_within(compiled, outs, program.ulps, by_array=program.by_array)
+    atoms = {v for inside in nested_jaxprs(jaxpr) for eqn in inside.eqns for v in [*eqn.invars, *eqn.outvars]}
+    assert not {v.aval.dtype.name for v in atoms} & {"float64", "int64", "uint64"}
+    for narrow, x in zip(outs, wide, strict=True):
+        np.testing.assert_allclose(np.asarray(narrow), np.asarray(x), rtol=2e-4, atol=2e-5)
+
+
+def test_one_jitted_function_serves_both_regimes_in_turn():
+    function = jit(lambda x: lax.sin(x) * 2.0)
+    for _ in range(2):
+        assert function(np.ones(2)).dtype == np.float64
+        with config.enable_x64(False):
+            assert function(np.ones(2)).dtype == np.float32
+
+
+# Structure
+
+
+@each_program([p for p in COMPOSITES if p.name in ("mlp", "nested results", "integer results", "weak scalars")])
+def test_results_keep_their_structure(program):
+    args = program.example("float64").args
+    out = tree_structure(program.fun(*args))
+    assert tree_structure(jit(program.fun)(*args)) == out
+    assert tree_structure(vmap(program.fun, in_axes=None, axis_size=2)(*args)) == out
+    assert tree_structure(linearize(program.fun, *args)[0]) == out
+    _, f_vjp = vjp(program.fun, *args)
+    cts = out.unflatten(directions(tree_leaves(program.fun(*args)), 2))
+    assert tree_structure(f_vjp(cts)) == tree_structure(args)

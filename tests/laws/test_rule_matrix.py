@@ -1,0 +1,55 @@
+"""No silent hole: each primitive has a rule of each kind, or says why it has none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import calque_autodiff
+import calque_batching
+import calque_xla_backend
+from calque_core import Primitive, lax, rule_matrix
+from calque_core.matrix import KINDS, standard_primitives, state_of
+
+READERS = (calque_autodiff, calque_batching, calque_xla_backend)  # imported for the rules that they bring
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("primitive", standard_primitives(), ids=str)
+def test_there_is_a_rule_or_a_reason(primitive, kind):
+    state = state_of(primitive, kind)
+    assert state == "rule" or len(state.removeprefix("hole: ").split()) > 2, state
+
+
+@pytest.mark.parametrize("kind", ["impl", "abstract_eval"])
+def test_types_and_evaluation_have_no_holes(kind):
+    assert {state_of(p, kind) for p in standard_primitives()} == {"rule"}
+
+
+def test_a_silent_hole_is_seen():
+    primitive = Primitive("unheard_of")
+    assert [state_of(primitive, kind) for kind in KINDS] == ["missing"] * len(KINDS)
+    assert rule_matrix([primitive]).splitlines()[1].split() == ["unheard_of", *"------"]
+
+
+def test_the_table_is_of_the_primitives_of_lax():
+    assert {p.name for p in standard_primitives()} == {
+        name.removesuffix("_p") for name in lax.__all__ if name.endswith("_p")
+    }
+
+
+def test_the_reason_of_a_hole_is_in_the_error():
+    with pytest.raises(NotImplementedError, match="Transpose rule .* for 'sin' not implemented") as caught:
+        calque_autodiff.linear_transpose(lax.sin, 1.0)(1.0)
+    assert any("There is none because it is not linear" in note for note in caught.value.__notes__)
+
+
+def test_the_command_prints_the_table():
+    run = subprocess.run([sys.executable, "-m", "calque"], capture_output=True, text=True, check=True)
+    header, *rows = run.stdout.split("\n\n")[0].splitlines()
+    assert header.split() == list(KINDS)
+    assert [row.split()[0] for row in rows] == [p.name for p in standard_primitives()]
+    assert all(set(row.split()[1:]) <= {"+", "."} for row in rows)
+    assert run.stdout.split("\n\n")[1].count("\n") >= sum(row.count(" .") for row in rows)
