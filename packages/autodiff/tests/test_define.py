@@ -199,3 +199,13 @@ def test_zeros_are_placeholders_with_a_type():
     assert repr(zero) == "Zero(float64[2])"
     assert instantiate_zeros(zero).tolist() == [0.0, 0.0]
     assert repr(UndefinedPrimal(typeof(1.0))) == "UndefinedPrimal(~float64[])"
+
+
+def test_a_rule_for_each_operand_is_demanded():
+    pair_p = Primitive("pair")
+    pair_p.def_impl(lambda x, y: np.add(x, y))
+    defjvp(pair_p, lambda x_dot, out, x: x_dot)
+    with pytest.raises(
+        TypeError, match=r"'pair' was bound to 2 operands at test_define\.py:\d+ .*defjvp gave 1 rules\."
+    ):
+        jvp(lambda x: pair_p.bind(x, x), (1.0,), (1.0,))

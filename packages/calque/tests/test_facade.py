@@ -41,7 +41,7 @@ except ModuleNotFoundError as error:
 
 def test_an_unknown_name_is_an_attribute_error_that_says_where_to_look():
     with pytest.raises(AttributeError, match=r"calque has no attribute 'pmapp'\. Its names are in calque\.__all__\."):
-        calque.pmapp  # noqa: B018
+        calque.pmapp
 
 
 def test_backend_names_are_listed():

@@ -34,10 +34,15 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
 
     @gives_lists
     def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
+        if len(tangents) != len(rules):
+            raise TypeError(
+                f"'{primitive.name}' was bound to {len(tangents)} operands{where()}, but defjvp gave {len(rules)} rules. "
+                "Give one rule, or None, for each operand."
+            )
         out = primitive.bind(*primals, **params)
         out_dot = None
-        for rule, x_dot in zip(rules, tangents, strict=True):
-            if rule is not None and type(x_dot) is not Zero:
+        for x_dot, rule in zip(tangents, rules):
+            if type(x_dot) is not Zero and rule is not None:
                 term = rule(x_dot, out, *primals, **params)
                 out_dot = term if out_dot is None else add_tangents(out_dot, term)
         return [out], [zero_tangent(out) if out_dot is None else out_dot]
@@ -135,14 +140,15 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
 
     Raises: MissingRuleError.
     """
-    if any(type(x) is UndefinedPrimal for x in operands):
-        raise MissingRuleError(
-            f"'{primitive.name}' was asked for its transpose{where()} in operands in which it is not linear. "
-            "Transpose a linear function, or differentiate this one.",
-            primitive=primitive.name,
-            kind="transpose",
-            package="calque_autodiff",
-        )
+    for x in operands:
+        if type(x) is UndefinedPrimal:
+            raise MissingRuleError(
+                f"'{primitive.name}' was asked for its transpose{where()} in operands in which it is not linear. "
+                "Transpose a linear function, or differentiate this one.",
+                primitive=primitive.name,
+                kind="transpose",
+                package="calque_autodiff",
+            )
 
 
 def zero_derivative(*primitives: Primitive, reason: str) -> None:

@@ -67,7 +67,7 @@ class JVPTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         primals: list[Value] = []
         tangents: list[Value] = []
-        is_perturbed = False
+        is_perturbed = has_array = False
         for x in args:
             if type(x) is JVPTracer and x._trace is self:
                 primals.append(x.primal)
@@ -76,12 +76,11 @@ class JVPTrace(Trace):
             else:
                 primals.append(x)
                 tangents.append(zero_tangent(x))
+                has_array = has_array or type(x) is np.ndarray
         if not is_perturbed:
             return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
-        if self.is_linearizing:
-            for x in args:
-                if type(x) is np.ndarray:
-                    self.tangent_trace.holds.add(x)  # type: ignore[attr-defined]
+        if has_array and self.is_linearizing:
+            self.hold(args)
         rule = primitive.adapted.get("jvp")
         if rule is None or (self.is_linearizing and "linearize" in primitive.adapted):
             outs, out_dots = self.apply_other(primitive, primals, tangents, params)
@@ -92,7 +91,15 @@ class JVPTrace(Trace):
                 outs, out_dots = rule(primals, tangents, **params)
             finally:
                 context.trace = before
+        if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
+            return [JVPTracer(self, outs[0], out_dots[0])]
         return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
+
+    def hold(self, args: Sequence[Value]) -> None:
+        """Keep the captured arrays among `args` from being overwritten while residuals may refer to them."""
+        for x in args:
+            if type(x) is np.ndarray:
+                self.tangent_trace.holds.add(x)  # type: ignore[attr-defined]
 
     def apply_other(
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]

@@ -7,6 +7,8 @@ without it.
 import importlib as _importlib
 from typing import Any as _Any
 
+from calque import numpy, random, tree
+from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from calque_autodiff import (
     check_grads,
     grad,
@@ -28,9 +30,6 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import stop_gradient
-
-from calque import numpy, random, tree
-from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 
 _BACKEND_NAMES = (
     "Array",

@@ -2,9 +2,8 @@
 
 import importlib.util
 
-from calque_core import rule_matrix
-
 import calque
+from calque_core import rule_matrix
 
 if __name__ == "__main__":
     if importlib.util.find_spec("calque_xla_backend"):

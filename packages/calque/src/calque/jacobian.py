@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 import numpy as np
+
 from calque_autodiff import grad, jvp, vjp
 from calque_batching import vmap
 from calque_core import register_internal_folder, typeof
-from calque_core.api_util import check_arrays, check_callable, normalize_argnums, split_aux
+from calque_core.api_util import check_arrays, check_callable, normalize_argnums
 from calque_core.lax import reshape, slice
 from calque_core.source import describe_function
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose

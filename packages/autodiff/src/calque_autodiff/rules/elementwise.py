@@ -3,7 +3,7 @@
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
 
-Conventions where a derivative does not exist: abs'(0) = 0, and max and min share equally at a tie.
+Conventions where a derivative does not exist: abs'(0) = 1, and max and min share equally at a tie.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def abs_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     """Take the part of the tangent along x: its real part, once x is turned to the real axis."""
     if is_complex(x):
         return convert_element_type(mul(x_dot, inverse_sign(x)), typeof(out).dtype)
-    return mul(x_dot, sign(x))
+    return select(ge(x, 0.0), x_dot, neg(x_dot))
 
 
 def sign_jvp(x_dot: Value, out: Value, x: Value) -> Value:
