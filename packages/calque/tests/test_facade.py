@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import calque
+import calque_numpy
+from calque import numpy, random, tree
 
 
 def run(program):
@@ -49,9 +51,6 @@ def test_backend_names_are_listed():
 
 
 def test_the_submodules_are_the_packages_under_another_name():
-    import calque_numpy
-    from calque import numpy, random, tree
-
     assert numpy.sum is calque_numpy.sum
     assert random.normal is calque_numpy.random.normal
     assert tree.map(lambda x: x + 1, {"b": 1, "a": [2]}) == {"b": 2, "a": [3]}

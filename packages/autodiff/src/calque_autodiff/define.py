@@ -36,8 +36,8 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
     def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
         if len(tangents) != len(rules):
             raise TypeError(
-                f"'{primitive.name}' was bound to {len(tangents)} operands{where()}, but defjvp gave {len(rules)} rules. "
-                "Give one rule, or None, for each operand."
+                f"'{primitive.name}' was bound to {len(tangents)} operands{where()}, but defjvp gave {len(rules)} "
+                "rules. Give one rule, or None, for each operand."
             )
         out = primitive.bind(*primals, **params)
         out_dot = None

@@ -1,7 +1,7 @@
 """Jacobians and Hessians: what needs differentiation and batching together.
 
-One idea: push every basis vector of the input through `jvp` (`jacfwd`), or pull every basis vector of the output through
-`vjp` (`jacrev`), all at once by `vmap`.
+One idea: push every basis vector of the input through `jvp` (`jacfwd`), or pull every basis vector of the output
+through `vjp` (`jacrev`), all at once by `vmap`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def jacfwd(
 ) -> Callable[P, Any]:
     """Return a function that gives the Jacobian of `fun`, by forward mode: one pass per element of the input.
 
-    The result has the structure of the output, each leaf of which holds the structure of the argument (a tuple of them if
-    `argnums` is a sequence).  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With `has_aux`, `fun` returns a pair, and so does this.
+    The result has the structure of the output, each leaf of which holds the structure of the argument (a tuple of them
+    if `argnums` is a sequence).  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With `has_aux`, `fun` returns a pair, and so
+    does this.
     Raises: TypeError if an argument is not floating (complex if `holomorphic`).
 
     >>> jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
@@ -113,8 +114,8 @@ def hessian(
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
     """Return the product of the Hessian of the scalar function `fun` at `primals` with `tangents`.
 
-    It costs a few evaluations of `fun`, whatever the size of the Hessian.  The result is a tuple with the structure, shapes
-    and dtypes of `primals`.
+    It costs a few evaluations of `fun`, whatever the size of the Hessian.  The result is a tuple with the structure,
+    shapes and dtypes of `primals`.
     Raises: TypeError as `grad` and `jvp` do.
 
     >>> hvp(lambda x: x * x * x, (2.0,), (1.0,))

@@ -1,4 +1,4 @@
 """The NumPy functions of `calque_numpy`, under the facade's name."""
 
 from calque_numpy import *  # noqa: F403 - this module is the other one's second name
-from calque_numpy import __all__ as __all__
+from calque_numpy import __all__  # noqa: F401 - its list of names too
