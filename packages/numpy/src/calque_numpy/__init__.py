@@ -10,16 +10,11 @@ Read next: `creation.py`, then by subject; `random` for random numbers.
 from numpy import (
     bool_,
     broadcast_shapes,
-    complex64,
-    complex128,
-    dtype,
     e,
     euler_gamma,
-    finfo,
     float16,
     float32,
     float64,
-    iinfo,
     inf,
     int8,
     int16,
@@ -35,7 +30,6 @@ from numpy import (
 )
 
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_core import result_type
 from calque_core.lax import (
     add,
     bitwise_and,
@@ -135,6 +129,7 @@ from calque_core.numpy_ufuncs import deg2rad as radians
 from calque_core.numpy_ufuncs import rad2deg as degrees
 from calque_numpy import linalg
 from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
+from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
 from calque_numpy.einsum import einsum
 from calque_numpy.joining import (
     array_split,
@@ -174,7 +169,7 @@ __all__ = [
     # constants and dtypes
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128", "dtype", "finfo", "iinfo", "result_type", "astype",
+    "result_type", "astype", "iscomplexobj", "isrealobj",
     # creation
     "array", "asarray", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "eye",
     "identity", "tri", "meshgrid", "copy",

@@ -49,8 +49,7 @@ def asarray(a: Value, dtype: DType = None) -> Value:
         a = _array_of(a)
     wanted = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
-        a = as_dtype(a, wanted)
-        return wanted.type(a) if type(a) in SCALARS else a
+        return wanted.type(as_dtype(a, wanted))
     return settled(lax.convert_element_type(a, wanted))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from calque_core import implements, lax, result_type, typeof
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.ops.axes import canonical_axis, integer
-from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.create import dtype_argument
 from calque_core.source import where
 from calque_numpy.creation import KINDS, SCALARS, asarray, full_like
@@ -42,12 +42,16 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
     elif all(type(x) in SCALARS for x in bounds):
         dtype = scalar_dtype(KINDS[np.result_type(*map(type, bounds)).kind])
     else:
-        dtype = canonicalize_dtype(np.result_type(*[typeof(x).dtype for x in bounds]))
-    if dtype.kind in "iu" and all(isinstance(x, int) for x in (first, end, stride)) and stride:
+        dtype = canonicalize_dtype(np.arange(*[typeof(x).dtype.type(1) for x in bounds]).dtype)
+    if dtype.kind in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype) and stride:
         counted = lax.iota(dtype, len(range(first, end, stride)))  # a counter in a program, not a constant
         scaled = counted if stride == 1 else lax.mul(counted, stride)
         return scaled if first == 0 else lax.add(scaled, first)
     return np.arange(first, end, stride, dtype=dtype)
+
+
+def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
+    return isinstance(x, int) and np.iinfo(dtype).min <= x <= np.iinfo(dtype).max
 
 
 def _number(x: Value) -> Any:
@@ -155,7 +159,8 @@ def _positions(name: str, N: int, M: int | None, k: int) -> tuple[Value, Value]:
     n_rows = integer(name, "N", N)
     shape = (n_rows, n_rows if M is None else integer(name, "M", M))
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-    return lax.add(rows, np.int32(integer(name, "k", k))), columns
+    k = integer(name, "k", k)
+    return lax.add(rows, np.int32(k)) if k else rows, columns
 
 
 @implements(np.meshgrid)
@@ -181,6 +186,5 @@ def meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str 
     grids = [lax.expand_dims(x, [d for d in axes if d != axis]) for x, axis in zip(vectors, axes)]
     if sparse:
         return tuple(grids)
-    sizes = [max(typeof(x).shape[d] for x in grids) for d in range(len(axes))]
-    sizes = [0 if any(typeof(x).shape[d] == 0 for x in grids) else n for d, n in enumerate(sizes)]
-    return tuple(broadcast_to(x, tuple(sizes)) for x in grids)
+    shape = broadcast_shapes(*[typeof(x).shape for x in grids])
+    return tuple(broadcast_to(x, shape) for x in grids)

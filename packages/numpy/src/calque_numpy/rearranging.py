@@ -52,7 +52,7 @@ def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
             f"size {shape[position]}. Give one number, or one for each element."
         )
     parts = [_repeated(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
-    return lax.concatenate(parts, position)
+    return lax.concatenate(parts, position) if parts else asarray(a)
 
 
 def _repeated(a: Value, count: int, axis: int) -> Value:

@@ -1,4 +1,4 @@
-"""Sorted arrays.  Equal elements keep their order, and NaN comes last.
+"""Sorted arrays.  Equal elements keep their order, and NaN comes last, whatever the direction.
 
 Read next: `linalg.py`.
 """
@@ -24,29 +24,46 @@ def _line(name: str, a: Value, axis: int | None, order: Any) -> tuple[Value, int
     return (ravel(a), 0) if axis is None else (a, canonical_axis(name, axis, typeof(a).ndim))
 
 
+def _reversed_order(x: Value) -> Value:
+    """Return keys in the order opposite to that of `x`, save that NaN stays last."""
+    return lax.bitwise_not(x) if typeof(x).dtype.kind in "biu" else lax.neg(x)
+
+
 @implements(np.sort)
 def sort(
-    a: Value, axis: int | None = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+    a: Value,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Value:
-    """Return the elements in increasing order along `axis`, or all of them if that is None.
+    """Return the elements in increasing order along `axis`, or all of them if that is None; or in decreasing order.
 
     `kind` and `stable` change nothing: the sort is stable.
     Raises: ValueError for an axis that is not there; TypeError for `order`.
 
-    >>> sort(np.array([3, 1, 2]))
-    array([1, 2, 3])
+    >>> sort(np.array([3, 1, 2])), sort(np.array([3, 1, 2]), descending=True)
+    (array([1, 2, 3]), array([3, 2, 1]))
     """
     a, axis = _line("sort", a, axis, order)
-    return lax.sort(a, axis)
+    return lax.sort((_reversed_order(a), a), axis)[1] if descending else lax.sort(a, axis)
 
 
 @implements(np.argsort)
 def argsort(
-    a: Value, axis: int | None = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+    a: Value,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Value:
     """Return the positions of the elements in increasing order along `axis`, or in the flat array if that is None.
 
-    `kind` and `stable` change nothing: the sort is stable.
+    With `descending`, they are in decreasing order; `kind` and `stable` change nothing: the sort is stable.
     Raises: ValueError for an axis that is not there; TypeError for `order`.
 
     >>> argsort(np.array([3, 1, 2]))
@@ -54,4 +71,4 @@ def argsort(
     """
     a, axis = _line("argsort", a, axis, order)
     positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), typeof(a).shape, axis)
-    return lax.sort((a, positions), axis)[1]
+    return lax.sort((_reversed_order(a) if descending else a, positions), axis)[1]

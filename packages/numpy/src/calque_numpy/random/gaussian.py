@@ -18,7 +18,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_numpy.random.floats import float_argument, uniform
-from calque_numpy.random.keys import check_key
+from calque_numpy.random.keys import check_key, check_shape
 
 Value = Any
 DType = Any
@@ -78,7 +78,7 @@ def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     check_key("normal", key)
     dtype = float_argument("normal", dtype)
     one = dtype.type(1)
-    u = uniform(key, shape, dtype, np.nextafter(-one, one), one)  # -1 itself would give -inf
+    u = uniform(key, check_shape("normal", shape), dtype, np.nextafter(-one, one), one)  # -1 itself would give -inf
     if dtype == _FLOAT64:
         inverse = _double_erf_inv(u)
     else:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax, typeof
-from calque_core.ops.axes import integers
+from calque_core.ops.axes import integer, integers
 from calque_core.source import where
 from calque_numpy.random.threefry import Shape, random_words, threefry2x32
 
@@ -95,13 +95,20 @@ def split(key: Value, num: int | Sequence[int] = 2) -> Value:
     array([1832780943,  270669613], dtype=uint32)
     """
     check_key("split", key)
-    shape = check_shape("split", num if isinstance(num, Sequence) else (num,))
+    shape = _counts(num)
     words = [lax.expand_dims(x, (1,)) for x in random_words(key, shape)]
     return lax.reshape(lax.concatenate(words, 1), (*shape, 2))
 
 
+def _counts(num: Any) -> Shape:
+    counts = integers("split", "num", num) if isinstance(num, Sequence) else (integer("split", "num", num),)
+    if any(count < 0 for count in counts):
+        raise ValueError(f"split{where()}: num is {num}. Give a number of zero or more.")
+    return counts
+
+
 def fold_in(key: Value, data: Value) -> Value:
-    """Return a new key made of a key and a number, that of a step say.
+    """Return a new key made of a key and a number, that of a step say: key number `data` of those that `split` makes.
 
     Shapes: key [2], data [] -> [2].  Dtype: uint32; `data` counts modulo 2**32.
     Raises: TypeError if `key` is not a key or `data` is not an integer scalar; OverflowError if `data` is a Python

@@ -1,0 +1,44 @@
+"""What NumPy's functions say of dtypes: known while tracing, so that Python may decide by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, typeof
+from calque_core import result_type as _result_type
+
+Value = Any
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
+    """Return the dtype that an operation on these arrays, scalars or dtypes has.
+
+    Raises: TypeError for what is none of these.
+
+    >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
+    (dtype('float32'), dtype('float64'))
+    """
+    return _result_type(*arrays_and_dtypes)
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Value) -> bool:
+    """Tell whether an array has a complex dtype.
+
+    >>> iscomplexobj(np.zeros(2)), iscomplexobj(1j)
+    (False, True)
+    """
+    return bool(typeof(x).dtype.kind == "c")
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Value) -> bool:
+    """Tell whether an array has a dtype that is not complex.
+
+    >>> isrealobj(np.zeros(2)), isrealobj(1j)
+    (True, False)
+    """
+    return not iscomplexobj(x)

@@ -1,0 +1,74 @@
+"""The law that every function of the front obeys, as one fixture that the tables share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calque_numpy
+from calque_core import check_jaxpr, eval_jaxpr, make_jaxpr
+from calque_pytree import tree_leaves
+
+DTYPES = [
+    "bool",
+    "int8",
+    "int32",
+    "int64",
+    "uint8",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+
+
+@pytest.fixture
+def numbers():
+    """Return `numbers(shape, dtype)`: small numbers in no order, none of them repeated next to itself."""
+
+    def numbers(shape, dtype="float64", seed=0):
+        size = int(np.prod(shape))
+        values = np.random.default_rng(seed).permutation(size) - size // 3
+        if np.dtype(dtype).kind == "c":
+            values = values + 1j * values[::-1]
+        elif np.dtype(dtype).kind == "f":
+            values = values / 4
+        elif np.dtype(dtype).kind in "ub":
+            values = abs(values) % 7 > 2 if dtype == "bool" else abs(values)
+        return values.astype(dtype).reshape(shape)
+
+    return numbers
+
+
+@pytest.fixture
+def agree():
+    """Return `agree(f, *args)`, which checks `f(np, *args)` in every way it can be computed.
+
+    `f` takes the module that it shall use.  NumPy itself says what is right, in dtype, shape and value; the front must
+    agree evaluated and traced, and so must plain NumPy when it is traced, unless `plain=False`.
+    """
+    return check_agreement
+
+
+def check_agreement(f, *args, ulps=4, plain=True):
+    want = f(np, *args)
+    eager = f(calque_numpy, *args)
+    assert all(isinstance(x, (np.ndarray, np.generic)) for x in tree_leaves(eager))
+    compare(eager, want, ulps)
+    for module in (calque_numpy, np) if plain else (calque_numpy,):
+        jaxpr = make_jaxpr(lambda *xs, m=module: f(m, *xs))(*args)
+        check_jaxpr(jaxpr)
+        outs = eval_jaxpr(jaxpr, jaxpr.consts, *tree_leaves(args))
+        assert [(x.shape, x.dtype) for x in outs] == [(a.shape, a.dtype) for a in jaxpr.out_avals]
+        compare(outs, want, ulps)
+
+
+def compare(got, want, ulps):
+    got, want = tree_leaves(got), [np.asarray(x) for x in tree_leaves(want)]
+    assert [np.shape(x) for x in got] == [x.shape for x in want]
+    assert [np.asarray(x).dtype for x in got] == [x.dtype for x in want]
+    for mine, numpys in zip(got, want, strict=True):
+        eps = np.finfo(numpys.dtype).eps if numpys.dtype.kind in "fc" else 0
+        np.testing.assert_allclose(mine, numpys, rtol=ulps * eps, atol=0)

@@ -1,0 +1,160 @@
+"""Arrays of lists, of scalars, of one value: NumPy's dtypes, the settings' defaults, and what is refused."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr, typeof
+
+NESTED = {
+    "a float": 1.5,
+    "an integer": 3,
+    "a bool": True,
+    "a complex number": 1 + 2j,
+    "a list": [1, 2, 3],
+    "mixed kinds": [1, 2.5, True],
+    "rows": [[1.0, 2.0], (3.0, 4.0)],
+    "an empty list": [],
+    "empty rows": [[], []],
+    "NumPy scalars": [np.float32(1), np.float32(2)],
+    "a NumPy scalar beside a Python one": [np.float32(1), 2.0],
+    "arrays": [np.ones(2, np.int8), [3, 4]],
+    "an array": np.array([1, 2], np.int16),
+    "a large integer": [2**63],
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_an_array_has_numpys_values_and_dtype(name):
+    value = NESTED[name]
+    dtypes = [None] if name in ("a complex number", "a large integer") else [None, "float32", "int16", float]
+    for dtype in dtypes:
+        got, want = cnp.asarray(value, dtype), np.asarray(value, dtype)
+        assert got.dtype == cnp.array(value, dtype).dtype == want.dtype
+        np.testing.assert_array_equal(got, want, strict=bool(want.shape))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m, x: m.array([x, x]),
+        lambda m, x: m.array([[x[0], 1.0], [2, x[1]]]),
+        lambda m, x: m.array([x, [1, 2]]),
+        lambda m, x: m.array((x[0], True)),
+        lambda m, x: m.array([x[0], np.float64(3)]),
+        lambda m, x: m.array([[x], [[0, 0]]], dtype=np.float64),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_a_list_that_holds_tracers_is_stacked(make, dtype):
+    x = np.array([3, 4], dtype)
+    want = make(np, x)
+    jaxpr = make_jaxpr(lambda a: make(cnp, a))(x)
+    (got,) = eval_jaxpr(jaxpr, jaxpr.consts, x)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want, strict=True)
+
+
+def test_array_copies_and_asarray_does_not():
+    x = np.ones(3)
+    assert cnp.asarray(x) is x
+    y = cnp.array(x)
+    x[0] = 7.0
+    assert y.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_ndmin_puts_axes_in_front():
+    assert cnp.array([1, 2], ndmin=3).shape == (1, 1, 2)
+    assert cnp.array([[1, 2]], ndmin=1).shape == (1, 2)
+
+
+FILLED = {
+    "zeros": lambda m, x: m.zeros((2, 3)),
+    "zeros of one size": lambda m, x: m.zeros(4),
+    "zeros of no axes": lambda m, x: m.zeros(()),
+    "zeros of a dtype": lambda m, x: m.zeros((2,), np.int8),
+    "ones": lambda m, x: m.ones([2, 0]),
+    "ones of a kind": lambda m, x: m.ones(3, int),
+    "full": lambda m, x: m.full((2, 3), 7),
+    "full of a dtype": lambda m, x: m.full(2, 7, np.float32),
+    "full of a vector": lambda m, x: m.full((2, 3), np.array([1, 2, 3])),
+}
+LIKE = {
+    "zeros_like": lambda m, x: m.zeros_like(x),
+    "ones_like": lambda m, x: m.ones_like(x),
+    "full_like": lambda m, x: m.full_like(x, 3),
+    "full_like of a dtype": lambda m, x: m.full_like(x, 2.5, dtype=np.float64),
+    "full_like of a vector": lambda m, x: m.full_like(x, np.array([True, False, True])),
+    "zeros_like of a shape": lambda m, x: m.zeros_like(x, shape=(4,)),
+    "ones_like of one size": lambda m, x: m.ones_like(x, shape=5, dtype=bool),
+}
+
+
+@pytest.mark.parametrize("make", list(FILLED.values()), ids=list(FILLED))
+def test_a_filled_array_is_numpys(make, agree):
+    agree(make, 1.0, plain=False)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("make", list(LIKE.values()), ids=list(LIKE))
+def test_an_array_like_another_is_numpys(make, dtype, agree, numbers):
+    agree(make, numbers((2, 3), dtype))
+
+
+@pytest.mark.parametrize("make", [cnp.zeros_like, cnp.ones_like])
+def test_an_array_like_a_scalar_has_its_default_dtype(make):
+    assert make(1.5).dtype == np.float64
+    assert make(3).dtype == np.int64
+
+
+# Settings
+
+
+def default_dtypes():
+    made = [cnp.zeros(2), cnp.ones(2), cnp.full(2, 1.0), cnp.full(2, 1), cnp.asarray(1.0), cnp.asarray([1, 2])]
+    made += [cnp.array([1.0, 2]), cnp.array([1j]), cnp.zeros(2, float), cnp.ones_like(1.0), cnp.array([True])]
+    return " ".join(typeof(x).str_short() for x in made)
+
+
+def test_the_default_dtypes_follow_the_settings():
+    wide = "f64[2] f64[2] f64[2] i64[2] f64[] i64[2] f64[2] c128[1] f64[2] f64[] bool[1]"
+    narrow = "f32[2] f32[2] f32[2] i32[2] f32[] i32[2] f32[2] c64[1] f32[2] f32[] bool[1]"
+    assert default_dtypes() == wide
+    with config.default_dtype_bits(32):
+        assert default_dtypes() == narrow
+    with config.enable_x64(False):
+        assert default_dtypes() == narrow
+
+
+def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
+    with config.default_dtype_bits(32):
+        assert cnp.asarray(np.ones(2)).dtype == np.float64
+        assert cnp.array([np.float64(1)]).dtype == np.float64
+    with config.enable_x64(False):
+        assert cnp.asarray(np.ones(2)).dtype == np.float32
+        assert cnp.zeros(2, np.float64).dtype == np.float32
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: cnp.array([x, 1.0]), ShapeError, "whose items have the shapes (2,), (). Give items of one shape."),
+        (lambda x: cnp.asarray("text"), TypeError, "'text' of type str is not an array or a scalar."),
+        (lambda x: cnp.asarray(["a"]), TypeError, "an array of dtype <U1 is not an operand."),
+        (lambda x: cnp.asarray(None), TypeError, "None of type NoneType is not an array or a scalar."),
+        (lambda x: cnp.asarray(300, np.uint8), OverflowError, "the Python integer 300 does not fit uint8"),
+        (lambda x: cnp.zeros((2, -1)), ValueError, "the shape (2, -1) has a negative size"),
+        (lambda x: cnp.zeros("ab"), TypeError, "zeros"),
+        (lambda x: cnp.zeros((2, 1.5)), TypeError, "shape is (2, 1.5). Give a sequence of integers."),
+        (lambda x: cnp.full((3,), x), ShapeError, "cannot give f64[2] the shape (3,)"),
+        (lambda x: cnp.zeros_like(x, order="F"), TypeError, "order= is not supported"),
+        (lambda x: np.zeros_like(x, subok=False), TypeError, "subok= is not supported"),
+    ],
+)
+def test_what_makes_no_array_is_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(np.ones(2))
+    assert words in str(caught.value)

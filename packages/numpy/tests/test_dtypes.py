@@ -1,0 +1,34 @@
+"""Dtypes are known while tracing, by NumPy's functions too."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import config, make_jaxpr
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_what_is_said_of_a_traced_array_is_numpys(dtype):
+    x = np.ones(2, dtype)
+
+    def told(m, a):
+        assert m.result_type(a, 1.0) == np.result_type(x, 1.0)
+        assert m.result_type(a, np.int16, "float32") == np.result_type(x, np.int16, "float32")
+        assert m.iscomplexobj(a) is np.iscomplexobj(x)
+        assert m.isrealobj(a) is np.isrealobj(x)
+        return a
+
+    told(cnp, x)
+    for module in (np, cnp):
+        make_jaxpr(lambda a, m=module: told(m, a))(x)
+
+
+def test_the_dtype_of_scalars_follows_the_settings():
+    assert cnp.result_type(1.0) == np.float64
+    with config.default_dtype_bits(32):
+        assert cnp.result_type(1.0, 2) == np.float32
+
+
+def test_what_has_no_dtype_is_refused():
+    with pytest.raises(TypeError, match="None of type NoneType is not an array or a scalar"):
+        cnp.result_type(None)

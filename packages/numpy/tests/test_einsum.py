@@ -1,0 +1,93 @@
+"""`einsum` is NumPy's, for one operand and for several, with every kind of label."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import ShapeError, make_jaxpr
+
+CASES = {
+    "ij->ji": [(2, 3)],
+    "ij": [(2, 3)],
+    "ba": [(2, 3)],
+    "ij->": [(2, 3)],
+    "ij->j": [(2, 3)],
+    "ii": [(3, 3)],
+    "ii->i": [(3, 3)],
+    "iii->i": [(2, 2, 2)],
+    "iij->ji": [(2, 2, 3)],
+    "...j->...": [(2, 3, 4)],
+    "i...->...": [(2, 3, 4)],
+    "ij,jk": [(2, 3), (3, 4)],
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "ij,jk->ki": [(2, 3), (3, 4)],
+    "i,i": [(3,), (3,)],
+    "i,i->i": [(3,), (3,)],
+    "i,j->ij": [(2,), (3,)],
+    "i,j->ji": [(2,), (3,)],
+    "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)],
+    "bhqd,bhkd->bhqk": [(2, 2, 3, 4), (2, 2, 5, 4)],
+    "ij,ij->": [(2, 3), (2, 3)],
+    "ij,kl->il": [(2, 3), (4, 5)],
+    "ii,ij->j": [(3, 3), (3, 2)],
+    "...ij,...jk->...ik": [(2, 3, 4), (2, 4, 5)],
+    "...ij, jk -> ...ik": [(2, 5, 3, 4), (4, 2)],
+    "...i,...i": [(2, 1, 3), (4, 3)],
+    "...,...->...": [(2, 3), (3,)],
+    "ij,j": [(2, 3), (1,)],
+    "ij,jk,kl->il": [(2, 3), (3, 4), (4, 5)],
+    "i,i,i->i": [(3,), (3,), (3,)],
+    "ij,ik,il->jkl": [(2, 3), (2, 2), (2, 4)],
+    "ab,cd,ac->bd": [(2, 3), (4, 5), (2, 4)],
+    ",ij->ij": [(), (2, 3)],
+    ",": [(), ()],
+    "i,ij->": [(0,), (0, 2)],
+}
+
+
+@pytest.mark.parametrize("subscripts", CASES)
+def test_a_sum_of_products_is_numpys(subscripts, agree, numbers):
+    operands = [numbers(shape, seed=i) for i, shape in enumerate(CASES[subscripts])]
+    agree(lambda m, *xs: m.einsum(subscripts, *xs), *operands, ulps=64)
+
+
+@pytest.mark.parametrize("other", ["bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])
+@pytest.mark.parametrize("subscripts", ["ij,jk", "ij,ij->ij", "ij,kl->ik"])
+def test_a_sum_of_products_has_numpys_dtype(subscripts, dtype, other, agree, numbers):
+    agree(lambda m, x, y: m.einsum(subscripts, x, y), numbers((3, 3), dtype), numbers((3, 3), other), ulps=64)
+
+
+@pytest.mark.parametrize("subscripts", ["bij,bjk->bik", "ij,jk"])
+def test_a_matrix_product_is_one_contraction(subscripts):
+    operands = [np.ones((2, 2, 2)[: len(term)]) for term in subscripts.split("->")[0].split(",")]
+    names = [eqn.primitive.name for eqn in make_jaxpr(lambda *xs: np.einsum(subscripts, *xs))(*operands).eqns]
+    assert names == ["dot_general"]
+
+
+def test_optimize_is_taken():
+    x = np.ones((2, 2))
+    assert cnp.einsum("ij,jk,kl", x, x, x, optimize="greedy").tolist() == [[4.0, 4.0], [4.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: np.einsum("ij,jk", x), ValueError, "2 operands are described, but 1 were given"),
+        (lambda x: np.einsum("ijk", x), ValueError, "'ijk' does not name the axes of an operand of type f64[2,3]"),
+        (lambda x: np.einsum("i", x), ValueError, "'i' does not name the axes"),
+        (lambda x: np.einsum("i1", x), ValueError, "'i1' holds something else than letters and one '...'"),
+        (lambda x: np.einsum("ij->ik", x), ValueError, "the result must name labels of the operands, each once"),
+        (lambda x: np.einsum("ij->ii", x), ValueError, "the result must name labels of the operands, each once"),
+        (lambda x: np.einsum("i...->i", x), ValueError, "and '...' if they have it"),
+        (lambda x: np.einsum("ij,jk", x, x), ShapeError, "the axes of 'j' have the sizes 3 and 2"),
+        (lambda x: np.einsum("ii", x), ShapeError, "the axes of 'i' have the sizes 2 and 3"),
+        (lambda x: np.einsum(x, [0, 1]), TypeError, "Give a string such as 'ij,jk->ik'."),
+        (lambda x: np.einsum("ij", x, dtype=np.float32), TypeError, "dtype= is not supported"),
+        (lambda x: np.einsum("ij", x, out=np.ones((2, 3))), TypeError, "out= is not supported"),
+    ],
+)
+def test_subscripts_that_do_not_fit_are_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(np.ones((2, 3)))
+    assert words in str(caught.value)

@@ -1,0 +1,49 @@
+"""Lengths of vectors and matrices are NumPy's, for every order that needs no factorisation."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+
+VECTOR_ORDERS = [None, 2, 1, 0, 3, -1, 0.5, np.inf, -np.inf]
+MATRIX_ORDERS = [None, "fro", 1, -1, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("ord", VECTOR_ORDERS, ids=str)
+def test_the_length_of_vectors_is_numpys(ord, keepdims, dtype, agree):
+    x = np.array([[1, -2, 2], [3, 5, -4]], dtype)
+    agree(lambda m, a: m.linalg.norm(a[0], ord, keepdims=keepdims), x, ulps=8)
+    agree(lambda m, a: m.linalg.norm(a, ord, axis=0, keepdims=keepdims), x, ulps=8)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("ord", MATRIX_ORDERS, ids=str)
+def test_the_length_of_matrices_is_numpys(ord, keepdims, agree, numbers):
+    agree(lambda m, a: m.linalg.norm(a, ord, keepdims=keepdims), numbers((2, 3)), ulps=8)
+    for axis in ((0, 1), (2, 0), (-1, 1)):
+        agree(lambda m, a, d=axis: m.linalg.norm(a, ord, d, keepdims), numbers((2, 3, 4)), ulps=8)
+
+
+def test_without_order_and_axis_all_elements_count(agree, numbers):
+    agree(lambda m, a: [m.linalg.norm(a), m.linalg.norm(a, keepdims=True)], numbers((2, 3, 4)), ulps=8)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: np.linalg.norm(x, "nuc"), TypeError, "ord='nuc' of a matrix needs its singular values"),
+        (lambda x: np.linalg.norm(x, 2), TypeError, "ord=2 of a matrix needs its singular values"),
+        (lambda x: np.linalg.norm(x, 3), ValueError, "ord is 3, which no matrix has. Use 'fro', 1, -1, inf or -inf."),
+        (lambda x: np.linalg.norm(x[0], "fro"), ValueError, "ord is 'fro', which no vector has."),
+        (lambda x: np.linalg.norm(x, axis=(0, 0)), ValueError, "norm of f64[2,3]"),
+        (lambda x: np.linalg.norm(x[None], 1), ValueError, "along (0, 1, 2). Give one axis, or two different ones."),
+        (lambda x: cnp.linalg.norm(x, axis=2), ValueError, "axis 2 is out of range for ndim 2"),
+    ],
+)
+def test_what_has_no_length_is_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(np.ones((2, 3)))
+    assert words in str(caught.value)

@@ -1,0 +1,70 @@
+"""Elements chosen by conditions, and comparisons of wholes, are NumPy's."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
+
+SPECIAL = np.array([0.0, -0.0, 1.5, np.nan, np.inf, -np.inf, 1e308, -2.0])
+CHOSEN = {
+    "where": lambda m, x: m.where(x > 0, x, -x),
+    "where with scalars": lambda m, x: m.where(x != x, 0, x),
+    "where of numbers": lambda m, x: m.where(x, x, 2),
+    "where of scalars alone": lambda m, x: m.where(x > 0, 1, 2.5),
+    "where that broadcasts": lambda m, x: m.where(x[:, None] > 0, x, 1),
+    "where by a static condition": lambda m, x: m.where(True, x, 1),
+    "select": lambda m, x: m.select([x > 1, x > 0], [x, x * 2]),
+    "select with a default": lambda m, x: m.select([x > 1], [1.5], default=-1),
+    "nan_to_num": lambda m, x: m.nan_to_num(x),
+    "nan_to_num with numbers": lambda m, x: m.nan_to_num(x, nan=1.0, posinf=2.0, neginf=3),
+    "isclose": lambda m, x: m.isclose(x, x + 1e-9),
+    "isclose of NaN": lambda m, x: m.isclose(x, x, equal_nan=True),
+    "isclose within": lambda m, x: m.isclose(x, 1, rtol=0.5, atol=0.1),
+    "allclose": lambda m, x: m.allclose(x, x),
+    "allclose of NaN": lambda m, x: m.allclose(x, x, equal_nan=True),
+    "array_equal": lambda m, x: m.array_equal(x, x),
+    "array_equal of NaN": lambda m, x: m.array_equal(x, x, equal_nan=True),
+    "clip": lambda m, x: m.clip(x, -1, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("name", CHOSEN)
+def test_what_is_chosen_is_numpys(name, dtype, agree):
+    x = np.array([-2, 0, 1, 3], dtype) if np.dtype(dtype).kind == "i" else SPECIAL[:6].astype(dtype)
+    agree(CHOSEN[name], x)
+
+
+def test_the_extremes_are_numpys(agree):
+    agree(lambda m, x: [m.nan_to_num(x), m.isclose(x / 4, -x / 4)], SPECIAL)
+
+
+def test_arrays_of_different_shapes_are_not_equal():
+    assert not cnp.array_equal(np.ones(2), np.ones(3))
+    assert eval_jaxpr(make_jaxpr(lambda x: np.array_equal(x, x[:1]))(np.ones(2)), (), np.ones(2)) == [np.False_]
+
+
+def test_where_of_python_scalars_has_the_default_dtype():
+    with config.default_dtype_bits(32):
+        assert cnp.where(np.array([True]), 1.0, 2.0).dtype == np.float32
+    assert cnp.where(np.array([True]), 1.0, 2.0).dtype == np.float64
+    assert cnp.where(np.array([True]), np.float32(1), 2.0).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: np.where(x > 0), TypeError, "where(condition) at test_masks.py:"),
+        (lambda x: np.where(x > 0, x), TypeError, "Give both alternatives, where(condition, x, y)."),
+        (lambda x: np.where(x > 0, x, np.ones(2)), ShapeError, "the shapes do not broadcast"),
+        (lambda x: cnp.select([x > 0], [x, x]), ValueError, "1 conditions and 2 choices. Give one choice for each."),
+        (lambda x: cnp.select([], []), ValueError, "0 conditions and 0 choices"),
+        (lambda x: cnp.select([x], [x]), TypeError, "select"),
+        (lambda x: np.nan_to_num(x * 1j), TypeError, "nan_to_num of c128[3]"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(np.ones(3))
+    assert words in str(caught.value)

@@ -1,0 +1,94 @@
+"""What the package calls by NumPy's names is what NumPy's own functions find, and obeys NumPy for every dtype."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core.numpy_protocol import array_functions, ufuncs
+
+CONSTANTS = ["e", "euler_gamma", "inf", "nan", "newaxis", "pi"]
+OURS = {"astype", "copy"}  # functions in later versions of NumPy, or with another signature
+UFUNCS = [name for name in cnp.__all__ if isinstance(getattr(np, name, None), np.ufunc)]
+FUNCTIONS = [name for name in cnp.__all__ if getattr(np, name, None) in array_functions]
+
+
+def test_every_name_is_numpys():
+    assert [name for name in cnp.__all__ if not hasattr(np, name) and name not in OURS] == []
+
+
+def test_every_ufunc_of_the_table_has_its_name():
+    by_name = {name: getattr(cnp, name) for name in UFUNCS}
+    for ufunc, function in ufuncs.items():
+        assert by_name[ufunc.__name__] is function, ufunc
+    for name, function in by_name.items():
+        assert ufuncs[getattr(np, name)] is function, name
+
+
+def test_every_dispatched_function_is_the_one_of_that_name():
+    for name in FUNCTIONS:
+        assert array_functions[getattr(np, name)] is getattr(cnp, name), name
+    assert array_functions[np.linalg.norm] is cnp.linalg.norm
+
+
+def test_every_dispatched_function_is_public():
+    public = [getattr(cnp, name) for name in cnp.__all__] + [cnp.linalg.norm]
+    assert [f.__name__ for f in array_functions.values() if f not in public] == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_numpys_parameters(name):
+    """NumPy passes arguments on as they were written: a name or a position that differs would be a wrong call."""
+    try:
+        wanted = inspect.signature(getattr(np, name)).parameters
+    except ValueError:
+        pytest.skip("NumPy's function has no signature to read")
+    mine = inspect.signature(getattr(cnp, name)).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in mine.values())
+    positional = [p for p in wanted.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    ours = [p for p in mine.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for theirs, own in zip(positional, ours):
+        assert theirs.kind is theirs.POSITIONAL_ONLY or theirs.name == own.name
+    named = [p for p in wanted.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    missing = [p.name for p in named if p.name not in mine]
+    assert takes_any or set(missing) <= {"device", "like"}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_constant_is_numpys(name):
+    assert getattr(cnp, name) is getattr(np, name)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_an_elementwise_function_is_numpys_on_numpy_values(name):
+    """Core's tests have every dtype and the edges, traced; here it is that evaluation gives NumPy's dtypes too."""
+    ufunc, function = getattr(np, name), getattr(cnp, name)
+    for char in "?bBilfd":
+        x = np.array([1, 2, 3]).astype(char)
+        args = (np.eye(3, dtype=char), x) if ufunc is np.matmul else (x, x)[: ufunc.nin]
+        try:
+            want = ufunc(*args)
+        except TypeError:
+            with pytest.raises(TypeError):
+                function(*args)
+            continue
+        if name in ("power", "pow") and x.dtype.kind in "biu":
+            continue  # refused: integers to the power of an array of integers
+        got = function(*args)
+        for mine, numpys in zip(*([y] if not isinstance(y, tuple) else y for y in (got, want)), strict=True):
+            assert type(mine) is type(numpys)
+            assert mine.dtype == numpys.dtype
+            np.testing.assert_allclose(mine, numpys, rtol=1e-3 if mine.dtype == np.float16 else 1e-6)
+
+
+def test_reductions_of_numpy_values_are_numpys(agree, numbers):
+    for dtype in ("bool", "int8", "uint8", "int64", "float32", "float64"):
+        x = numbers((2, 3), dtype)
+        agree(lambda m, a: [m.sum(a, 0), m.max(a), m.min(a, 1), m.argmax(a, 1), m.argmin(a), m.any(a), m.all(a, 0)], x)
+        agree(lambda m, a: [m.mean(a, 0), m.std(a), m.var(a, 1, ddof=1)], x, ulps=8)
+
+
+def test_a_list_is_refused_with_what_to_do():
+    with pytest.raises(TypeError, match=r"\[1, 2\] of type list is not an array or a scalar. Wrap it in numpy.asarray"):
+        cnp.sum([1, 2])

@@ -1,0 +1,69 @@
+"""Products are NumPy's: which axes meet, what becomes of bools and small integers, and what a scalar does."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import ShapeError, make_jaxpr
+
+CASES = {
+    "outer": (lambda m, x, y: m.outer(x, y), [((2,), (3,)), ((2, 2), (3,)), ((), (3,)), ((0,), (2,))]),
+    "inner": (
+        lambda m, x, y: m.inner(x, y),
+        [((3,), (3,)), ((2, 3), (4, 3)), ((), (3,)), ((2, 3), ()), ((2, 0), (3, 0))],
+    ),
+    "vdot": (lambda m, x, y: m.vdot(x, y), [((3,), (3,)), ((2, 3), (3, 2)), ((0,), (0,))]),
+    "tensordot": (lambda m, x, y: m.tensordot(x, y), [((2, 3, 4), (3, 4, 5)), ((2, 3), (2, 3))]),
+    "tensordot over one axis": (lambda m, x, y: m.tensordot(x, y, 1), [((2, 3), (3, 4)), ((3,), (3,))]),
+    "tensordot over none": (lambda m, x, y: m.tensordot(x, y, axes=0), [((2,), (3, 4)), ((), ())]),
+    "tensordot over pairs": (lambda m, x, y: m.tensordot(x, y, ([0, -1], (1, 0))), [((2, 3, 4), (4, 2, 5))]),
+    "tensordot over a pair": (lambda m, x, y: m.tensordot(x, y, (0, 1)), [((2, 3), (4, 2))]),
+    "kron": (lambda m, x, y: m.kron(x, y), [((2,), (3,)), ((2, 3), (2, 2)), ((2, 2), (3,)), ((), (2, 2))]),
+    "dot": (lambda m, x, y: m.dot(x, y), [((3,), (3,)), ((2, 3), (4, 3, 5)), ((), (3,))]),
+    "matmul": (lambda m, x, y: m.matmul(x, y), [((2, 3), (3, 4)), ((5, 2, 3), (3,)), ((3,), (5, 3, 2))]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_product_is_numpys(name, agree, numbers):
+    f, shapes = CASES[name]
+    for left, right in shapes:
+        agree(f, numbers(left), numbers(right, seed=1), ulps=16)
+
+
+@pytest.mark.parametrize("other", ["bool", "int8", "int64", "float32", "complex64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "float16", "float64"])
+@pytest.mark.parametrize("name", ["outer", "inner", "tensordot over one axis", "kron"])
+def test_a_product_has_numpys_dtype(name, dtype, other, agree, numbers):
+    agree(CASES[name][0], numbers((3,), dtype), numbers((3,), other), ulps=16)
+
+
+def test_a_product_is_one_contraction():
+    def program(x, y):
+        return np.inner(x, y), np.tensordot(x, y, ([0, 1], [0, 1]))
+
+    names = [eqn.primitive.name for eqn in make_jaxpr(program)(np.ones((3, 3)), np.ones((3, 3))).eqns]
+    assert names == ["dot_general", "dot_general"]
+
+
+def test_vdot_of_complex_numbers_is_refused():
+    with pytest.raises(TypeError, match=r"conjugate of c128\[2\].*Keep real and imaginary parts apart"):
+        cnp.vdot(np.ones(2) * 1j, np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: np.inner(x, x[:, :2]), ShapeError, "inner of f64[2,3] and f64[2,2]"),
+        (lambda x: np.vdot(x, x[0]), ShapeError, "have the sizes (6,) and (3,). Pair axes of equal size."),
+        (lambda x: np.tensordot(x, x, 1), ShapeError, "tensordot of f64[2,3] and f64[2,3]"),
+        (lambda x: np.tensordot(x, x, ([0], [0, 1])), ShapeError, "have the sizes (2,) and (2, 3)"),
+        (lambda x: np.tensordot(x, x, 3), ValueError, "axis -3 is out of range for ndim 2"),
+        (lambda x: np.tensordot(x, x, 0.5), TypeError, "axes is (0.5,). Give a sequence of integers."),
+        (lambda x: np.outer(x, x, out=np.ones((6, 6))), TypeError, "out= is not supported"),
+    ],
+)
+def test_what_does_not_pair_is_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(np.ones((2, 3)))
+    assert words in str(caught.value)

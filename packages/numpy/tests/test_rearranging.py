@@ -1,0 +1,81 @@
+"""Elements repeated, padded, reversed and rolled are NumPy's."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+
+CASES = {
+    "repeat": lambda m, x: m.repeat(x, 3),
+    "repeat along an axis": lambda m, x: m.repeat(x, 2, axis=-1),
+    "repeat never": lambda m, x: m.repeat(x, 0, axis=0),
+    "repeat each": lambda m, x: m.repeat(x, list(range(x.shape[0])), axis=0),
+    "repeat by one count": lambda m, x: m.repeat(x, [2], axis=0),
+    "tile": lambda m, x: m.tile(x, 2),
+    "tile along axes": lambda m, x: m.tile(x, (2, 1, 3)),
+    "tile never": lambda m, x: m.tile(x, 0),
+    "tile by fewer": lambda m, x: m.tile(x[None, None], (2,)),
+    "pad": lambda m, x: m.pad(x, 1),
+    "pad with a constant": lambda m, x: m.pad(x, (2, 0), constant_values=7),
+    "pad by pairs": lambda m, x: m.pad(x, [(i, 1) for i in range(x.ndim)], mode="constant"),
+    "flip": lambda m, x: m.flip(x),
+    "flip an axis": lambda m, x: m.flip(x, -1),
+    "flip several": lambda m, x: m.flip(x[None], (0, 1)),
+    "flipud": lambda m, x: m.flipud(x),
+    "fliplr": lambda m, x: m.fliplr(x[None]),
+    "rot90": lambda m, x: [m.rot90(x[None], k) for k in (-1, 0, 1, 2, 3, 4)],
+    "rot90 in a plane": lambda m, x: m.rot90(x[None, None], 1, (2, 0)),
+    "roll": lambda m, x: [m.roll(x, k) for k in (-1, 0, 1, 5)],
+    "roll an axis": lambda m, x: m.roll(x, 1, axis=-1),
+    "roll several": lambda m, x: m.roll(x[None], (1, 2), axis=(0, 1)),
+    "roll one by several": lambda m, x: m.roll(x, (1, 1), axis=0),
+    "roll all": lambda m, x: m.roll(x, (1, 2)),
+}
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 4), (1,), (0, 2)], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_rearranged_elements_are_numpys(name, shape, agree, numbers):
+    agree(CASES[name], numbers(shape, "float32"))
+
+
+def test_a_scalar_is_repeated_and_tiled(agree):
+    agree(lambda m, x: [m.repeat(x, 2), m.tile(x, (2, 2))], np.float32(3))
+
+
+def test_padding_takes_the_dtype_of_the_array(agree, numbers):
+    agree(lambda m, x: m.pad(x, 1, constant_values=2.7), numbers((2,), "int8"))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: np.repeat(x, -1), ValueError, "repeats is -1. Give numbers of zero or more."),
+        (lambda x: np.repeat(x, [1, 2, 3], axis=0), ValueError, "repeats has 3 numbers for axis 0 of size 2."),
+        (lambda x: cnp.repeat(x, 1.5), TypeError, "repeats is (1.5,). Give a sequence of integers."),
+        (lambda x: cnp.tile(x, -2), ValueError, "reps is -2. Give numbers of zero or more."),
+        (lambda x: np.pad(x, -1), ValueError, "pad_width is -1. Give numbers of zero or more."),
+        (
+            lambda x: np.pad(x, ((1, 2),) * 3),
+            ValueError,
+            "for 2 axes. Give one number, (before, after), or one such pair",
+        ),
+        (lambda x: np.pad(x, 0.5), TypeError, "pad_width is 0.5. Give integers."),
+        (lambda x: np.pad(x, 1, mode="edge"), TypeError, "only one constant is supported. Use mode='constant'"),
+        (lambda x: np.pad(x, 1, constant_values=(1, 2)), TypeError, "is not an array or a scalar"),
+        (lambda x: np.flip(x, 2), ValueError, "axis 2 is out of range for ndim 2"),
+        (lambda x: np.flip(x, (0, -2)), ValueError, "name one axis twice"),
+        (lambda x: np.rot90(x, 1, (0,)), ValueError, "axes is (0,). Give two axes."),
+        (lambda x: np.rot90(x, 0.5), TypeError, "k is 0.5. Give an integer."),
+        (
+            lambda x: np.roll(x, (1, 2, 3), axis=(0, 1)),
+            ValueError,
+            "3 shifts for 2 axes. Give as many of both, or one.",
+        ),
+    ],
+)
+def test_what_cannot_be_rearranged_is_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(np.ones((2, 3)))
+    assert words in str(caught.value)

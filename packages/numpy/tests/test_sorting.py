@@ -1,0 +1,42 @@
+"""Sorted arrays are NumPy's, NaN last, equal elements in their old order."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_a_sorted_array_is_numpys(axis, dtype, agree):
+    x = np.array([[3, 1, 2, 1], [0, 5, 5, 4], [1, 1, 0, 9]]).astype(dtype)
+    agree(lambda m, a: [m.sort(a, axis), m.argsort(a, axis, kind="stable"), m.argsort(a, axis, stable=True)], x)
+
+
+def test_nan_comes_last(agree):
+    x = np.array([np.nan, 1.0, -np.inf, np.nan, np.inf, -0.0, 0.0])
+    agree(lambda m, a: [m.sort(a), m.argsort(a, kind="stable")], x)
+
+
+def test_nothing_is_sorted_too(agree):
+    agree(lambda m, a: [m.sort(a), m.argsort(a, 0)], np.ones((0, 3)))
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_what_cannot_be_sorted_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name} at test_sorting.py:.*axis 1 is out of range for ndim 1"):
+        make_jaxpr(lambda x: getattr(np, name)(x, axis=1))(np.ones(3))
+    with pytest.raises(TypeError, match="order= is not supported"):
+        make_jaxpr(lambda x: getattr(np, name)(x, order="field"))(np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64"])
+def test_in_decreasing_order_equal_elements_keep_theirs_and_nan_stays_last(dtype):
+    x = np.array([3, 0, 1, 3, 0, 200]).astype(dtype)
+    if x.dtype.kind == "f":
+        x[1] = np.nan
+    ordered = sorted((i for i in range(6) if x[i] == x[i]), key=lambda i: -float(x[i]))
+    want = [*ordered, *(i for i in range(6) if x[i] != x[i])]
+    assert cnp.argsort(x, descending=True).tolist() == want
+    np.testing.assert_array_equal(cnp.sort(x, descending=True), x[want])
