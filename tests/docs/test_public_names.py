@@ -37,7 +37,9 @@ def test_every_public_function_and_class_says_what_it_does(package: str) -> None
 
 
 def is_definition(value: object) -> bool:
-    return inspect.isfunction(value) or inspect.isclass(value)
+    """Tell whether `value` is a function or a class of ours, and no second name of something of Python's or NumPy's."""
+    ours = str(getattr(value, "__module__", "")).startswith("calque")
+    return ours and (inspect.isfunction(value) or inspect.isclass(value))
 
 
 def has_summary(value: object) -> bool:
