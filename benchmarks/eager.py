@@ -1,0 +1,48 @@
+"""Rows: operations and gradients on concrete scalars, without compilation.
+
+One idea: on scalars the arithmetic is free, and what is left is what the library adds to each operation.
+Read next: `memory.py`, for what the same chain keeps.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from kits import kits
+from measure import Effort, Samples, check_agreement, race
+from programs import lax_chain, numpy_chain
+from table import row
+
+EAGER = ("calque", "numpy", "autograd", "jax", "torch")
+GRADIENTS = ("calque", "autograd", "jax", "torch")
+LENGTH = 100
+X = 2.0
+
+
+@row("eager sin of a scalar", "us", budget=0.8, torch=0.93, autograd=0.98, jax=4.0)
+def eager_sin(effort: Effort) -> Samples:
+    return race(effort, {k.name: partial(k.lax.sin, k.scalar(X)) for k in kits(*EAGER)}, per=1, unit=1e-6)
+
+
+@row("eager product of two scalars", "us", budget=0.8, torch=0.93, autograd=0.98, jax=4.0)
+def eager_mul(effort: Effort) -> Samples:
+    return race(effort, {k.name: partial(k.lax.mul, k.scalar(X), k.scalar(X)) for k in kits(*EAGER)}, per=1, unit=1e-6)
+
+
+@row("eager grad, per operation: lax", "us", budget=6, autograd=7, torch=9, jax=119)
+def eager_grad_lax(effort: Effort) -> Samples:
+    return race_gradients(effort, {k.name: (k, lax_chain(k, LENGTH)) for k in kits(*GRADIENTS)})
+
+
+@row("eager grad, per operation: plain NumPy", "us", budget=6, autograd=7, torch=9, jax=119)
+def eager_grad_numpy(effort: Effort) -> Samples:
+    """Ours is differentiated as written for NumPy; the peers need their own modules in its place."""
+    modules = {k.name: (k, np if k.name == "calque" else k.numpy) for k in kits(*GRADIENTS)}
+    return race_gradients(effort, {name: (k, numpy_chain(xp, LENGTH)) for name, (k, xp) in modules.items()})
+
+
+def race_gradients(effort: Effort, chains: dict) -> Samples:
+    gradients = {name: partial(kit.grad(chain), kit.scalar(X)) for name, (kit, chain) in chains.items()}
+    check_agreement({name: gradient() for name, gradient in gradients.items()})
+    return race(effort, gradients, per=LENGTH, unit=1e-6)
