@@ -1,35 +1,30 @@
-"""From jaxprs to StableHLO modules.
+"""From equations to StableHLO operations: lowering rules, and what calls them.
 
 One idea: lowering interprets a jaxpr with IR values for its variables.  Each equation is handed to the lowering rule of
-its primitive, and what a rule emits lands at the current insertion point.  A nested `jit` is one function of the module
-however often it is called; a large constant is an argument of the program, never text in it.
+its primitive, and what a rule emits lands at the current insertion point.
 
-Read next: `types.py` for types and constants, `rules/` for the rules, `compile.py` for what becomes of a module.
+Read next: `module.py`, which makes functions and modules of it; `types.py` for types and constants; `rules/`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, overload
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.avals import shaped_array
 from calque_core.context import context
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
-from calque_core.ops.call import jit_p
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.rules import store as store_rule
 from calque_core.source import resolve
 from calque_core.stage import stage
-from calque_core.walk import nested_jaxprs
-from calque_xla_backend.runtime import mlir_context
 from calque_xla_backend.static import static_key
 from calque_xla_backend.types import IrValue, aval_to_ir_type, ir_constant
 
@@ -38,8 +33,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 Params = dict[str, Any]
 FuncOp = Any  # what jaxlib adds to its generated classes is not in its stubs
 Constants = dict[tuple[int, Any], Any]  # by identity and type: the array, or the IR value that stands for it
-
-EMBEDDED_BYTES = 1024  # a larger constant is passed as an argument: XLA folds and prints what is embedded
 
 
 @dataclass(slots=True)
@@ -84,7 +77,9 @@ class LoweringRuleContext:
         """The platform that the module is for: 'cpu'."""
         return self.module_context.platform
 
-    def replace(self, *, avals_in: Sequence[Any] | None = None, avals_out: Sequence[Any] | None = None) -> LoweringRuleContext:
+    def replace(
+        self, *, avals_in: Sequence[Any] | None = None, avals_out: Sequence[Any] | None = None
+    ) -> LoweringRuleContext:
         """Return the context with other types, for a rule that calls another rule."""
         eqn = self.eqn
         if avals_in is not None:
@@ -92,18 +87,6 @@ class LoweringRuleContext:
         if avals_out is not None:
             eqn = eqn.replace(outvars=[Var(aval) for aval in avals_out])
         return LoweringRuleContext(self.module_context, self.constants, eqn)
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A module, and the arrays that its `main` takes before the arguments of the jaxpr."""
-
-    module: ir.Module
-    const_args: Sequence[tuple[Any, Any]]  # each with its type
-
-    def as_text(self) -> str:
-        """Return the module as StableHLO text."""
-        return str(self.module)
 
 
 # Rules
@@ -120,7 +103,7 @@ def register_lowering(primitive: Primitive, rule: None = None, *, platform: str 
 def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str | None = None) -> Any:
     """Give a primitive its lowering rule, for one platform or for all; without `rule`, return a decorator.
 
-    `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  A rule given before is replaced.
+    `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  An older rule is replaced.
 
     >>> from calque_core.primitive import Primitive
     >>> twice_p = Primitive("twice")
@@ -187,12 +170,14 @@ def broadcast_operands(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[I
     shape = ctx.eqn.outvars[0].aval.shape
     for x in ctx.eqn.invars:
         if x.aval.shape != shape:
-            return [v if x.aval.shape == shape else _broadcast(v, x.aval, shape) for v, x in zip(values, ctx.eqn.invars)]
+            return [
+                v if x.aval.shape == shape else _broadcast(v, x.aval, shape) for v, x in zip(values, ctx.eqn.invars)
+            ]
     return values
 
 
 def _broadcast(value: IrValue, aval: Any, shape: tuple[int, ...]) -> IrValue:
-    return hlo.broadcast_in_dim(aval_to_ir_type(aval.update(shape=shape)), value, [])
+    return hlo.broadcast_in_dim(aval_to_ir_type(shaped_array(shape, aval.dtype)), value, [])
 
 
 # Equations
@@ -209,7 +194,7 @@ def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> lis
     before = context.source
     eqn = None
     try:
-        for eqn in jaxpr.eqns:  # one loop and no calls but the rule: 2 us per equation beside what the builder takes
+        for eqn in jaxpr.eqns:  # 2 us per equation beside what the builder takes
             context.source = eqn.position  # errors, and what a rule traces, point at the user's line
             rule = module_context.rules.get(eqn.primitive) or _find_rule(module_context, eqn.primitive)
             values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
@@ -262,12 +247,13 @@ def _misfit(eqn: JaxprEqn, outs: Any) -> str:
         return f"{rule} {len(outs)} values for {count} results. Return one IR value for each result."
     for i, (out, var) in enumerate(zip(outs, eqn.outvars)):
         if not isinstance(out, ir.Value):
-            return f"{rule} {out!r} of type {type(out).__name__} as result {i}. Return IR values: of an operation, its result."
+            kind = type(out).__name__
+            return f"{rule} {out!r} of type {kind} as result {i}. Return IR values: of an operation, its result."
         wanted = aval_to_ir_type(var.aval)
         if out.type != wanted:
             return (
-                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval.str_short()}, that is {wanted}. "
-                "Correct one of the two rules."
+                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval.str_short()}, "
+                f"that is {wanted}. Correct one of the two rules."
             )
     raise AssertionError(outs)
 
@@ -277,103 +263,3 @@ def _add_place(error: Exception, eqn: JaxprEqn) -> None:
     note = f"This happened in lowering '{eqn.primitive.name}'" + (f", bound at {info}." if info else ".")
     if not any(old.startswith("This happened in lowering") for old in getattr(error, "__notes__", ())):
         error.add_note(note)
-
-
-# Functions and modules
-
-
-def lower_jaxpr_to_module(
-    jaxpr: Jaxpr, *, name: str = "main", platform: str = "cpu", donated: Collection[int] = ()
-) -> Lowered:
-    """Return a StableHLO module whose function `main` computes `jaxpr`.
-
-    `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite those whose
-    numbers are in `donated`.
-    Raises: MissingRuleError for a primitive without a lowering rule.
-    """
-    mlir = mlir_context()
-    with mlir, ir.Location.unknown(mlir):
-        module = ir.Module.create()
-        module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
-        module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
-        _lower_inner_functions(module_context, jaxpr)
-        constants = module_context.constants[id(jaxpr)]
-        main = lower_function(module_context, jaxpr, "main")
-        main.attributes["sym_visibility"] = ir.StringAttr.get("public")
-        if donated:
-            main.arg_attrs = _argument_marks(len(constants), len(jaxpr.invars), donated)
-    return Lowered(module, list(constants.values()))
-
-
-def _argument_marks(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
-    """Return the attributes that tell XLA which arguments it may overwrite."""
-    plain, donor = ir.DictAttr.get({}), ir.DictAttr.get({"jax.buffer_donor": ir.BoolAttr.get(True)})
-    return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
-
-
-def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
-    """Lower every nested `jit`, inner ones first: calls nested 500 deep then need no recursion."""
-    for inner in nested_jaxprs(jaxpr):
-        holders = [eqn for eqn in inner.eqns if eqn.params]
-        module_context.constants[id(inner)] = _large_constants(module_context, inner, holders)
-        for eqn in holders:
-            if eqn.primitive is jit_p:
-                _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
-
-
-def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, holders: Sequence[JaxprEqn]) -> Constants:
-    """Return the constants of a jaxpr, and of those inside it, that are not embedded: each once."""
-    pairs = zip(jaxpr.constvars, jaxpr.consts)
-    found = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
-    for eqn in holders:
-        for inner in jaxprs_in_params(eqn.params):
-            found.update(module_context.constants[id(inner)])
-    return found
-
-
-def _is_embedded(const: Any) -> bool:
-    return isinstance(const, (np.ndarray, np.generic, bool, int, float, complex)) and np.asarray(const).nbytes <= EMBEDDED_BYTES
-
-
-def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name)
-
-
-_NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # what the context of a whole function is about
-
-
-def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
-    """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it."""
-    constants = module_context.constants.get(id(jaxpr), {})
-    in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
-    in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
-    out_types = [aval_to_ir_type(v.aval) for v in jaxpr.outvars]
-    function_type = ir.FunctionType.get(in_types, out_types)
-    function: FuncOp = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
-    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    module_context.symbols.insert(function)  # gives it another name if this one is taken
-    entry = function.add_entry_block()
-    arguments = list(entry.arguments)
-    with ir.InsertionPoint(entry):
-        ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
-        func.ReturnOp(jaxpr_subcomp(ctx, jaxpr, *arguments[len(constants) :]))
-    return function
-
-
-def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
-    """Return the function of the module that computes `jaxpr`, which is made once."""
-    found = module_context.functions.get(id(jaxpr))
-    if found is None:
-        found = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
-    return found[1]
-
-
-def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
-    """Lower a call of `jaxpr` as a function of the module; return its results."""
-    constants = ctx.module_context.constants.get(id(jaxpr), {})
-    if any(key not in ctx.constants for key in constants):
-        return jaxpr_subcomp(ctx, jaxpr, *values)  # reached through `lower_fun`: the caller was not given them
-    function = _function_of(ctx.module_context, jaxpr, name)
-    make_call: Any = func.CallOp
-    call = make_call(function, [*(ctx.constants[key] for key in constants), *values])
-    return list(call.results)

@@ -13,11 +13,12 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.avals import shaped_array
 from calque_core.ops.dot import DotDimensionNumbers, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.rules.convert import convert
-from calque_xla_backend.types import aval_to_ir_type
+from calque_xla_backend.types import aval_to_ir_type, remembered
 
 DType = np.dtype[Any]
 
@@ -34,15 +35,19 @@ def dot_general_lowering(
     """Operands are widened before the sums, and sums narrowed after them, in the order of evaluation."""
     (lhs_aval, rhs_aval), (out_aval,) = ctx.avals_in, ctx.avals_out
     wide = np.result_type(lhs_aval.dtype, out_aval.dtype)
-    wide_aval = out_aval.update(dtype=wide)
+    wide_aval = shaped_array(out_aval.shape, wide)
     out = hlo.dot_general(
         aval_to_ir_type(wide_aval),
         convert(lhs, lhs_aval, wide),
         convert(rhs, rhs_aval, wide),
-        _dimension_numbers(dimension_numbers),
-        precision_config=ir.ArrayAttr.get([hlo.PrecisionAttr.get("HIGHEST")] * 2),
+        remembered(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
+        precision_config=remembered("highest precision", _highest_precision),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
+
+
+def _highest_precision() -> ir.Attribute:
+    return ir.ArrayAttr.get([hlo.PrecisionAttr.get("HIGHEST")] * 2)
 
 
 def _dimension_numbers(numbers: DotDimensionNumbers) -> ir.Attribute:

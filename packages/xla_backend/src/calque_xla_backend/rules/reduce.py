@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import Shape, ShapedArray
+from calque_core.avals import Shape, ShapedArray, shaped_array
 from calque_core.dtypes import is_float
 from calque_core.ops.reduce import (
     argmax_p,
@@ -30,7 +30,7 @@ from calque_core.primitive import Primitive
 from calque_xla_backend.define import IrValue, compare
 from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.rules.convert import at_least_single, convert
-from calque_xla_backend.types import aval_to_ir_type, ir_constant
+from calque_xla_backend.types import aval_to_ir_type, scalar_constant
 
 DType = np.dtype[Any]
 Combine = Callable[..., Sequence[IrValue]]
@@ -45,8 +45,8 @@ def reduce(
 ) -> Sequence[IrValue]:
     """Return `values` reduced together along `axes`: `combine` takes one scalar of each, and then another of each."""
     types = [aval_to_ir_type(aval) for aval in out_avals]
-    scalars = [aval_to_ir_type(aval.update(shape=())) for aval in out_avals]
-    inits = [ir_constant(identity, aval.dtype) for identity, aval in zip(identities, out_avals)]
+    scalars = [aval_to_ir_type(shaped_array((), aval.dtype)) for aval in out_avals]
+    inits = [scalar_constant(identity, aval.dtype) for identity, aval in zip(identities, out_avals)]
     op = hlo.ReduceOp(types, values, inits, axes)
     block = op.regions[0].blocks.append(*scalars, *scalars)
     with ir.InsertionPoint(block):
@@ -66,7 +66,7 @@ def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Cal
 @register_lowering(reduce_sum_p)
 def reduce_sum_lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
     (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
-    wide_aval = out_aval.update(dtype=at_least_single(x_aval.dtype))
+    wide_aval = shaped_array(out_aval.shape, at_least_single(x_aval.dtype))
     wide_x = convert(x, x_aval, wide_aval.dtype)
     (out,) = reduce([wide_x], [0], [wide_aval], axes, lambda a, b: [hlo.add(a, b)])
     return [convert(out, wide_aval, out_aval.dtype)]
