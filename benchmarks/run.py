@@ -21,6 +21,7 @@ from pathlib import Path
 import compiled
 import eager
 import imports
+import loops
 import memory
 import tracing
 import trees
@@ -28,7 +29,7 @@ from kits import installed
 from measure import FULL, QUICK
 from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
-ORDER = [module.__name__ for module in (imports, eager, tracing, compiled, trees, memory)]
+ORDER = [module.__name__ for module in (imports, eager, tracing, compiled, loops, trees, memory)]
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ def unit_roundoff(xs: Sequence[Value]) -> float:
 
 
 # By eps: the step of the differences, and what their error stays below.
-_STEPS = {0.0: (1.0, 0.0), float(np.finfo(np.float32).eps): (3e-2, 1e-4), float(np.finfo(np.float64).eps): (1e-3, 1e-8)}
+_STEPS = {0.0: (1.0, 0.0), float(np.finfo(np.float32).eps): (3e-2, 1e-4), float(np.finfo(np.float64).eps): (2e-4, 1e-8)}
 
 
 def check_differences(out_dots: Sequence[Value], fun: Function, args: Sequence[Value], dots: Sequence[Value]) -> None:
@@ -113,5 +113,7 @@ def differences(fun: Function, args: Sequence[Value], dots: Sequence[Value]) -> 
 
 def inner(us: Sequence[Value], vs: Sequence[Value]) -> tuple[float, float]:
     """Return the sum of the products of all elements, and the sum of their sizes; `float0` leaves count for nothing."""
-    pairs = [(np.asarray(u, np.float64), np.asarray(v, np.float64)) for u, v in zip(us, vs) if typeof(u).dtype.kind == "f"]
+    pairs = [
+        (np.asarray(u, np.float64), np.asarray(v, np.float64)) for u, v in zip(us, vs) if typeof(u).dtype.kind == "f"
+    ]
     return sum(float((u * v).sum()) for u, v in pairs), sum(float(np.abs(u * v).sum()) for u, v in pairs)

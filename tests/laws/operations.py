@@ -97,9 +97,7 @@ OPERATIONS: dict[str, list[Program]] = {
     "is_finite": [unary("is_finite")],
     # comparison, bits, choice
     **{name: [Program(name, getattr(lax, name), (X, Y), ANY)] for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{
-        name: [Program(name, getattr(lax, f"bitwise_{name}"), (X, Y), BITS)] for name in ("and", "or", "xor")
-    },
+    **{name: [Program(name, getattr(lax, f"bitwise_{name}"), (X, Y), BITS)] for name in ("and", "or", "xor")},
     "not": [Program("not", lax.bitwise_not, (X,), BITS)],
     **{
         name: [Program(name, getattr(lax, name), (X, Y), INTEGERS)]
@@ -107,7 +105,9 @@ OPERATIONS: dict[str, list[Program]] = {
     },
     "select_n": [
         Program("select_n", lax.select_n, (always("bool"), X, Y), ANY),
-        Program("select_n of three", lambda w, x, y: lax.select_n(w, x, y, x), (always("int32", (3,)), *[numbers((3,))] * 2)),
+        Program(
+            "select_n of three", lambda w, x, y: lax.select_n(w, x, y, x), (always("int32", (3,)), *[numbers((3,))] * 2)
+        ),
         Program("select_n by a scalar", lambda w, x, y: lax.select_n(w, x, y), (always("bool", ()), X, Y), ANY),
     ],
     "clamp": [
@@ -147,7 +147,11 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     "concatenate": [Program("concatenate", lambda x, y: lax.concatenate([x, y, x], 1), (X, numbers((2, 1))), ANY)],
     "iota": [
-        Program("iota", lambda x: lax.add(x, lax.convert_element_type(lax.broadcasted_iota(np.int32, (2, 3), 1), x.dtype)), (X,))
+        Program(
+            "iota",
+            lambda x: lax.add(x, lax.convert_element_type(lax.broadcasted_iota(np.int32, (2, 3), 1), x.dtype)),
+            (X,),
+        )
     ],
     # reductions
     "reduce_sum": [

@@ -1,7 +1,7 @@
 """What a test program is: a function, how to make arguments for it, and how closely its evaluators agree.
 
-One idea: a program is checked as a flat function, of the array leaves of its arguments to the array leaves of its result,
-so that each law is a few lines.  Examples of one program differ in values only, so they can be stacked into a batch.
+One idea: a program is checked as a flat function, from the array leaves of its arguments to those of its result, so
+that each law is a few lines.  Examples of one program differ in values only, so they can be stacked into a batch.
 
 Read next: `operations.py` and `composites.py`, the table; `test_laws.py`, the laws.
 """
@@ -23,9 +23,9 @@ INTEGERS = ("int32", "int64", "uint8")
 class Program(NamedTuple):
     """A row of the table.
 
-    `makers` gives one function of `(rng, dtype)` per argument.  `ulps` is how far compiled and batched results may be from
-    evaluated ones, in units of eps * |value|, or of eps * the largest |value| of the array if `by_array`: a sum in another
-    order is accurate to that and no better.
+    `makers` gives one function of `(rng, dtype)` per argument.  `ulps` is how far compiled and batched results may be
+    from evaluated ones, in units of eps * |value|, or of eps * the largest |value| of the array if `by_array`: a sum in
+    another order is accurate to that and no better.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Long and deep programs under every transformation: no recursion, and a cost that grows with the length, not faster."""
+"""Long and deep programs under every transformation: no recursion, and a cost linear in the length."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from agreement import (
 )
 from composites import COMPOSITES
 from operations import OPERATIONS
-from transformations import TRANSFORMATIONS, batch_of, check_pair, is_mapped, looped
+from transformations import TRANSFORMATIONS, batch_of, check_stack, is_mapped, looped
 
 from calque_autodiff import jvp, linearize, linearize_jaxpr, transpose_jaxpr, vjp
 from calque_batching import BatchTrace, vmap
@@ -72,7 +72,9 @@ def test_the_rows_of_a_primitive_use_it(name, monkeypatch):
     monkeypatch.setattr(BatchTrace, "process_primitive", spy)
     for program in OPERATIONS[name]:
         example = program.example(program.dtypes[0])
-        used |= {eqn.primitive.name for jaxpr in nested_jaxprs(make_jaxpr(example)(*example.leaves)) for eqn in jaxpr.eqns}
+        used |= {
+            eqn.primitive.name for jaxpr in nested_jaxprs(make_jaxpr(example)(*example.leaves)) for eqn in jaxpr.eqns
+        }
     assert name in used
 
 
@@ -210,8 +212,7 @@ def test_batch_of_each_argument_along_each_axis(program, dtype):
 def check_batch(example, rows, in_axes, out_axes=0):
     """Compare vmap with a loop; an argument that is not mapped has its value of the first row."""
     xs = [
-        column[0] if axis is None else np.stack(column, axis)
-        for column, axis in zip(zip(*rows), in_axes, strict=True)
+        column[0] if axis is None else np.stack(column, axis) for column, axis in zip(zip(*rows), in_axes, strict=True)
     ]
     outs = vmap(example, in_axes=tuple(in_axes), out_axes=out_axes)(*xs)
     front = [x if axis is None else np.moveaxis(x, axis, 0) for x, axis in zip(xs, in_axes)]
@@ -254,7 +255,7 @@ def test_compose(program, outer):
     for name in TRANSFORMATIONS:
         leaves = batch_of(program, dtype, (outer == "vmap") + (name == "vmap"))
         try:
-            check_pair(example, outer, name, leaves)
+            check_stack(example, (outer, name), leaves)
         except BaseException as error:
             error.add_note(f"This is {outer}({name}({program.name})).")
             raise

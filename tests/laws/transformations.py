@@ -1,7 +1,7 @@
 """The transformations as functions from a flat function to a flat function of the same arguments.
 
-One idea: tangents, cotangents and elements of a batch are fixed by seeds, so that every transformation can be applied to the
-result of every other, and what comes out can be compared with values and differences of the function itself.
+One idea: tangents, cotangents and elements of a batch are fixed by seeds, so every transformation can be applied to
+the result of every other, and what comes out can be compared with values and differences of the function itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from program import Example, Program
 from calque_autodiff import jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import eval_jaxpr, float0, make_jaxpr, typeof
+from calque_core.trace import is_tracer
 from calque_xla_backend import jit
 
 Value = Any
@@ -36,7 +37,8 @@ def staged(fun: Function, mapped: Mapped) -> Function:
 
 
 def batched(fun: Function, mapped: Mapped) -> Function:
-    return vmap(fun, in_axes=tuple(0 if m else None for m in mapped))
+    # The name of the axis is one thing more that has to be found by programs inside, and left as it was.
+    return vmap(fun, in_axes=tuple(0 if m else None for m in mapped), axis_name="batch")
 
 
 def pushed(fun: Function, mapped: Mapped) -> Function:
@@ -96,7 +98,7 @@ def looped(fun: Function, mapped: Mapped) -> Function:
     def run(*xs: Value) -> list[Value]:
         size = next(len(x) for x, m in zip(xs, mapped) if m)
         rows = [fun(*[x[i] if m else x for x, m in zip(xs, mapped)]) for i in range(size)]
-        return [np.stack([np.asarray(x) for x in column]) for column in zip(*rows)]
+        return [np.stack([x if is_tracer(x) else np.asarray(x) for x in column]) for column in zip(*rows)]
 
     return run
 
@@ -112,22 +114,28 @@ PLAIN = {
 }
 
 
-def check_pair(example: Example, outer: str, inner_name: str, leaves: Sequence[Value]) -> None:
-    """Check `outer(inner(program))` against values and differences of the plain composition."""
+def check_stack(example: Example, names: Sequence[str], leaves: Sequence[Value], plain: Function | None = None) -> None:
+    """Check the transformations `names`, outermost first, of a program against values and differences.
+
+    What all but the outermost give is computed plainly; the outermost is compared with differences of that.  `plain`
+    computes the program by other means, if there are any.
+    """
     mapped = [is_mapped(x) for x in example.leaves]
-    got = TRANSFORMATIONS[outer](TRANSFORMATIONS[inner_name](example, mapped), mapped)(*leaves)
-    plain = PLAIN[inner_name](example, mapped)
-    tolerance = 3000 * unit_roundoff([*leaves, *plain(*leaves)])  # XLA computes sums in its own order
-    if outer in ("jvp", "linearize"):
-        dots = directions(leaves, 1)
-        outs = plain(*leaves)
+    fun: Function = example
+    plain = plain or example
+    for name in reversed(names):
+        fun, below, plain = TRANSFORMATIONS[name](fun, mapped), plain, PLAIN[name](plain, mapped)
+    got = fun(*leaves)
+    tolerance = 3000 * unit_roundoff([*leaves, *got])  # XLA computes sums in its own order
+    if names[0] in ("jvp", "linearize"):
+        outs = below(*leaves)
         assert_close(got[: len(outs)], outs, tolerance)
-        slopes, error = differences(plain, leaves, dots)
-        assert_close(got[len(outs) :], without_float0(slopes), 10 * error)  # of a derivative, if `plain` is one
-    elif outer == "vjp":
-        check_adjoint(plain, leaves, got, tolerance)
+        slopes, error = differences(below, leaves, directions(leaves, 1))
+        assert_close(got[len(outs) :], without_float0(slopes), 10 * error)  # of a derivative, if `below` is one
+    elif names[0] == "vjp":
+        check_adjoint(below, leaves, got, tolerance)
     else:
-        assert_close(got, PLAIN[outer](plain, mapped)(*leaves), tolerance)
+        assert_close(got, plain(*leaves), tolerance)
 
 
 def check_adjoint(plain: Function, leaves: Sequence[Value], got: Sequence[Value], tolerance: float) -> None:

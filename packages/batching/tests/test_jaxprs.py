@@ -1,7 +1,7 @@
 import numpy as np
 
 from calque_batching import AxisData, batch_jaxpr_axes
-from calque_batching.jaxprs import eval_batched, with_axis
+from calque_batching.jaxprs import batch_step, carry_in_front, eval_batched, with_axis
 from calque_core import ShapedArray, eval_jaxpr, lax, make_jaxpr
 
 F64 = ShapedArray((), np.float64)
@@ -69,3 +69,25 @@ def test_a_program_can_be_run_on_a_batch_at_once():
     assert dims == [0, None]
     assert outs[0].tolist() == [0.0, 2.0, 4.0]
     assert outs[1] == 2.0
+
+
+# Steps of loops
+
+
+def test_the_mapped_carries_of_a_step_grow_until_it_maps_no_more():
+    jaxpr = make_jaxpr(lambda w, a, b, c, x: (b, w * a, c, x))(1.0, 2.0, 3.0, 4.0, 5.0)
+
+    step, out_dims = batch_step(jaxpr, AxisData(None, 2), [0, None, None, None, None], 3, 1)
+
+    assert out_dims == [0, 0, None, None]
+    assert [aval.shape for aval in step.in_avals] == [(2,), (2,), (2,), (), ()]
+    assert [aval.shape for aval in step.out_avals] == [(2,), (2,), (), ()]
+
+
+def test_an_initial_carry_gets_its_batch_axes_in_front():
+    x, y, z = np.zeros((3, 2)), np.zeros(3), np.ones(4)
+
+    placed = carry_in_front(AxisData(None, 2), [x, y, z], [1, None, None], [0, 0, None])
+
+    assert [v.shape for v in placed] == [(2, 3), (2, 3), (4,)]
+    assert placed[2] is z

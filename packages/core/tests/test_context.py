@@ -70,7 +70,9 @@ def test_a_block_that_is_finalized_after_the_one_around_it_changes_nothing():
 def test_a_block_cannot_be_entered_twice_at_once():
     block = config.enable_x64(False)
     with block:
-        with pytest.raises(RuntimeError, match=r"this scope block is entered already, here or in a thread\. Make a new one\."):
+        with pytest.raises(
+            RuntimeError, match=r"this scope block is entered already, here or in a thread\. Make a new one\."
+        ):
             block.__enter__()
         assert not config.current().enable_x64
     with block:

@@ -6,7 +6,22 @@ import pytest
 from calque_core import canonicalize_dtype, config, float0, issubdtype, promote_types
 from calque_core.dtypes import is_float, scalar_dtype, short_name, weak_promotion
 
-NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+NAMES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 SCALARS = {bool: True, int: 1, float: 1.0, complex: 1j}
 
@@ -31,7 +46,9 @@ def test_a_byte_order_is_not_part_of_a_dtype_here():
 
 @pytest.mark.parametrize("dtype", [object, str, "S3", "m8[s]", "M8[s]", "V8", [("a", "f8")]])
 def test_what_is_no_number_is_refused(dtype):
-    with pytest.raises(TypeError, match=r"is not a dtype that calque computes with\. Use a bool, integer, float or complex"):
+    with pytest.raises(
+        TypeError, match=r"is not a dtype that calque computes with\. Use a bool, integer, float or complex"
+    ):
         canonicalize_dtype(dtype)
 
 
@@ -57,7 +74,9 @@ def test_short_names_are_those_of_jaxprs(name, short):
 
 
 def test_a_derivative_is_taken_of_real_and_complex_numbers():
-    assert [name for name in NAMES if is_float(np.dtype(name))] == [n for n in NAMES if n.startswith(("float", "complex"))]
+    assert [name for name in NAMES if is_float(np.dtype(name))] == [
+        n for n in NAMES if n.startswith(("float", "complex"))
+    ]
 
 
 def test_python_scalars_get_the_default_bits():
@@ -86,7 +105,8 @@ def test_promotion_with_a_python_scalar_is_numpys(name, kind):
 
 @pytest.mark.parametrize(("a", "b"), list(itertools.product(SCALARS, SCALARS)))
 def test_python_scalars_alone_take_the_highest_kind(a, b):
-    assert weak_promotion((), (a, b)) == np.asarray(SCALARS[a] + SCALARS[b]).dtype or {a, b} == {bool}
+    highest = max(a, b, key=list(SCALARS).index)
+    assert weak_promotion((), (a, b)) == scalar_dtype(highest)
 
 
 def test_a_scalar_of_a_higher_kind_takes_the_default_bits():

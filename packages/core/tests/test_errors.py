@@ -38,7 +38,12 @@ def test_each_error_is_what_a_user_would_catch(error, bases):
 def test_a_missing_rule_says_what_was_looked_for():
     error = MissingRuleError("no rule", primitive="sin", kind="lowering", package="calque_xla_backend", platform="cpu")
     assert str(error) == "no rule"
-    assert (error.primitive, error.kind, error.package, error.platform) == ("sin", "lowering", "calque_xla_backend", "cpu")
+    assert (error.primitive, error.kind, error.package, error.platform) == (
+        "sin",
+        "lowering",
+        "calque_xla_backend",
+        "cpu",
+    )
     assert MissingRuleError("", primitive="sin", kind="jvp", package="calque_autodiff").platform is None
 
 

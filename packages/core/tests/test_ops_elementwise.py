@@ -193,6 +193,12 @@ def test_a_zero_integer_divisor_is_an_error_that_names_the_operation_and_the_lin
         getattr(lax, name)(np.array([5, 6]), divisor)
 
 
+def test_a_zero_integer_divisor_is_ignored_where_numpy_is_told_to():
+    with np.errstate(divide="ignore"):
+        assert lax.div(np.array([7, 7]), np.array([2, 0]))[0] == 3
+        assert lax.rem(np.array([7, 7]), np.array([4, 0]))[0] == 3
+
+
 def test_division_of_empty_integer_arrays_is_no_error():
     assert lax.div(np.zeros(0, int), np.zeros(0, int)).shape == (0,)
 

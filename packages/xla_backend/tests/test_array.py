@@ -3,10 +3,10 @@ import pickle
 
 import numpy as np
 import pytest
+
 from calque_core import lax, typeof
 from calque_core.config import enable_x64
 from calque_core.dtypes import float0
-
 from calque_xla_backend import Array, device_put, jit
 from calque_xla_backend.array import array_from_numpy
 

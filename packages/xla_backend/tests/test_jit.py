@@ -7,19 +7,35 @@ import re
 import sys
 import threading
 import weakref
-from collections import Counter, namedtuple
+from collections import Counter
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from calque_core import Trace, current_trace, ensure_compile_time_eval, hand_down, lax, make_jaxpr, tracing
+
+from calque_core import (
+    Primitive,
+    ShapeDtypeStruct,
+    Trace,
+    current_trace,
+    ensure_compile_time_eval,
+    hand_down,
+    lax,
+    make_jaxpr,
+    tracing,
+)
 from calque_core.config import default_dtype_bits, enable_x64
 from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
 from calque_core.ops.call import jit_p
-
-from calque_xla_backend import Array, clear_caches, device_put, jit
+from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
 
 X = np.array([1.0, 2.0, 3.0])
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
 
 
 class CountTrace(Trace):
@@ -65,7 +81,6 @@ def test_every_dtype_and_shape_goes_in_and_comes_out_unchanged(shape, dtype):
 
 
 def test_arguments_and_results_are_pytrees():
-    Pair = namedtuple("Pair", "left right")
     f = jit(lambda p, d: {"sum": p.left + d["x"], "rest": (p.right, [d["x"]], None)})
     out = f(Pair(1.0, X), {"x": device_put(X)})
     assert set(out) == {"sum", "rest"}
@@ -172,8 +187,7 @@ def test_who_asks_does_not_matter_a_trace_serves_evaluation_and_staging():
 
 
 def test_settings_are_part_of_the_key():
-    f, notes = counted(lambda x: x + 1.0)
-    jitted = jit(f)
+    jitted = jit(lambda x: x + 1.0)
     assert jitted(X).dtype == np.float64
     with enable_x64(False):
         assert jitted(X).dtype == np.float32
@@ -210,9 +224,6 @@ def test_clear_cache_and_clear_caches_forget():
 
 
 def test_replacing_a_rule_traces_again():
-    from calque_core.primitive import Primitive
-    from calque_xla_backend import hlo, register_lowering
-
     p = Primitive("replaced")
     p.def_abstract_eval(lambda x: x)
     register_lowering(p, lambda ctx, x: [hlo.add(x, x)])
@@ -380,17 +391,17 @@ def test_an_unhashable_static_argument_is_refused_by_name(value):
 
 def test_a_traced_static_argument_is_refused_by_name():
     inner = jit(lambda x, n: x, static_argnums=1)
-    with pytest.raises(TypeError, match="the static argument n is .*no hash"):
+    with pytest.raises(TypeError, match=r"the static argument n is .*no hash"):
         jit(lambda x: inner(x, x))(1.0)
 
 
 def test_a_static_position_out_of_range_is_refused_when_jit_is_called():
-    with pytest.raises(ValueError, match=r"static_argnums=3, but the function has 1 positional argument\. Count from 0"):
+    with pytest.raises(ValueError, match=r"static_argnums=3, but the function has 1 positional argument\. Count"):
         jit(lambda x: x, static_argnums=3)
 
 
 def test_a_misspelt_static_name_is_refused_when_jit_is_called():
-    with pytest.raises(ValueError, match=r"static_argnames='mod', which is no argument of the function. It has: x, mode"):
+    with pytest.raises(ValueError, match=r"static_argnames='mod', which is no argument of the function\. It has: x, m"):
         jit(lambda x, mode: x, static_argnames="mod")
 
 
@@ -467,7 +478,8 @@ def test_keywords_defaults_and_extra_arguments():
         return (x + y) * scale + sum(rest) + sum(more.values())
 
     jitted = jit(f)
-    for args, kwargs in [((1.0,), {}), ((1.0, 3.0), {}), ((1.0,), {"y": 5.0}), ((1.0, 1.0, 1.0), {"scale": 2.0, "k": 1.0})]:
+    calls = [((1.0,), {}), ((1.0, 3.0), {}), ((1.0,), {"y": 5.0}), ((1.0, 1.0, 1.0), {"scale": 2.0, "k": 1.0})]
+    for args, kwargs in calls:
         for _ in range(3):
             assert jitted(*args, **kwargs) == f(*args, **kwargs)
             assert jitted(*map(device_put, args), **{k: device_put(v) for k, v in kwargs.items()}) == f(*args, **kwargs)
@@ -502,10 +514,6 @@ def test_what_is_no_function_is_refused():
 
     with pytest.raises(TypeError, match="a generator or coroutine runs after"):
         jit(generator)
-
-
-module_level = jit(lambda x: x + 1.0)
-module_level.__qualname__ = "module_level"
 
 
 def test_deepcopy_gives_the_function_and_a_lambda_is_not_pickled():
@@ -565,7 +573,7 @@ def test_an_exception_in_a_trace_leaves_the_state_as_it_was(error):
 def test_an_escaped_tracer_is_refused():
     saved = []
     jit(lambda x: saved.append(x))(1.0)
-    with pytest.raises(UnexpectedTracerError, match="an escaped tracer .* jit of <lambda>.* has ended"):
+    with pytest.raises(UnexpectedTracerError, match=r"an escaped tracer .* jit of <lambda>.* has ended"):
         jit(lambda x: x)(saved[0])
     with pytest.raises(UnexpectedTracerError, match="an escaped tracer"):
         jit(lambda x: x + saved[0])(1.0)
@@ -576,7 +584,7 @@ def test_a_function_that_calls_itself_without_end_is_refused():
     def f(x):
         return f(x) + 1.0
 
-    with pytest.raises(RecursionError, match=r"jit of f \(test_jit.py:\d+\) calls itself with arguments of the same types"):
+    with pytest.raises(RecursionError, match=r"jit of f \(test_jit.py:\d+\) calls itself with arguments of the same"):
         f(np.float64(1.0))
 
 
@@ -636,6 +644,21 @@ def test_a_python_integer_that_does_not_fit_is_refused_also_when_warm():
             f(2**40, 2.0)
 
 
+def test_a_type_in_the_place_of_an_array_is_for_lower_only():
+    f = jit(lambda x: x + 1.0)
+    struct = ShapeDtypeStruct((3,), np.float64)
+    assert "tensor<3xf64>" in f.lower(struct).as_text()
+    with pytest.raises(TypeError, match=r"was called with a type instead of an array\. Use lower or eval_shape"):
+        f(struct)
+
+
+def test_equations_know_the_user_s_line():
+    f = jit(lambda x: lax.sin(x))
+    outer = make_jaxpr(lambda x: f(x))(1.0).eqns[0]
+    for eqn in (outer, outer.params["jaxpr"].eqns[0]):
+        assert eqn.source_info.file_name == __file__
+
+
 # Donation
 
 
@@ -645,7 +668,7 @@ def test_a_donated_argument_is_deleted_and_using_it_is_an_error_that_says_so():
     assert f(x, y)[0] == 2.0
     assert x.is_deleted()
     assert not y.is_deleted()
-    with pytest.raises(RuntimeError, match=r"jit of <lambda>.*argument 0 .*deleted or donated\. Keep a copy"):
+    with pytest.raises(RuntimeError, match=r"<lambda>, argument 0 .*deleted or donated\. Keep a copy"):
         f(x, y)
     with pytest.raises(RuntimeError, match="deleted or donated"):
         jit(lambda x: x * 2.0)(x)

@@ -1,12 +1,14 @@
 import gc
+import itertools
+import re
 import time
 
 import numpy as np
 import pytest
+
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr
 from calque_core.errors import MissingRuleError
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
-
 from calque_xla_backend import (
     aval_to_ir_type,
     hlo,
@@ -16,7 +18,6 @@ from calque_xla_backend import (
     lower_jaxpr_to_module,
     register_lowering,
 )
-from calque_xla_backend.lowering import EMBEDDED_BYTES
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -124,7 +125,12 @@ def test_a_rule_that_raises_gets_a_note_with_the_primitive_and_the_line():
 
     with pytest.raises(KeyError, match="tile") as caught:
         jit(lambda x: p.bind(x))(X)
-    assert any("in lowering 'mystery', bound at" in note and "test_lowering.py" in note for note in caught.value.__notes__)
+    notes = "\n".join(caught.value.__notes__)
+    assert re.search(r"in lowering 'mystery', bound at .*test_lowering.py", notes)
+
+
+def f32_type():
+    return aval_to_ir_type(ShapedArray((3,), "f4"))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +141,7 @@ def test_a_rule_that_raises_gets_a_note_with_the_primitive_and_the_line():
         (lambda ctx, x: x, r"returned .*BlockArgument.*\. Return a sequence of IR values"),
         (lambda ctx, x: None, r"returned None\. Return a sequence"),
         (lambda ctx, x: [3.0], r"returned 3\.0 of type float as result 0\. Return IR values"),
-        (lambda ctx, x: [hlo.convert(aval_to_ir_type(ShapedArray((3,), "f4")), x)], r"returned tensor<3xf32> as result 0"),
+        (lambda ctx, x: [hlo.convert(f32_type(), x)], r"returned tensor<3xf32> as result 0"),
     ],
 )
 def test_a_rule_that_returns_the_wrong_thing_is_named(rule, message):
@@ -149,7 +155,8 @@ def test_a_wrong_shape_shows_both_types():
     p = Primitive("mystery")
     p.def_abstract_eval(lambda a: ShapedArray((4,), a.dtype))
     register_lowering(p, lambda ctx, x: [x])
-    with pytest.raises(TypeError, match=r"tensor<3xf64> as result 0, where abstract evaluation says f64\[4\], that is tensor<4xf64>"):
+    message = r"tensor<3xf64> as result 0, where abstract evaluation says f64\[4\], that is tensor<4xf64>"
+    with pytest.raises(TypeError, match=message):
         jit(lambda x: p.bind(x))(X)
 
 
@@ -157,68 +164,14 @@ def test_a_module_that_is_not_valid_is_refused_by_name():
     p = Primitive("mystery")
     p.def_abstract_eval(lambda a: a)
     register_lowering(p, lambda ctx, x: [hlo.AddOp(x, ir_constant(np.float32(1.0)), results=[x.type]).result])
-    with pytest.raises(Exception, match="stablehlo.add") as caught:
+    with pytest.raises(Exception, match=r"stablehlo\.add") as caught:
         jit(lambda x: p.bind(x))(X)
     assert any("compiling <lambda>" in note for note in caught.value.__notes__)
-
-
-# Modules
 
 
 def test_equal_literals_share_a_constant_and_signs_of_zero_differ():
     text = text_of(lambda x: x * 2.0 + 2.0 + x * 2.0 + 0.0 + -0.0, X)
     assert text.count("stablehlo.constant") == 3
-
-
-def test_constants_are_embedded_if_small_and_arguments_if_large():
-    small, large = np.arange(EMBEDDED_BYTES // 8.0), np.arange(EMBEDDED_BYTES // 8.0 + 1)
-    lowered = lower_jaxpr_to_module(make_jaxpr(lambda x: (x + small, x + large))(1.0))
-    assert [aval.shape for _, aval in lowered.const_args] == [large.shape]
-    text = lowered.as_text()
-    assert text.count("stablehlo.constant") == 1
-    assert f"@main(%arg0: tensor<{large.size}xf64>, %arg1: tensor<f64>)" in text
-
-
-def test_a_large_constant_of_many_nested_functions_is_one_argument():
-    large = np.arange(10_000.0)
-    f = jit(lambda x: x + large[0] + large[1])
-    g = jit(lambda x: f(x) * lax.cond(True, lambda y: y + large[2], lambda y: y - large[3], f(x)))
-    jaxpr = make_jaxpr(lambda x: g(x) + g(x) + large[4])(2.0)
-    assert g(2.0) == 3.0 * 5.0
-    assert len(jit(lambda x: g(x) + large[4]).lower(2.0).const_args) <= 5
-    assert len(lower_jaxpr_to_module(jaxpr).as_text()) < 10_000
-
-
-def test_a_nested_function_is_one_function_however_often_it_is_called():
-    inner = jit(lambda x: lax.sin(x))
-    text = text_of(lambda x: inner(inner(inner(x * 1.0))), X)
-    assert text.count("func.func private") == 1
-    assert text.count("func.call") + text.count(" call @") == 3
-
-
-def test_functions_of_one_name_are_told_apart():
-    f, g = jit(lambda x: lax.sin(x)), jit(lambda x: lax.cos(x))
-    out = jit(lambda x: f(x) + g(x))(X)
-    np.testing.assert_allclose(out, np.sin(X) + np.cos(X), rtol=1e-14)
-
-
-def test_names_of_any_kind_become_identifiers():
-    f = lambda x: x + 1.0
-    f.__name__ = 'strange "name" @%{}'
-    assert jit(f)(1.0) == 2.0
-    assert jit(lambda x: jit(f)(x))(1.0) == 2.0
-
-
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "bfloat16", "float32", "complex64", "complex128"])
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 3)])
-def test_constants_of_every_dtype_and_shape(dtype, shape):
-    import ml_dtypes  # noqa: F401, PLC0415  NumPy then knows its names
-
-    size = int(np.prod(shape))
-    for value in (np.arange(size).reshape(shape).astype(dtype), np.ones(shape, dtype), np.zeros(shape, dtype)):
-        out = jit(lambda value=value: value + np.zeros((), value.dtype))()
-        assert (out.dtype, out.shape) == (value.dtype, value.shape)
-        np.testing.assert_array_equal(out, value)
 
 
 def test_cond_takes_the_branch_that_evaluation_takes_also_out_of_range():
@@ -244,7 +197,7 @@ def test_100_000_equations_lower_without_recursion_and_in_linear_time():
     def chain(length):
         aval = ShapedArray((), "f8")
         variables = [Var(aval) for _ in range(length + 1)]
-        eqns = [JaxprEqn(lax.sin_p, [a], [b], {}) for a, b in zip(variables, variables[1:])]
+        eqns = [JaxprEqn(lax.sin_p, [a], [b], {}) for a, b in itertools.pairwise(variables)]
         return Jaxpr((), variables[:1], eqns, variables[-1:])
 
     def seconds(jaxpr):
@@ -265,9 +218,3 @@ def test_lowering_leaves_no_context_behind_when_a_rule_raises():
         with pytest.raises(ZeroDivisionError):
             jit(lambda x: p.bind(x))(X)
     assert jit(lambda x: x + 1.0)(1.0) == 2.0
-
-
-def test_many_modules_in_one_thread_outlive_their_context():
-    for k in range(70):
-        text = lower_jaxpr_to_module(make_jaxpr(lambda x, k=k: x + float(k))(1.0)).as_text()
-        assert "stablehlo.add" in text

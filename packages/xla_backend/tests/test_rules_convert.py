@@ -51,6 +51,15 @@ def test_floats_out_of_range_saturate_and_nan_becomes_zero():
         np.testing.assert_array_equal(out, np.array([info.max, info.min, info.max, info.min, 0], target))
 
 
+def test_everything_but_zero_is_true(dtypes_of, check_compiled):
+    floats = [0.0, -0.0, 0.1, -0.1, 1e-3, 256.0, np.inf, np.nan]
+    cases = [(np.array(floats, dtype),) for dtype in dtypes_of("f")]
+    cases += [(np.array([0, 2, 4, 64], dtype),) for dtype in dtypes_of("iu")]
+    cases += [(np.array([0, 256, 1 << 14], dtype),) for dtype in ("int16", "uint32", "int64")]
+    check_compiled(lambda x: convert(x, "bool"), cases)
+    check_compiled(lambda z: convert(z, "bool"), [(np.array([0, 1j, 0.5, 2 + 1j], dtype),) for dtype in dtypes_of("c")])
+
+
 def test_narrowing_floats_rounds_to_nearest_even(check_compiled):
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(size=2000), [1e39, -1e39, 65520.0, 65519.9, np.inf, np.nan, -0.0]])

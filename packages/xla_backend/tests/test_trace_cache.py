@@ -2,15 +2,14 @@ import gc
 import weakref
 
 from calque_core import make_jaxpr
-
-from calque_xla_backend import jit
-from calque_xla_backend import trace_cache
+from calque_xla_backend import jit, trace_cache
 
 
 def test_the_cache_is_weak_in_the_function():
     def f(x):
         return x + 1.0
 
+    gc.collect()
     before = len(trace_cache._caches)
     jitted = jit(f)
     jitted(1.0)
@@ -23,6 +22,7 @@ def test_the_cache_is_weak_in_the_function():
 
 
 def test_2000_dropped_lambdas_leave_nothing_behind():
+    gc.collect()
     before = len(trace_cache._caches)
     for k in range(2000):
         make_jaxpr(jit(lambda x, k=k: x + k))(1.0)

@@ -1,10 +1,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from calque_core import ShapedArray
-from calque_core.avals import AbstractValue
 from jaxlib.mlir import ir
 
+from calque_core import ShapedArray
+from calque_core.avals import AbstractValue
 from calque_xla_backend import aval_to_ir_type, dtype_to_ir_type
 from calque_xla_backend.runtime import mlir_context
 from calque_xla_backend.types import dense_attribute
@@ -40,7 +40,7 @@ def test_what_has_no_type_is_refused():
 
     with pytest.raises(TypeError, match=r"an aval of class Token has no IR type\. Give a ShapedArray"):
         aval_to_ir_type(Token())
-    with pytest.raises(TypeError, match="str_ has no counterpart in XLA|<U1 has no counterpart in XLA"):
+    with pytest.raises(TypeError, match=r"<U1 has no counterpart in XLA"):
         dtype_to_ir_type("U1")
 
 

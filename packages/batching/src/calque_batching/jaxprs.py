@@ -64,3 +64,27 @@ def batch_jaxpr_axes(
 
     key = ("batch", axis, in_dims, forced, context.settings, context.axis_env, rule_epoch())
     return jaxpr.memo(key, make)  # type: ignore[no-any-return]
+
+
+def batch_step(jaxpr: Jaxpr, axis: AxisData, dims: Dims, num_carry: int, place: int) -> tuple[Jaxpr, list[int | None]]:
+    """Return the program of one step of a loop for a whole batch, and where the batch axes of its results are.
+
+    The carry is the `num_carry` arguments from `place` on, and as many results, which come first.  A mapped carry has
+    its batch axis in front.  One that a step maps is mapped before it too: there are more of them until a step adds
+    none.
+    """
+    consts, carry, rest = dims[:place], dims[place : place + num_carry], dims[place + num_carry :]
+    is_mapped = [d is not None for d in carry]
+    no_others = [False] * (len(jaxpr.outvars) - num_carry)
+    while True:
+        in_dims = [*consts, *(0 if m else None for m in is_mapped), *rest]
+        step, out_dims = batch_jaxpr_axes(jaxpr, axis, in_dims, [*is_mapped, *no_others])
+        found = [d is not None for d in out_dims[:num_carry]]
+        if found == is_mapped:
+            return step, out_dims
+        is_mapped = found
+
+
+def carry_in_front(axis: AxisData, carry: Sequence[Value], dims: Dims, wanted: Dims) -> list[Value]:
+    """Return an initial carry with its batch axes where a step has them: in front, or, for an unmapped one, nowhere."""
+    return [x if w is None else matchaxis(x, d, w, axis.size) for x, d, w in zip(carry, dims, wanted)]

@@ -41,7 +41,6 @@ _BACKEND_NAMES = (
     "device_put",
     "devices",
     "jit",
-    "local_devices",
 )
 
 __all__ = [

@@ -28,7 +28,17 @@ from calque_core.errors import (
 )
 from calque_core.inline import inline_calls
 from calque_core.interpret import eval_jaxpr, jaxpr_as_fun
-from calque_core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, new_jaxpr_eqn, subjaxprs
+from calque_core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    jaxprs_in_params,
+    new_jaxpr_eqn,
+    subjaxprs,
+)
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 from calque_core.matrix import rule_matrix
 from calque_core.numpy_protocol import implements

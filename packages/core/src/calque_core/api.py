@@ -9,13 +9,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
-from calque_pytree import tree_flatten
-
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import AbstractValue, ShapeDtypeStruct, typeof
-from calque_core.jaxpr import Jaxpr
 from calque_core.source import describe_function
 from calque_core.stage import stage
+from calque_pytree import tree_flatten
 
 P = ParamSpec("P")
 
@@ -81,5 +79,3 @@ def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
 def abstract(x: Any) -> Any:
     """Return the aval of an argument that may be given as its own aval."""
     return x if isinstance(x, AbstractValue) else typeof(x)
-
-

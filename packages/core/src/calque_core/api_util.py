@@ -12,10 +12,10 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 import numpy as np
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 from calque_core.avals import _refusal, is_array_like, short_repr, typeof
 from calque_core.source import describe_function, where
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
 
@@ -81,8 +81,8 @@ def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
     """
     if not (isinstance(out, tuple) and len(out) == 2):
         raise TypeError(
-            f"{verb} of {describe_function(fun)} with has_aux=True needs a pair (output, aux), but the function returned "
-            f"{describe_value(out)}. Return a pair, or leave has_aux out."
+            f"{verb} of {describe_function(fun)} with has_aux=True needs a pair (output, aux), but the function "
+            f"returned {describe_value(out)}. Return a pair, or leave has_aux out."
         )
     return out
 
@@ -154,7 +154,8 @@ def normalize_argnums(argnums: Any, count: int, what: str, name: str = "argnums"
         if not -count <= i < count:
             raise ValueError(
                 f"{what} got {name}={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
-                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with {name.replace('nums', 'names')}."
+                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with "
+                f"{name.replace('nums', 'names')}."
             )
     positions = tuple(i % count for i in positions)
     if len(set(positions)) != len(positions):

@@ -1,7 +1,7 @@
 """Abstract values: what a trace knows of an array it has not computed.
 
-One idea: `typeof(x)` is one dictionary look-up by class and one call, and there is one object per type, so that comparing
-types is comparing identities.
+One idea: `typeof(x)` is one dictionary look-up by class and one call, and there is one object per type, so that
+comparing types is comparing identities.
 
 Weak type belongs to Python scalars alone, as arguments and as literals; every primitive's result is strong.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import attrgetter, index
 from typing import Any, final
 
@@ -181,7 +181,7 @@ class ShapeDtypeStruct:
         return hash(self.aval)
 
 
-_aval_functions: dict[type, Callable[[Any], AbstractValue]] = {}
+_aval_functions: dict[type, Callable[[Any], Any]] = {}
 
 
 def register_aval(value_type: type, function: Callable[[Any], AbstractValue]) -> None:
@@ -215,6 +215,8 @@ def is_array_like(x: object) -> bool:
     >>> is_array_like(1.0), is_array_like([1.0])
     (True, False)
     """
+    if type(x) is np.ndarray:
+        return x.dtype.kind in "biufc" or _refusal(x) is None
     return type(x) in _aval_functions or (isinstance(x, (np.ndarray, np.generic)) and _refusal(x) is None)
 
 
@@ -248,7 +250,7 @@ def short_repr(x: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-@lru_cache(maxsize=None)
+@cache
 def _weak_aval(kind: type, settings: Settings) -> ShapedArray:
     return ShapedArray((), _scalar_dtype(kind, settings), weak_type=True)
 
@@ -267,7 +269,9 @@ def _int_aval(x: int) -> ShapedArray:
 
 
 def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
-    wider = [t for t in (np.int64, np.uint64) if context.settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
+    wider = [
+        t for t in (np.int64, np.uint64) if context.settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max
+    ]
     advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else "Use a float"
     text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"
     return f"the Python integer {text} does not fit {dtype}. {advice}."

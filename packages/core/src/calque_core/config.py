@@ -1,8 +1,8 @@
 """Settings, scoped to a thread.
 
-`with config.enable_x64(False): ...` holds for the block and for this thread; `config.update("enable_x64", False)` changes
-the resting state of every thread.  Settings are part of every cache key, so changing one never gives a stale result.
-Values are read where they are used; nothing is read at import.
+`with config.enable_x64(False): ...` holds for the block and for this thread; `config.update("enable_x64", False)`
+changes the resting state of every thread.  Settings are part of every cache key, so changing one never gives a stale
+result.  Values are read where they are used; nothing is read at import.
 """
 
 from __future__ import annotations

@@ -53,7 +53,9 @@ class entered:
 
     def __enter__(self) -> Any:
         if self in active:
-            raise RuntimeError(f"this {type(self).__name__} block is entered already, here or in a thread. Make a new one.")
+            raise RuntimeError(
+                f"this {type(self).__name__} block is entered already, here or in a thread. Make a new one."
+            )
         # A thread without settings of its own follows those of the process: `config.update` must reach it later too.
         self.before = (context.trace, context.__dict__.get("settings"), context.axis_env, context.source)
         active[self] = None
@@ -68,7 +70,9 @@ class entered:
 
     def __exit__(self, *_: object) -> None:
         trace, settings, axis_env, source = self.before
-        if not trace.is_closed:  # it is if a suspended generator holds this block, and is finalized after the one around
+        if (
+            not trace.is_closed
+        ):  # it is if a suspended generator holds this block, and is finalized after the one around
             context.trace, context.axis_env, context.source = trace, axis_env, source
             if settings is not None:
                 context.settings = settings

@@ -6,7 +6,7 @@ dtypes become 32-bit ones before the operation.  `float0` is the tangent dtype o
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,16 +39,18 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     return _canonical(np.dtype(dtype), context.settings.enable_x64)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
     if dtype.kind not in "biufcV" or (dtype.type is np.void and dtype != float0):
-        raise TypeError(f"{dtype} is not a dtype that calque computes with. Use a bool, integer, float or complex dtype.")
+        raise TypeError(
+            f"{dtype} is not a dtype that calque computes with. Use a bool, integer, float or complex dtype."
+        )
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
     return dtype if enable_x64 else _NARROW.get(dtype, dtype)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _scalar_dtype(kind: type, settings: Settings) -> np.dtype[Any]:
     bits = settings.default_dtype_bits
     names = {bool: "bool", int: f"int{bits}", float: f"float{bits}", complex: f"complex{2 * bits}"}
@@ -70,9 +72,10 @@ def short_name(dtype: np.dtype[Any]) -> str:
     >>> short_name(np.dtype("float32")), short_name(np.dtype("bool"))
     ('f32', 'bool')
     """
-    name = "float0" if dtype == float0 else dtype.name
-    stem = name.rstrip("0123456789")
-    return _SHORT[stem] + name[len(stem) :] if stem in _SHORT and stem != name and name != "float0" else name
+    if dtype == float0:
+        return "float0"
+    stem = dtype.name.rstrip("0123456789")
+    return _SHORT[stem] + dtype.name[len(stem) :] if stem in _SHORT and stem != dtype.name else dtype.name
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -106,7 +109,8 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
 def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
     """Return the dtype of strongly typed operands (`dtypes`) met by Python scalars (`kinds`).
 
-    A scalar of a higher kind lifts the result to that kind's default dtype, as NEP 50 says; otherwise it changes nothing.
+    A scalar of a higher kind lifts the result to that kind's default dtype, as NEP 50 says; otherwise it changes
+    nothing.
 
     >>> weak_promotion((np.dtype("float32"),), (float,)), weak_promotion((np.dtype("int8"),), (float,))
     (dtype('float32'), dtype('float64'))
@@ -114,13 +118,15 @@ def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -
     return _weak_promotion(dtypes, kinds, context.settings)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], settings: Settings) -> np.dtype[Any]:
     highest = max(kinds, key=_KIND_ORDER.__getitem__) if kinds else bool
     if not dtypes:
         return _scalar_dtype(highest, settings)
     strong = _canonical(np.result_type(*dtypes), settings.enable_x64)
-    if not kinds or _KIND_ORDER[highest] <= "biufc".replace("u", "").find(strong.kind.replace("u", "i").replace("V", "f")):
+    if not kinds or _KIND_ORDER[highest] <= "biufc".replace("u", "").find(
+        strong.kind.replace("u", "i").replace("V", "f")
+    ):
         return strong
     if highest is complex and strong.kind in "fV":
         return np.result_type(strong, np.complex64) if strong.itemsize <= 4 else _canonical(np.dtype("c16"), True)

@@ -1,7 +1,7 @@
 """The errors of calque, and the one place that decides their class.
 
-`TypeError` for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for what those two cannot say.
-The concrete-value errors subclass TypeError, as their counterparts in the field do.
+`TypeError` for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for what those two cannot
+say.  The concrete-value errors subclass TypeError, as their counterparts in the field do.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class NonConcreteBooleanIndexError(IndexError, ConcretizationTypeError):
 class MissingRuleError(NotImplementedError):
     """A transformation met a primitive that has no rule for it.
 
-    The fields say what was looked for: `primitive` (its name), `kind`, `platform` (lowering only), and the `package` whose
-    function registers such a rule.
+    The fields say what was looked for: `primitive` (its name), `kind`, `platform` (lowering only), and the `package`
+    whose function registers such a rule.
     """
 
     def __init__(self, message: str, *, primitive: str, kind: str, package: str, platform: str | None = None) -> None:

@@ -28,25 +28,28 @@ def _chain(array: Any) -> list[np.ndarray[Any, Any]]:
 class Holds:
     """The arrays that one trace holds read-only."""
 
-    __slots__ = ("arrays",)
+    __slots__ = ("arrays", "released")
 
     def __init__(self) -> None:
         self.arrays: dict[int, np.ndarray[Any, Any]] = {}
+        self.released: list[np.ndarray[Any, Any]] = []
 
     def add(self, array: np.ndarray[Any, Any]) -> None:
         """Make a writable array, and the arrays that own its memory, read-only until `release`."""
         if id(array) in self.arrays or not (array.flags.writeable or array.base is not None or id(array) in _held):
             return
         for part in _chain(array):
+            key = id(part)
             with _lock:
-                entry = _held.get(id(part))
-                if id(part) in self.arrays or (entry is None and not part.flags.writeable):
+                entry = _held.get(key)
+                if key in self.arrays or (entry is None and not part.flags.writeable):
                     continue
+                # Nothing is called from here on: an interrupt comes before all of it or after.
                 if entry is None:
-                    entry = _held[id(part)] = [part, 0, []]
+                    entry = _held[key] = [part, 0, []]
                 entry[1] += 1
                 part.flags.writeable = False
-                self.arrays[id(part)] = part
+                self.arrays[key] = part
 
     def covers(self, array: np.ndarray[Any, Any]) -> bool:
         """Tell whether the memory of `array` can be written again once the holds are released."""
@@ -54,12 +57,24 @@ class Holds:
 
     def release(self) -> None:
         """Give the arrays back to their owners, writable as before."""
-        arrays, self.arrays = list(self.arrays.values()), {}
+        if not self.arrays:
+            return
+        try:
+            self._give_all_back()
+        except KeyboardInterrupt:  # nobody else would ever give back what is left
+            self._give_all_back()
+            raise
+
+    def _give_all_back(self) -> None:
         with _lock:
-            for array in arrays:
-                _held[id(array)][1] -= 1
-            for array in sorted(arrays, key=lambda a: len(_chain(a))):
+            for key in list(self.arrays):
+                array = self.arrays[key]
+                del self.arrays[key]
+                _held[key][1] -= 1
+                self.released.append(array)
+            for array in sorted(self.released, key=lambda a: len(_chain(a))):
                 _give_back(array)
+            self.released = []
 
 
 def _give_back(array: np.ndarray[Any, Any]) -> None:

@@ -22,8 +22,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
     """
     if len(args) != len(jaxpr.invars) or len(consts) != len(jaxpr.constvars):
         raise TypeError(
-            f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments for a jaxpr of {len(jaxpr.constvars)} and "
-            f"{len(jaxpr.invars)}. Pass jaxpr.consts, then one argument for each input."
+            f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments for a jaxpr of {len(jaxpr.constvars)} "
+            f"and {len(jaxpr.invars)}. Pass jaxpr.consts, then one argument for each input."
         )
     env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
@@ -31,9 +31,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):
             context.source = eqn.position
-            outs = eqn.primitive.bind(
-                *[x.val if type(x) is Literal else env[x] for x in eqn.invars], **eqn.params
-            )
+            outs = eqn.primitive.bind(*[x.val if type(x) is Literal else env[x] for x in eqn.invars], **eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, outs))
             else:

@@ -1,7 +1,7 @@
 """Jaxprs: programs as data.
 
-One idea: a jaxpr is a list of equations over typed variables, closed over nothing but its `consts`, every variable bound
-once before it is used.  Equations hold variables and literals only, never tracers, so a jaxpr outlives its trace.
+One idea: a jaxpr is a list of equations over typed variables, closed over nothing but its `consts`, every variable
+bound once before it is used.  Equations hold variables and literals only, never tracers, so a jaxpr outlives its trace.
 
 Read next: `stage.py`, which makes them; `interpret.py`, which runs them; `printing.py` and `check.py`.
 """
@@ -84,7 +84,11 @@ class JaxprEqn(NamedTuple):
 
 
 def new_jaxpr_eqn(
-    invars: Sequence[Atom], outvars: Sequence[Var], primitive: Any, params: dict[str, Any], position: Position | None = None
+    invars: Sequence[Atom],
+    outvars: Sequence[Var],
+    primitive: Any,
+    params: dict[str, Any],
+    position: Position | None = None,
 ) -> JaxprEqn:
     """Return an equation; the order of arguments is the field's."""
     return JaxprEqn(primitive, invars, outvars, params, position)

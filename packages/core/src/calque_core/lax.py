@@ -52,7 +52,7 @@ from calque_core.ops.compare import (
     shift_right_logical_p,
     xor_p,
 )
-from calque_core.ops.control_flow import cond, cond_p
+from calque_core.ops.control_flow import cond, cond_p, switch
 from calque_core.ops.convert import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -121,6 +121,7 @@ from calque_core.ops.elementwise import (
     tanh,
     tanh_p,
 )
+from calque_core.ops.mapping import associative_scan, map
 from calque_core.ops.reduce import (
     argmax,
     argmax_p,
@@ -148,6 +149,7 @@ from calque_core.ops.rounding import (
     round,
     round_p,
 )
+from calque_core.ops.scan import scan, scan_p
 from calque_core.ops.shape import (
     concatenate,
     concatenate_p,
@@ -166,6 +168,7 @@ from calque_core.ops.shape import (
 )
 from calque_core.ops.sort import sort, sort_p
 from calque_core.ops.special import erf_inv, erf_inv_p, logistic, logistic_p
+from calque_core.ops.while_loop import fori_loop, while_loop, while_p
 
 # fmt: off
 __all__ = [
@@ -202,7 +205,7 @@ __all__ = [
     # sort
     "sort", "sort_p",
     # control flow
-    "cond", "cond_p",
+    "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "cond_p", "while_p", "scan_p",
     # named axes
     "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
     # call

@@ -1,7 +1,7 @@
 """The two placeholders of differentiation: a tangent that is zero, and an operand that is not known.
 
-They stand in core because the author of a primitive meets them in jvp and transpose rules, which core alone is enough to
-write.  Neither ever reaches `bind` or evaluation.
+They stand in core because the author of a primitive meets them in jvp and transpose rules, which core alone is enough
+to write.  Neither ever reaches `bind` or evaluation.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def state_of(primitive: Primitive, kind: str) -> str:
 
 
 def rule_matrix(primitives: Sequence[Primitive] | None = None) -> str:
-    """Return a table of primitives against kinds of rules: `+` a rule, `.` a stated hole (its reason below), `-` nothing.
+    """Return a table of primitives against kinds of rules: `+` a rule, `.` a stated hole (reason below), `-` nothing.
 
     Kinds that no imported package reads show as missing: import the packages of interest first.
 
@@ -41,7 +41,9 @@ def rule_matrix(primitives: Sequence[Primitive] | None = None) -> str:
     reasons = []
     for primitive in chosen:
         states = [state_of(primitive, kind) for kind in KINDS]
-        marks = [("+" if s == "rule" else "." if s.startswith("hole") else "-").ljust(len(k)) for s, k in zip(states, KINDS)]
+        marks = [
+            ("+" if s == "rule" else "." if s.startswith("hole") else "-").ljust(len(k)) for s, k in zip(states, KINDS)
+        ]
         lines.append((primitive.name.ljust(width) + "  ".join(marks)).rstrip())
         reasons += [f"{primitive.name}, {kind}: {s[6:]}" for s, kind in zip(states, KINDS) if s.startswith("hole")]
     return "\n".join([*lines, "", *reasons]) if reasons else "\n".join(lines)

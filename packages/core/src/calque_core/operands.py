@@ -1,7 +1,7 @@
 """Promotion: bringing the operands of an operation to one dtype, and to equal shapes or rank 0.
 
-One idea: it happens once, in the public functions, so that primitives see operands that fit.  The fast paths ask whether
-there is anything to do, which there nearly never is.
+One idea: it happens once, in the public functions, so that primitives see operands that fit.  The fast paths ask
+whether there is anything to do, which there nearly never is.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ def result_type(*args: Value) -> np.dtype[Any]:
 
 
 def _as_aval(x: Value) -> ShapedArray:
+    if isinstance(x, type) and x in _PYTHON_SCALARS:
+        return ShapedArray((), scalar_dtype(x))
     if isinstance(x, (type, np.dtype, str)):
-        is_python_type = isinstance(x, type) and x in _PYTHON_SCALARS
-        return ShapedArray((), scalar_dtype(x) if is_python_type else x)
+        return ShapedArray((), x)
     return typeof(x)  # type: ignore[no-any-return]
 
 

@@ -113,7 +113,9 @@ def fold_constants(jaxpr: Jaxpr, max_size: int = 1024) -> Jaxpr:
     >>> fold_constants(stage(lambda x: [mul(x, cos(0.0))], [ShapedArray((), "float64")]))
     { lambda ; a:f64[]. let b:f64[] = mul a 1.0 in (b,) }
     """
-    with np.errstate(all="ignore"):  # whoever runs the program is warned by what is left of it, or not at all
+    # Whoever runs the program is warned by what is left of it, or not at all.  Divisions by zero are heard rather than
+    # ignored: of integers they stay an error, and their equation stays.
+    with np.errstate(all="ignore", divide="call", call=lambda *_: None):
         return rebuild(jaxpr, lambda inner: _fold(inner, max_size))
 
 

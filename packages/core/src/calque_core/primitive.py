@@ -103,9 +103,7 @@ class Primitive:
     @overload
     def def_rule(self, kind: str, function: F, *, platform: str | None = None, override: bool = False) -> F: ...
 
-    def def_rule(
-        self, kind: str, function: Any = None, *, platform: str | None = None, override: bool = False
-    ) -> Any:
+    def def_rule(self, kind: str, function: Any = None, *, platform: str | None = None, override: bool = False) -> Any:
         """Give the rule of one kind; without `function`, return a decorator.
 
         Raises: ValueError, naming both places, if there is a rule already and `override` is not set.
@@ -142,7 +140,8 @@ class Primitive:
         decomposition = self._rules.get("decomposition")
         if decomposition is None:
             raise tables.missing_rule(self, "impl")
-        return decomposition.function(*args, **params)
+        outs = decomposition.function(*args, **params)
+        return list(outs) if self.multiple_results else outs
 
     def __repr__(self) -> str:
         return self.name
@@ -166,5 +165,3 @@ def decomposition_under(trace: Trace, primitive: Primitive, kind: str) -> Callab
             context.trace = before
 
     return decompose
-
-

@@ -102,7 +102,9 @@ def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> li
             f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, which gives ({want}), by ({got}). "
             "Return values of the same types, or None to keep the equation."
         )
-    return [x.variable if type(x) is JaxprTracer and x._trace is trace else trace.constant(x) for x in map(_strong, outs)]
+    return [
+        x.variable if type(x) is JaxprTracer and x._trace is trace else trace.constant(x) for x in map(_strong, outs)
+    ]
 
 
 def _strong(x: Value) -> Value:

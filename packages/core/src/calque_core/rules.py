@@ -46,30 +46,48 @@ kinds: dict[str, KindInfo] = {
         "Abstract evaluation for '{name}' not implemented", "calque_core", "{name}_p.def_abstract_eval(fn)"
     ),
     "jvp": KindInfo(
-        "Differentiation rule for '{name}' not implemented", "calque_autodiff", 'calque_autodiff.defjvp({name}_p, ...)'
+        "Differentiation rule for '{name}' not implemented", "calque_autodiff", "calque_autodiff.defjvp({name}_p, ...)"
     ),
     "linearize": KindInfo(
         "Linearization rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("linearize", fn)'
     ),
     "partial_eval": KindInfo(
-        "Partial evaluation rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("partial_eval", fn)'
+        "Partial evaluation rule for '{name}' not implemented",
+        "calque_autodiff",
+        '{name}_p.def_rule("partial_eval", fn)',
     ),
     "transpose": KindInfo(
         "Transpose rule (for reverse-mode differentiation) for '{name}' not implemented",
         "calque_autodiff",
         "calque_autodiff.deftranspose({name}_p, fn)",
     ),
-    "batch": KindInfo("Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"),
-    "axis_batch": KindInfo("Batching rule for '{name}' not implemented", "calque_batching", '{name}_p.def_rule("axis_batch", fn)'),
+    "batch": KindInfo(
+        "Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"
+    ),
+    "axis_batch": KindInfo(
+        "Batching rule for '{name}' not implemented", "calque_batching", '{name}_p.def_rule("axis_batch", fn)'
+    ),
     "lowering": KindInfo(
         "MLIR translation rule for primitive '{name}' not found for platform {platform}",
         "calque_xla_backend",
         "calque_xla_backend.register_lowering({name}_p, fn, platform='{platform}')",
     ),
     "dce": KindInfo("Dead code rule for '{name}' not implemented", "calque_core", '{name}_p.def_rule("dce", fn)'),
-    "decomposition": KindInfo("Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'),
+    "decomposition": KindInfo(
+        "Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'
+    ),
     "pp": KindInfo("Printing rule for '{name}' not given", "calque_core", "{name}_p.def_pp(fn)"),
 }
+
+
+def info_of(kind: str) -> KindInfo:
+    """Return what to say of a kind; one that nobody has asked for before is known from here on."""
+    info = kinds.get(kind)
+    if info is None:
+        how = f'{{name}}_p.def_rule("{kind}", fn)'
+        info = kinds[kind] = KindInfo(f"Rule '{kind}' for '{{name}}' not implemented", "its transformation", how)
+    return info
+
 
 _epoch = [0]
 
@@ -180,8 +198,7 @@ def rules(kind: str, *, platform: str | None = None) -> RuleTable:
     >>> rules("my_transform")
     RuleTable('my_transform', 0 primitives)
     """
-    if kind not in kinds:
-        kinds[kind] = KindInfo(f"Rule '{kind}' for '{{name}}' not implemented", "the package that reads it", f'{{name}}_p.def_rule("{kind}", fn)')
+    info_of(kind)
     return RuleTable(kind if platform is None else (kind, platform))
 
 
@@ -196,8 +213,8 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     old: Rule | None = primitive._rules.get(kind)
     if old is not None and not override and old.module != "__main__":
         raise ValueError(
-            f"'{primitive.name}' has a rule for {_kind_name(kind)!r} from {_place(old)}, and {_place(new)} gives another. "
-            "Pass override=True to replace it."
+            f"'{primitive.name}' has a rule for {_kind_name(kind)!r} from {_place(old)}, and {_place(new)} gives "
+            "another. Pass override=True to replace it."
         )
     if _is_shadowed(kind, primitive._rules):
         _epoch[0] += 1
@@ -217,7 +234,7 @@ def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
 
 
 def _origin(function: Function) -> tuple[Position | None, str]:
-    """Return where the rule is being given and by which module; for calque's own rules, where the function is written."""
+    """Return where the rule is being given, and by which module; for calque's own, where the function is written."""
     frame = user_frame()
     if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")
@@ -231,7 +248,7 @@ def _place(rule: Rule) -> str:
 
 def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
     """Return the error for a rule that is not there, with notes on how to give it and what there is."""
-    info = kinds[kind]
+    info = info_of(kind)
     error = MissingRuleError(
         info.message.format(name=primitive.name, platform=platform),
         primitive=primitive.name,
@@ -246,7 +263,9 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
     place = where()
     if place:
         error.add_note(f"'{primitive.name}' was bound{place}.")
-    error.add_note(f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}.")
+    error.add_note(
+        f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}."
+    )
     for stored in primitive._rules:
         name = stored if isinstance(stored, str) else stored[0]
         close = difflib.get_close_matches(name, kinds, n=1)

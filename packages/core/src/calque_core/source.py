@@ -1,7 +1,8 @@
 """Where in the user's program an operation was written.
 
 One idea: keep two machine words per equation (a code object and an instruction offset), and turn them into a file and a
-line only when somebody asks.  Frames of calque itself are passed over; another library can have its own passed over too.
+line only when somebody asks.  Frames of calque itself are passed over; another library can have its own passed over
+too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import calque_pytree
-
 from calque_core.context import context
 
 Position = tuple[CodeType, int]
@@ -123,6 +123,10 @@ def describe_function(fun: Any) -> str:
         if inner is None:
             break
         fun = inner
-    name = getattr(fun, "__name__", None) or type(fun).__name__
-    code = getattr(fun, "__code__", None) or getattr(getattr(type(fun), "__call__", None), "__code__", None)
-    return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})" if code else str(name)
+    name = getattr(fun, "__name__", None)
+    name = name if isinstance(name, str) else type(fun).__name__
+    call = getattr(fun, "__call__", None)  # noqa: B004  its code is wanted, not whether there is one
+    code = getattr(fun, "__code__", None) or getattr(call, "__code__", None)
+    return (
+        f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})" if isinstance(code, CodeType) else name
+    )

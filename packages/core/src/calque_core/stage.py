@@ -8,7 +8,6 @@ Read next: `interpret.py` for the way back, `api_util.py` for pytrees of argumen
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
@@ -19,12 +18,21 @@ import numpy as np
 from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, is_array_like, short_repr, typeof
 from calque_core.avals import _aval_functions as aval_functions
 from calque_core.context import DEFAULT_SETTINGS, context
-from calque_core.errors import UnexpectedTracerError
 from calque_core.holds import Holds, frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive, decomposition_under
-from calque_core.source import Position, current_position, describe_function, resolve
-from calque_core.trace import Trace, Tracer, Value, canonical_value, check_lift, current_trace, started, tracing, valueless
+from calque_core.source import Position, current_position, resolve
+from calque_core.trace import (
+    Trace,
+    Tracer,
+    Value,
+    canonical_value,
+    check_lift,
+    current_trace,
+    started,
+    tracing,
+    valueless,
+)
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
@@ -137,8 +145,8 @@ class JaxprTrace(Trace):
     def explain_refused_write(self, error: ValueError) -> None:
         if self.holds.arrays:
             error.add_note(
-                f"{self.describe()} holds the NumPy arrays that it captured read-only until it ends: a write would change "
-                "the numbers of its result in silence. Copy the array before writing to it, or make a new one."
+                f"{self.describe()} holds the NumPy arrays that it captured read-only until it ends: a write would "
+                "change the numbers of its result in silence. Copy the array before writing to it, or make a new one."
             )
 
     def close(self) -> None:
@@ -187,7 +195,8 @@ def stage(
         for x in outs:
             if not is_array_like(x):
                 raise TypeError(
-                    f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. Return arrays and scalars."
+                    f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. "
+                    "Return arrays and scalars."
                 )
         jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
     if context.settings.enable_checks:

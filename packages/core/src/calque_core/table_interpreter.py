@@ -2,7 +2,7 @@
 
 One idea: a transformation is a table from primitives to functions.  A primitive that holds programs says what becomes
 of them by a rule of kind "interpret", `rule(run, *args, **params)`, where `run(jaxpr, *args)` interprets a program by
-the table; `jit` and `cond` have theirs here.
+the table; `jit`, `cond`, `scan` and `while` have theirs here.
 
 Read next: `interpret.py` for the plain way to run a jaxpr, `rewrite.py` for changing one.
 """
@@ -13,16 +13,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from calque_core.avals import is_array_like, typeof
 from calque_core.context import context
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal
+from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.call import jit_p
 from calque_core.ops.control_flow import cond_p, join_constants, unify_results
+from calque_core.ops.loops import Body, settled_carry
+from calque_core.ops.scan import scan_p
+from calque_core.ops.shape import concatenate
+from calque_core.ops.while_loop import while_p
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.rules import rules as rule_table
 from calque_core.stage import stage
-from calque_core.trace import Tracer, unknown
+from calque_core.trace import Tracer, current_trace, evaluation, unknown
 from calque_core.walk import has_jaxpr
 from calque_pytree import tree_structure
 
@@ -95,9 +102,86 @@ def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxp
     functions = [partial(run, branch) for branch in branches]
     staged = [stage(fun, [typeof(x) for x in args], verb="interpret") for fun in functions]
     out_tree = tree_structure([0] * len(branches[0].outvars))
-    joined, consts = join_constants(unify_results(functions, staged, out_tree))
+    joined, consts = join_constants(unify_results("cond", functions, staged, out_tree))
     return cond_p.bind(index, *consts, *args, branches=joined, **params)  # type: ignore[no-any-return]
+
+
+def scan_interpret(
+    run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
+) -> list[Value]:
+    """Interpret one step after the other; the step, as a program, while values are traced."""
+    num_fixed = num_consts + num_carry
+    consts, carry, xs = list(args[:num_consts]), list(args[num_consts:num_fixed]), args[num_fixed:]
+    if _is_traced(args):
+        step = _interpreted(run, jaxpr)
+        program = settled_carry("interpret of scan", partial(run, jaxpr), step, carry)
+        sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
+        return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
+    rows = []
+    for i in range(length)[:: -1 if reverse else 1]:
+        outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
+        carry, ys = outs[:num_carry], outs[num_carry:]
+        rows.append(ys)
+    if not rows:
+        return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
+    return [*carry, *(_stacked(column) for column in zip(*(rows[::-1] if reverse else rows)))]
+
+
+def while_interpret(
+    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+) -> list[Value]:
+    """Interpret condition and body in turn; both, as programs, while values are traced."""
+    num_consts = cond_nconsts + body_nconsts
+    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
+    if _is_traced(args):
+        condition, body = _interpreted(run, cond_jaxpr), _interpreted(run, body_jaxpr)
+        return while_p.bind(  # type: ignore[no-any-return]
+            *condition.consts,
+            *cond_consts,
+            *body.consts,
+            *body_consts,
+            *carry,
+            body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, carry),
+            body_nconsts=len(body.consts) + body_nconsts,
+            cond_jaxpr=condition.jaxpr,
+            cond_nconsts=len(condition.consts) + cond_nconsts,
+        )
+    while _holds(run(cond_jaxpr, *cond_consts, *carry)[0]):
+        carry = run(body_jaxpr, *body_consts, *carry)
+    return carry
+
+
+def _is_traced(args: Sequence[Value]) -> bool:
+    return current_trace() is not evaluation or any(isinstance(x, Tracer) for x in args)
+
+
+def _interpreted(run: Run, jaxpr: Jaxpr) -> Body:
+    """Return a program as it is interpreted, with every constant as a leading argument."""
+    staged = stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")
+    (joined,), consts = join_constants([staged])
+    return Body(joined, consts, tree_structure([0] * len(joined.outvars)))
+
+
+def _stacked(rows: Sequence[Value]) -> Value:
+    for x in rows:
+        if not is_array_like(x):
+            raise TypeError(
+                f"interpret met 'scan' with a result of class {type(x).__name__}, which cannot be stacked. "
+                "Give a rule for scan_p."
+            )
+    return concatenate([expand_dims(x, (0,)) for x in rows], 0)
+
+
+def _holds(condition: Value) -> bool:
+    if not is_array_like(condition):
+        raise TypeError(
+            f"interpret met 'while' with a condition of class {type(condition).__name__}, which does not say whether "
+            "to go on. Give a rule for while_p."
+        )
+    return bool(condition)
 
 
 jit_p.def_rule("interpret", jit_interpret)
 cond_p.def_rule("interpret", cond_interpret)
+scan_p.def_rule("interpret", scan_interpret)
+while_p.def_rule("interpret", while_interpret)

@@ -41,7 +41,7 @@ class Trace:
     closed trace is refused everywhere.
     """
 
-    verb = "trace"
+    verb = ""  # what the user calls this transformation; without one, messages name the class
     drops_custom_derivatives = False
 
     def __init__(self, parent: Trace | None) -> None:
@@ -67,7 +67,8 @@ class Trace:
 
     def describe(self) -> str:
         """Return 'vmap of loss (train.py:41)', for messages."""
-        return f"{self.verb} of {describe_function(self.fun)}" if self.fun is not None else self.verb
+        verb = self.verb or type(self).__name__
+        return f"{verb} of {describe_function(self.fun)}" if self.fun is not None else verb
 
 
 class EvalTrace(Trace):
@@ -119,14 +120,18 @@ class tracing(entered):
             raise UnexpectedTracerError(f"{self.trace.describe()} has ended. Make a new trace for a new run.")
         self.opened = not self.trace.is_open
         self.trace.is_open = True
+        if self.trace.position is None:
+            self.trace.position = current_position()
         return super().__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        if isinstance(exception[1], ValueError) and "read-only" in str(exception[1]):
-            self.trace.explain_refused_write(exception[1])
-        if self.opened:
-            self.trace.close()
+        try:
+            super().__exit__(*exception)
+            if isinstance(exception[1], ValueError) and "read-only" in str(exception[1]):
+                self.trace.explain_refused_write(exception[1])
+        finally:
+            if self.opened:
+                self.trace.close()
 
 
 def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
@@ -152,6 +157,8 @@ def eval_context() -> entered:
 class _CompileTimeTrace(Trace):
     """Computes what involves no tracer at once, and leaves the rest to the trace around it."""
 
+    verb = "ensure_compile_time_eval"
+
     def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         assert self.parent is not None
         target = self.parent if any(isinstance(x, Tracer) for x in args) else evaluation
@@ -159,7 +166,7 @@ class _CompileTimeTrace(Trace):
 
 
 def ensure_compile_time_eval() -> tracing:
-    """Compute operations on known values while tracing, for a `with` block; operations on tracers are traced as ever."""
+    """Compute operations on known values while tracing, for a `with` block; those on tracers are traced as ever."""
     return tracing(_CompileTimeTrace(current_trace()))
 
 
@@ -318,8 +325,14 @@ def is_tracer(x: object) -> bool:
 
 unknown = object()
 _ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
-_STACK = "The array would drop out of the transformation. Build arrays of traced values with numpy.stack or numpy.concatenate"
-_STAGED = "The value is not known here. Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
+_STACK = (
+    "The array would drop out of the transformation. "
+    "Build arrays of traced values with numpy.stack or numpy.concatenate"
+)
+_STAGED = (
+    "The value is not known here. "
+    "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
+)
 
 
 def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
@@ -358,7 +371,8 @@ def escaped(x: Tracer, seen_by: Trace) -> str:
     made = f" It was made at {origin}." if origin else ""
     return (
         f"an escaped tracer of type {x.aval} was used{where()}: {what}.{made} "
-        "Return values from a transformed function instead of storing them in a global, an attribute, a cache or a closure."
+        "Return values from a transformed function instead of storing them in a global, an attribute, a cache or a "
+        "closure."
     )
 
 

@@ -11,15 +11,16 @@ from calque_xla_backend.array import Array
 from calque_xla_backend.devices import block_until_ready, default_backend, device_count, device_get, device_put, devices
 from calque_xla_backend.jit import clear_caches, jit
 from calque_xla_backend.lowering import (
-    Lowered,
     LoweringRuleContext,
     broadcast_operands,
     jaxpr_subcomp,
     lower_fun,
-    lower_jaxpr_to_module,
     register_lowering,
 )
+from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
 from calque_xla_backend.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+
+_register_internal_folder(__path__[0])
 
 _register_internal_folder(__path__[0])
 

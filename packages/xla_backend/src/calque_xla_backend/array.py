@@ -1,7 +1,7 @@
 """Arrays on a device.
 
-One idea: an `Array` is a slotted pair of jaxlib's buffer and an interned signature.  It is never changed, and nobody gets
-a writable view of its memory.  Operators, indexing and NumPy's protocols come from core, as those of tracers do.
+One idea: an `Array` is a slotted pair of jaxlib's buffer and an interned signature.  It is never changed, and nobody
+gets a writable view of its memory.  Operators, indexing and NumPy's protocols come from core, as those of tracers do.
 
 Read next: `evaluate.py`, which computes operations on arrays; `dispatch.py`, which runs whole programs on them.
 """

@@ -21,7 +21,7 @@ from calque_core.passes import dce_jaxpr
 from calque_core.rules import rule_epoch
 from calque_core.trace import eval_context
 from calque_xla_backend.array import Array, deleted_message, wrap
-from calque_xla_backend.lowering import lower_jaxpr_to_module
+from calque_xla_backend.module import lower_jaxpr_to_module
 from calque_xla_backend.runtime import (
     Buffer,
     Placement,
@@ -58,8 +58,11 @@ class Program:
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars that have, or convert to, the program's types."""
+        return self.on_buffers([to_buffer(x, target) for x, target in zip(args, self.in_signatures)], args)
+
+    def on_buffers(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> list[Array]:
+        """Return the results on the buffers of `args`."""
         try:
-            buffers = [to_buffer(x, target) for x, target in zip(args, self.in_signatures)]
             return wrap(self.run(buffers).consume_with_handlers(self.handlers), self.out_signatures)
         except RuntimeError as error:
             explain(error, self.name, args)
@@ -80,7 +83,7 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
     """
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
-            raise RuntimeError(f"jit of {name}, argument {i} of the flattened arguments: {deleted_message(x)}") from error
+            raise RuntimeError(f"{name}, argument {i} of the flattened arguments: {deleted_message(x)}") from error
     error.add_note(f"This happened in running the compiled program of {name}.")
 
 

@@ -1,8 +1,8 @@
 """The path of a call of a compiled function: from the user's arguments to XLA and back, in the fewest steps.
 
-One idea: each jitted function has a Python function of its own, generated for its number of arguments, that remembers the
-program of the last call.  If all leaves are device arrays and have the signatures of that call, compared by identity, it
-runs the program at once.  Everything else goes through `general`, which finds or makes a program and lets it be remembered.
+One idea: each jitted function has a Python function of its own, generated for its number of arguments, that remembers
+the program of the last call.  If all leaves are device arrays and have the signatures of that call, compared by
+identity, it runs the program at once.  Everything else goes through `general`, which finds or makes a program.
 
 Generated code holds templates and integers only; what it refers to enters as bound constants.
 Read next: `jit.py`, whose `JitFunction` is the general path.
@@ -23,7 +23,7 @@ from calque_xla_backend.array import Array, wrap
 from calque_xla_backend.compile import Program, XlaCompiler, explain
 from calque_xla_backend.runtime import Buffer
 from calque_xla_backend.trace_cache import Call, Traced
-from calque_xla_backend.transfer import Inputs, Joining
+from calque_xla_backend.transfer import Inputs, Joining, can_be_known
 
 Value = Any
 MAX_ARITY = 64
@@ -33,9 +33,21 @@ class Entry:
     """A program, and the calls it is for."""
 
     __slots__ = (
-        "epoch", "fit", "fit_call", "handlers", "inputs", "is_flat", "joining", "name", "out_signatures", "program", "run",
-        "signatures", "static_part", "unflatten",
-    )  # fmt: skip
+        "epoch",
+        "fit",
+        "fit_call",
+        "handlers",
+        "inputs",
+        "is_flat",
+        "joining",
+        "name",
+        "out_signatures",
+        "program",
+        "run",
+        "signatures",
+        "static_part",
+        "unflatten",
+    )
 
     def __init__(self, program: Program, call: Call, traced: Traced, compiler: XlaCompiler) -> None:
         self.program, self.name, self.epoch = program, program.name, rule_epoch()
@@ -46,28 +58,32 @@ class Entry:
         self.signatures: Any = tuple(targets) if self.is_flat else targets
         self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
         self.static_part = call.static_part
-        self.inputs = Inputs(call.leaves, targets) if Inputs.can_be_made_from(call.leaves, targets) else None
+        self.inputs = Inputs(call.leaves, program) if can_be_known(call.leaves, targets) else None
         self.joining = Joining(traced.jaxpr, program, compiler, self.inputs) if self.inputs is not None else None
 
     def result(self, outs: Sequence[Buffer]) -> Any:
         """Return what the function returns, around these buffers."""
-        arrays = wrap(outs, self.out_signatures)
-        return arrays[0] if self.unflatten is None else self.unflatten(arrays)
+        if self.unflatten is not None:
+            return self.unflatten(wrap(outs, self.out_signatures))
+        x = Array()
+        (x._buffer,), (x._signature,) = outs, self.out_signatures
+        return x
 
     def attempt(self, static_part: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Sequence[Buffer] | None:
         """Return the results of the program if a call is like the one that this entry was made for, else None."""
-        if self.inputs is None or self.static_part != static_part or self.epoch != rule_epoch():
+        if self.inputs is None or self.joining is None or self.static_part != static_part or self.epoch != rule_epoch():
             return None
         leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
         if leaves is None or not self.inputs.fit(leaves):
             return None
         try:
-            return self.joining(leaves).consume_with_handlers(self.handlers)  # type: ignore
+            buffers: Sequence[Buffer] = self.joining(leaves).consume_with_handlers(self.handlers)
         except RuntimeError as error:
             explain(error, self.name, leaves)
             raise
         except OverflowError:
             return None  # a Python integer that does not fit; the general path says which
+        return buffers
 
 
 class HostRoute:
@@ -163,16 +179,17 @@ def make(state, general, active, active_entry, rule_epoch, Array, MISSING, expla
 
 @cache
 def _code(arity: int) -> CodeType:
-    names = [f"a{i}" for i in range(arity)]
-    each = lambda text: "".join(text.format(name) for name in names)
-    parameters = each("{}=MISSING, ") + ("/, " if names else "")
     source = _TEMPLATE.format(
-        parameters=parameters,
-        arguments=each("{}, "),
-        signatures=each("{}._signature, "),
-        buffers=each("{}._buffer, "),
+        parameters=_repeat("a{}=MISSING, ", arity) + ("/, " if arity else ""),
+        arguments=_repeat("a{}, ", arity),
+        signatures=_repeat("a{}._signature, ", arity),
+        buffers=_repeat("a{}._buffer, ", arity),
     )
     return compile(source, "<generated by calque_xla_backend>", "exec")
+
+
+def _repeat(text: str, count: int) -> str:
+    return "".join(text.format(i) for i in range(count))
 
 
 def generate_call(arity: int, state: State, general: Callable[..., Any]) -> Callable[..., Any]:

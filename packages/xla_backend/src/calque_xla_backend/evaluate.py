@@ -1,8 +1,8 @@
 """Computing single operations on device arrays.
 
-One idea: an operation is a program of one equation, compiled once for the types and parameters it is met with.  Operations
-that only move data are computed by core itself on views of the device's memory, where that is the host's: compiling `x[3]`
-anew for each index would take 20 ms each time.
+One idea: an operation is a program of one equation, compiled once for the types and parameters it is met with.
+Operations that only move data are computed by core itself on views of the device's memory, where that is the host's:
+compiling `x[3]` anew for each index would take 20 ms each time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
     if not params and context.settings is DEFAULT_SETTINGS:
         found = _programs.get((primitive, rule_epoch(), *[x._signature if type(x) is Array else None for x in args]))
         if found is not None:
-            return found(args)
+            return found.on_buffers([x._buffer for x in args], args)
     if primitive is jit_p:
         return _implementation(primitive, args, params)
     place = common_placement(args, primitive.name)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core.api_util import check_callable
-from calque_core.avals import typeof
+from calque_core.avals import ShapeDtypeStruct, typeof
 from calque_core.context import Settings, context
 from calque_core.interpret import eval_jaxpr
 from calque_core.ops.call import jit_p, strong_results
@@ -25,7 +25,7 @@ from calque_xla_backend.array import Array
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
 from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
 from calque_xla_backend.evaluate import forget_programs
-from calque_xla_backend.lowering import Lowered, lower_jaxpr_to_module
+from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
 from calque_xla_backend.static import donated_positions, parameters_of, static_arguments
 from calque_xla_backend.trace_cache import Call, TracedFunction, forget_traces
 
@@ -36,7 +36,7 @@ Value = Any
 
 
 class CacheInfo(NamedTuple):
-    """How often a function was traced, and how many programs are ready to run."""
+    """How often a function was traced, and for how many kinds of calls a program is ready to run."""
 
     traces: int
     programs: int
@@ -68,12 +68,12 @@ class JitFunction:
     def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
         """Return the result, by whatever way is right where the call is made."""
         if args and args[-1] is MISSING:
-            args = args[: args.index(MISSING)]
+            args = tuple([x for x in args if x is not MISSING])
         static_part, dynamic = self.traced.split(args, kwargs)
         if is_resting():
             entry = self.last.get(context.settings)
-            outs = entry and entry.attempt(static_part, *dynamic)
-            if entry and outs is not None:
+            outs = None if entry is None else entry.attempt(static_part, *dynamic)
+            if entry is not None and outs is not None:
                 return entry.result(outs)
         call = self.traced.call((args, kwargs), static_part, dynamic)
         if context.trace is evaluation and not any(map(is_tracer, call.leaves)):
@@ -86,19 +86,26 @@ class JitFunction:
         entry = self.programs.get(key)
         if entry is None:
             entry = self.programs[key] = self._entry(call)
+        if is_resting():
+            self._remember(entry, call)
+        return entry.result([x._buffer for x in entry.program(call.leaves)])
+
+    def _remember(self, entry: Entry, call: Call) -> None:
+        """Let the next call try this entry first."""
         self.last[context.settings] = entry
         if call.static_part is None and not call.dynamic[1]:
             is_on_device = all(type(x) is Array for x in call.leaves)
             self.state.remember(entry if is_on_device else HostRoute(entry))
-        return entry.result([x._buffer for x in entry.program(call.leaves)])
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
-            return tuple([x._signature if type(x) is Array else typeof(x) for x in call.leaves])
+            return tuple([x._signature if type(x) is Array else (type(x), typeof(x)) for x in call.leaves])
         except TypeError:
             return self.traced.avals(call)  # raises, naming the argument
 
     def _entry(self, call: Call) -> Entry:
+        if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
+            raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
         traced = self.traced.trace(call)
         place = common_placement(call.leaves, f"jit of {self.name}")
         program = self.compiler.program(traced.jaxpr, place, self._donated_leaves(call))
@@ -184,10 +191,11 @@ def jit(
 ) -> Any:
     """Return `fun` compiled with XLA: traced and compiled at the first call for each set of types, then run.
 
-    Arguments and results are pytrees of arrays and scalars; results are device arrays.  Static arguments, named by position
-    or by name, are passed as they are and must be hashable: for each value the function is traced anew.  The arrays in the
-    arguments of `donate_argnums` may be overwritten, and are not to be used again.  With `inline`, a call under a trace
-    leaves the function's own operations there, not one that holds them.  `compiler_options` are XLA's flags by name.
+    Arguments and results are pytrees of arrays and scalars; results are device arrays.  Static arguments, named by
+    position or by name, are passed as they are and must be hashable: for each value the function is traced anew.  The
+    arrays in the arguments of `donate_argnums` may be overwritten, and are not to be used again.  With `inline`, a call
+    under a trace leaves the function's own operations there, not one that holds them.  `compiler_options` are XLA's
+    flags by name.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
     ValueError if a static argument does not exist.
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from jaxlib import utils as jaxlib_utils
+from jaxlib import utils as jaxlib_utils  # type: ignore[attr-defined]
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 from jaxlib.mlir import ir
@@ -40,7 +39,7 @@ if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
 # MLIR
 
 
-class Context(ir.Context):  # type: ignore[misc]
+class Context(ir.Context):
     """An MLIR context with the dialects that a program can use, and the types that were made in it."""
 
     def __init__(self) -> None:
@@ -73,10 +72,17 @@ def mlir_context() -> Context:
 # Devices
 
 
-@lru_cache(maxsize=1)
+_lock = threading.Lock()
+_clients: list[Any] = []
+
+
 def client() -> Any:
     """Return the CPU client, started at the first call."""
-    return xc.make_cpu_client()
+    if not _clients:
+        with _lock:
+            if not _clients:
+                _clients.append(xc.make_cpu_client())
+    return _clients[0]
 
 
 def local_devices() -> list[Device]:
@@ -99,7 +105,6 @@ class Placement:
         return f"Placement({self.device})"
 
 
-_placement_lock = threading.Lock()
 _placements: dict[Device, Placement] = {}
 
 
@@ -108,7 +113,7 @@ def placement(device: Device | None = None) -> Placement:
     device = local_devices()[0] if device is None else device
     found = _placements.get(device)
     if found is None:
-        with _placement_lock:
+        with _lock:
             found = _placements.setdefault(device, Placement(device))
     return found
 
@@ -135,7 +140,6 @@ class Signature:
         return f"Signature({self.aval!r}, {self.placement.device})"
 
 
-_signature_lock = threading.Lock()
 _signatures: dict[tuple[ShapedArray, Placement], Signature] = {}
 
 
@@ -143,7 +147,7 @@ def signature(aval: ShapedArray, place: Placement) -> Signature:
     """Return the one signature of arrays of the strong type `aval` at a place."""
     found = _signatures.get((aval, place))
     if found is None:
-        with _signature_lock:
+        with _lock:
             found = _signatures.setdefault((aval, place), Signature(aval.strip_weak_type(), place))
     return found
 

@@ -1,8 +1,8 @@
 """Tracing a function once for each set of types: the cache of jaxprs behind `jit`.
 
 One idea: a trace is kept under everything it depends on: the function, the structure and types of its arguments, the
-static ones, settings, named axes and rules.  Who asks does not matter, so a function is traced once whether it is called,
-or differentiated, or batched.  The cache is weak in the function.
+static ones, settings, named axes and rules.  Who asks does not matter, so a function is traced once whether it is
+called, differentiated or batched.  The cache is weak in the function.
 
 A trace that captured tracers of the traces around it means something only there: the trace that owns them keeps it.
 """
@@ -159,8 +159,8 @@ class TracedFunction:
         running = threading.get_ident(), key
         if running in self.cache.running:
             raise RecursionError(
-                f"jit of {describe_function(self.fun)} calls itself with arguments of the same types, so its trace would "
-                "never end. Let a static argument decide when to stop."
+                f"jit of {describe_function(self.fun)} calls itself with arguments of the same types, so its trace "
+                "would never end. Let a static argument decide when to stop."
             )
         self.cache.running.add(running)
         try:
@@ -179,8 +179,8 @@ class TracedFunction:
         except RecursionError as error:
             if not hasattr(error, "__notes__"):
                 error.add_note(
-                    f"This happened in tracing {describe_function(self.fun)}. Nest less deeply, or raise the limit with "
-                    "sys.setrecursionlimit: a level of jit takes 10 frames."
+                    f"This happened in tracing {describe_function(self.fun)}. Nest less deeply, or raise the limit "
+                    "with sys.setrecursionlimit: a level of jit takes 10 frames."
                 )
             raise
         closed, captured = hoist_tracers(jaxpr)

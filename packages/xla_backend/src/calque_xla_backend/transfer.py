@@ -32,27 +32,34 @@ TRANSFER_TIME = 2e-6  # of one small array, in seconds
 LONGEST_PAUSE = 1.0
 
 _SCALARS = (bool, int, float, complex)
+_NOTHING = object()
 
 
 class Inputs:
     """What the leaves of a call are if they are like those that this was made from, and how they become buffers."""
 
-    __slots__ = ("device", "dtypes", "host", "moved", "shapes", "signatures", "targets", "types")
+    __slots__ = (
+        "device",
+        "dtypes",
+        "host",
+        "keeps_scalars",
+        "known",
+        "moved",
+        "shapes",
+        "signatures",
+        "targets",
+        "types",
+    )
 
-    def __init__(self, leaves: Sequence[Value], targets: Sequence[Signature]) -> None:
-        self.types, self.targets = [*map(type, leaves)], targets
+    def __init__(self, leaves: Sequence[Value], program: Program) -> None:
+        self.types, self.targets = [*map(type, leaves)], program.in_signatures
+        self.keeps_scalars = not program.donated
         self.device = [i for i, kind in enumerate(self.types) if kind is Array]
         self.signatures = [leaves[i]._signature for i in self.device]
         self.host = [i for i, kind in enumerate(self.types) if kind is not Array and kind not in _SCALARS]
         self.dtypes, self.shapes = [leaves[i].dtype for i in self.host], [leaves[i].shape for i in self.host]
         self.moved = [i for i, kind in enumerate(self.types) if kind is not Array]
-
-    @staticmethod
-    def can_be_made_from(leaves: Sequence[Value], targets: Sequence[Signature]) -> bool:
-        """Tell whether every leaf is of a class known here, and no device array needs another dtype."""
-        return all(
-            x._signature is target if type(x) is Array else type(x) in plain_types for x, target in zip(leaves, targets)
-        )
+        self.known: list[tuple[Value, Buffer]] = [(_NOTHING, None)] * len(leaves)
 
     def fit(self, leaves: Sequence[Value]) -> bool:
         """Tell whether leaves have the classes, dtypes, shapes and devices of those that this was made from."""
@@ -67,11 +74,21 @@ class Inputs:
     def buffers(self, leaves: Sequence[Value]) -> list[Buffer]:
         """Return the buffers of leaves that fit; NumPy values are copied.
 
+        A scalar that is the very object of the last call, as a constant of the user's program is, is there already.
         Raises: OverflowError for a Python integer that does not fit its dtype.
         """
-        if not self.device:
-            return [put(np.asarray(x, target.dtype), target) for x, target in zip(leaves, self.targets)]
-        return [to_buffer(x, target) for x, target in zip(leaves, self.targets)]
+        buffers = []
+        for i, x in enumerate(leaves):
+            value, buffer = self.known[i]
+            if type(x) is Array:
+                buffer = x._buffer
+            elif x is not value:
+                target = self.targets[i]
+                buffer = put(np.asarray(x, target.dtype), target)
+                if type(x) is not np.ndarray and self.keeps_scalars:
+                    self.known[i] = x, buffer
+            buffers.append(buffer)
+        return buffers
 
 
 class Joining:
@@ -147,6 +164,13 @@ class Join:
         avals = [vector.aval for vector, _ in self.groups] + [self.targets[i].aval for i in self.others]
         with eval_context():
             return stage(joined, avals, verb="jit").replace(debug_name=jaxpr.debug_name)
+
+
+def can_be_known(leaves: Sequence[Value], targets: Sequence[Signature]) -> bool:
+    """Tell whether `Inputs` can be made: leaves are of classes known here, and no device array is to be converted."""
+    return all(
+        x._signature is target if type(x) is Array else type(x) in plain_types for x, target in zip(leaves, targets)
+    )
 
 
 def _is_small(target: Signature) -> bool:

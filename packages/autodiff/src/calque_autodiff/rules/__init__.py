@@ -12,7 +12,9 @@ from calque_autodiff.rules import (
     elementwise,
     reduce,
     rounding,
+    scan,
     shape,
     sort,
     special,
+    while_loop,
 )

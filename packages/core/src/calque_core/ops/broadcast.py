@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -29,13 +30,13 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
     fits = (
         len(dims) == x_aval.ndim
         and all(0 <= d < len(shape) for d in dims)
-        and all(a < b for a, b in zip(dims, dims[1:]))
+        and all(a < b for a, b in pairwise(dims))
         and all(n in (1, shape[d]) for n, d in zip(x_aval.shape, dims))
     )
     if not fits:
         raise ShapeError(
-            f"broadcast_in_dim cannot give {x_aval.str_short()} the shape {shape} with its axes at {dims}. Each axis must "
-            "have size 1 or the new size, and the positions must increase."
+            f"broadcast_in_dim cannot give {x_aval.str_short()} the shape {shape} with its axes at {dims}. Each axis "
+            "must have size 1 or the new size, and the positions must increase."
         )
     return shaped_array(shape, x_aval.dtype)
 
@@ -98,7 +99,9 @@ def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
     ndim = len(shape) + len(dimensions)
     new = {d + ndim if d < 0 else d for d in map(index, dimensions)}
     if len(new) != len(dimensions) or not all(0 <= d < ndim for d in new):
-        raise ValueError(f"expand_dims{where()}: {tuple(dimensions)} are not distinct axes of a result with {ndim} axes.")
+        raise ValueError(
+            f"expand_dims{where()}: {tuple(dimensions)} are not distinct axes of a result with {ndim} axes."
+        )
     kept = [d for d in range(ndim) if d not in new]
     sizes = [1] * ndim
     for size, d in zip(shape, kept):
@@ -124,7 +127,9 @@ def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
     for shape in shapes:
         for axis, size in enumerate(shape, ndim - len(shape)):
             if size != 1 and out[axis] not in (1, size):
-                raise ValueError(f"the shapes {' and '.join(map(str, shapes))} do not broadcast. Make the sizes equal or 1.")
+                raise ValueError(
+                    f"the shapes {' and '.join(map(str, shapes))} do not broadcast. Make the sizes equal or 1."
+                )
             out[axis] = size if out[axis] == 1 else out[axis]
     return tuple(out)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.trace import canonical_value
@@ -71,7 +71,9 @@ def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], Ja
 jit_p.def_rule("dce", dce_jit)
 
 
-def wrapped(jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals: Sequence[Any], out_avals: Sequence[Any]) -> Jaxpr:
+def wrapped(
+    jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals: Sequence[Any], out_avals: Sequence[Any]
+) -> Jaxpr:
     """Return a jaxpr of one equation, `primitive[params]`, between arguments and results of the given types."""
     invars, outvars = [Var(a) for a in in_avals], [Var(a) for a in out_avals]
     return Jaxpr((), invars, [JaxprEqn(primitive, invars, outvars, params)], outvars, debug_name=jaxpr.debug_name)
@@ -79,5 +81,5 @@ def wrapped(jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals
 
 def forwarded(jaxpr: Jaxpr) -> list[int | None]:
     """Return, for each result, the number of the argument that it simply repeats, or None."""
-    position = {v: i for i, v in enumerate(jaxpr.invars)}
-    return [None if type(v) is Literal else position.get(v) for v in jaxpr.outvars]  # type: ignore[call-overload]
+    position: dict[Atom, int] = {v: i for i, v in enumerate(jaxpr.invars)}
+    return [position.get(v) for v in jaxpr.outvars]

@@ -1,4 +1,4 @@
-"""Branches: the primitive `cond`.
+"""Branches: the primitive `cond`, bound by `cond` and `switch`.
 
 One idea: the branches are jaxprs over the same operands, in the order of an integer index.  What a branch closes over,
 tracer or array, becomes an operand of all of them, so that no branch holds a value of its own.
@@ -9,10 +9,10 @@ What `vmap` does with a batched index is the static parameter `batched` of the e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
 from calque_core.avals import ShapedArray, is_array_like, typeof
@@ -20,11 +20,13 @@ from calque_core.dtypes import promote_types
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function, where
 from calque_core.stage import stage
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
 BATCHED = ("select", "skip", "error")
@@ -74,29 +76,62 @@ def cond(
     """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
 
     Both functions are traced; one runs.  They must return the same pytree of the same types; a Python scalar takes the
-    dtype of its counterpart.  `batched` says what `vmap` does with a mapped `pred`: "select" (run both, choose by element),
-    "skip" (run a branch only if some element takes it) or "error".
+    dtype of its counterpart.  `batched` says what `vmap` does with a mapped `pred`: "select" (run both, choose by
+    element), "skip" (run a branch only if some element takes it) or "error".
     Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
 
     >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
     np.float64(3.0)
     """
-    check_callable(true_fun, "cond")
-    check_callable(false_fun, "cond")
-    if batched not in BATCHED:
-        raise ValueError(f"cond{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
+    for fun in (true_fun, false_fun):
+        check_callable(fun, "cond")
     _check_predicate(pred)
-    functions = (false_fun, true_fun)
-    leaves, in_tree = tree_flatten((operands, {}))
-    check_arrays(leaves, lambda: arg_names(true_fun, operands, {}), f"cond{where()}")
+    return _choose("cond", pred, (false_fun, true_fun), operands, batched)
+
+
+def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any, batched: str = "select") -> Any:
+    """Return `branches[index](*operands)`; an index out of range takes the nearest branch.
+
+    The functions are traced; one runs.  Results and `batched` are as for `cond`.
+    Raises: TypeError if `index` is not an integer scalar, or the branches differ in structure or types; ValueError if
+    there are none.
+
+    >>> switch(1, [lambda x: x + 1.0, lambda x: x - 2.0, lambda x: x + 3.0], 5.0)
+    np.float64(3.0)
+    """
+    functions = tuple(branches)
+    if not functions:
+        raise ValueError(f"switch{where()} got no branches. Give at least one function.")
+    for fun in functions:
+        check_callable(fun, "switch")
+    if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
+        raise TypeError(f"switch{where()} got {describe_value(index)} as its index. Give an integer scalar.")
+    if len(functions) == 1:
+        return functions[0](*operands)
+    return _choose("switch", _nearest(index, len(functions)), functions, operands, batched)
+
+
+def _nearest(index: Value, count: int) -> Value:
+    """Return the index of a branch; one of a wide dtype is clamped before it is made one of 32 bits."""
+    dtype = np.dtype(np.int32) if np.can_cast(typeof(index).dtype, np.int32) else typeof(index).dtype
+    return clamp(dtype.type(0), convert_element_type(index, dtype), dtype.type(count - 1))
+
+
+def _choose(
+    verb: str, index: Value, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], batched: str
+) -> Any:
+    """Trace the functions, bring their results to one type, and bind `cond`."""
+    if batched not in BATCHED:
+        raise ValueError(f"{verb}{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
+    leaves, in_tree = tree_flatten((tuple(operands), {}))
+    if not all(map(is_array_like, leaves)):
+        check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
     avals = [typeof(x) for x in leaves]
-    flats = [FlatFunction(fun, in_tree, "cond") for fun in functions]
-    jaxprs = [stage(flat, avals, verb="cond", user_fun=fun) for flat, fun in zip(flats, functions)]
-    out_tree = _check_structures(functions, jaxprs, flats)
-    jaxprs = unify_results(functions, jaxprs, out_tree)
-    branches, consts = join_constants(jaxprs)
-    index = convert_element_type(pred, np.int32)
-    outs = cond_p.bind(index, *consts, *leaves, branches=branches, batched=batched)
+    flats = [FlatFunction(fun, in_tree, verb) for fun in functions]
+    jaxprs = [stage(flat, avals, verb=verb, user_fun=fun) for flat, fun in zip(flats, functions)]
+    out_tree = _check_structures(verb, functions, flats)
+    branches, consts = join_constants(unify_results(verb, functions, jaxprs, out_tree))
+    outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
     return out_tree.unflatten(outs)
 
 
@@ -105,47 +140,47 @@ def _check_predicate(pred: Value) -> None:
         raise TypeError(f"cond{where()} got {describe_value(pred)} as its predicate. Give a bool scalar.")
     aval = typeof(pred)
     if aval.shape or aval.dtype != np.bool_:
-        raise TypeError(f"cond{where()} got a predicate of type {aval.str_short()}. Give a bool scalar: compare it, x > 0.")
+        raise TypeError(
+            f"cond{where()} got a predicate of type {aval.str_short()}. Give a bool scalar: compare it, x > 0."
+        )
 
 
-def _check_structures(
-    functions: Sequence[Callable[..., Any]], jaxprs: Sequence[Jaxpr], flats: Sequence[FlatFunction]
-) -> PyTreeDef:
+def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], flats: Sequence[FlatFunction]) -> PyTreeDef:
     """Return the common output tree of all branches.  Raises: TypeError that shows two that differ."""
     first = flats[-1].out_tree
     for fun, flat in zip(functions, flats):
         if flat.out_tree != first:
             raise TypeError(
-                f"cond branch outputs must have the same pytree structure, but they differ{where()}: "
+                f"{verb} branch outputs must have the same pytree structure, but they differ{where()}: "
                 f"{describe_function(functions[-1])} returned {first}, {describe_function(fun)} returned "
                 f"{flat.out_tree}. Return the same structure from each branch."
             )
     return first
 
 
-def unify_results(functions: Sequence[Any], jaxprs: Sequence[Jaxpr], out_tree: PyTreeDef) -> list[Jaxpr]:
+def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], out_tree: PyTreeDef) -> list[Jaxpr]:
     """Return branches with results of equal types: Python scalars among the results take their counterparts' dtype.
 
-    Raises: TypeError that names the leaf, two functions and both types.
+    Raises: TypeError that names the leaf, the functions and their types.
     """
     targets = []
     for position, avals in enumerate(zip(*(jaxpr.out_avals for jaxpr in jaxprs))):
         strong = next((a for a in avals if not a.weak_type), None)
-        dtype = promote_types(avals[0].dtype, avals[-1].dtype) if strong is None else strong.dtype
-        for fun, aval in zip(functions, avals):
-            fits = aval.shape == avals[-1].shape and (aval.dtype == dtype or (aval.weak_type and _reaches(aval.dtype, dtype)))
-            if not fits:
-                path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
-                raise TypeError(
-                    f"cond branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
-                    f"{describe_function(functions[-1])} is {avals[-1].str_short()}, of {describe_function(fun)} "
-                    f"{aval.str_short()}. Convert one of them."
-                )
+        dtype = reduce(promote_types, [a.dtype for a in avals]) if strong is None else strong.dtype
+        same_shape = all(aval.shape == avals[-1].shape for aval in avals)
+        if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
+            path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
+            last, *rest = [(describe_function(f), a.str_short()) for f, a in zip(reversed(functions), reversed(avals))]
+            raise TypeError(
+                f"{verb} branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
+                f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in rest)}. Convert one of them."
+            )
         targets.append(dtype)
     return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
 
 
-def _reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
+def reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Tell whether a Python scalar of dtype `weak` can take the dtype `target` without losing its kind."""
     return "biufc".index(weak.kind) <= "biufc".index(target.kind)
 
 
@@ -163,6 +198,8 @@ def _converted_results(jaxpr: Jaxpr, dtypes: Sequence[np.dtype[Any]]) -> Jaxpr:
 def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:
     """Turn the constants of all branches into leading arguments of each; return the branches and the constants."""
     values = {id(c): c for jaxpr in jaxprs for c in jaxpr.consts}
+    if not values:
+        return tuple(jaxprs), []
     branches = []
     for jaxpr in jaxprs:
         own = {id(c): v for c, v in zip(jaxpr.consts, jaxpr.constvars)}

@@ -22,7 +22,9 @@ convert_element_type_p = Primitive("convert_element_type")
 
 @convert_element_type_p.def_abstract_eval
 @lru_cache(maxsize=4096)
-def convert_element_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+def convert_element_type_abstract_eval(
+    x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool
+) -> ShapedArray:
     return shaped_array(x_aval.shape, new_dtype)
 
 
@@ -63,8 +65,8 @@ def bitcast_convert_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dty
         return shaped_array((*x_aval.shape, old_size // new_size), new_dtype)
     if not x_aval.shape or x_aval.shape[-1] * old_size != new_size:
         raise TypeError(
-            f"bitcast_convert_type of {x_aval.str_short()} to {short_name(new_dtype)}{where()}: the last axis must hold "
-            f"{new_size // old_size} elements. Reshape the operand first."
+            f"bitcast_convert_type of {x_aval.str_short()} to {short_name(new_dtype)}{where()}: the last axis must "
+            f"hold {new_size // old_size} elements. Reshape the operand first."
         )
     return shaped_array(x_aval.shape[:-1], new_dtype)
 
@@ -93,7 +95,9 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     dtype = canonicalize_dtype(new_dtype)
     for kind in (typeof(x).dtype.kind, dtype.kind):
         if kind in "bc":
-            raise TypeError(f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first.")
+            raise TypeError(
+                f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first."
+            )
     return bitcast_convert_type_p.bind(x, new_dtype=dtype)
 
 

@@ -56,7 +56,8 @@ def neg(x: Value) -> Value:
     >>> neg(2.0)
     np.float64(-2.0)
     """
-    typeof(x)  # np.negative takes Python integers of any size, and arrays of objects
+    if type(x) is not np.float64:
+        typeof(x)  # np.negative takes Python integers of any size, and arrays of objects
     return neg_p.bind(x)
 
 
@@ -112,7 +113,7 @@ def div(x: Value, y: Value) -> Value:
 
     Shapes: broadcast.  Dtype: promoted; integers stay integers, truncated towards zero.
     Raises: ShapeError if the shapes do not broadcast; TypeError for bools;
-    ZeroDivisionError where a known integer divisor is zero.
+    ZeroDivisionError where a known integer divisor is zero, unless NumPy is told to ignore it (`np.errstate`).
 
     >>> div(np.array([7, -7]), 2)
     array([ 3, -3])
@@ -125,7 +126,7 @@ def rem(x: Value, y: Value) -> Value:
 
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for bools and complex numbers;
-    ZeroDivisionError where a known integer divisor is zero.
+    ZeroDivisionError where a known integer divisor is zero, unless NumPy is told to ignore it (`np.errstate`).
 
     >>> rem(np.array([7, -7]), 3)
     array([ 1, -1])

@@ -31,11 +31,14 @@ def divide(x: Value, y: Value) -> Value:
 
 
 def remainder(x: Value, y: Value, name: str = "rem") -> Value:
-    """Return the remainder of truncating division: it has the sign of x."""
+    """Return the remainder of truncating division: it has the sign of x.
+
+    Raises: ZeroDivisionError for integers divided by zero, unless the caller has NumPy ignore divisions by zero.
+    """
     kind = kind_of(x)
     if kind == "b":
         raise TypeError(f"rem of bool{where()}: not defined for bool. Convert the operand first.")
-    if kind in "iu" and not np.all(y):
+    if kind in "iu" and not np.all(y) and np.geterr()["divide"] != "ignore":
         raise ZeroDivisionError(f"{name}{where()}: an integer divisor is zero. Replace the zeros, or divide floats.")
     return np.fmod(x, y)
 

@@ -12,7 +12,9 @@ from calque_xla_backend.rules import (
     elementwise,
     reduce,
     rounding,
+    scan,
     shape,
     sort,
     special,
+    while_loop,
 )

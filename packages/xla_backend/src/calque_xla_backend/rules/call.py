@@ -7,7 +7,8 @@ from typing import Any
 
 from calque_core.jaxpr import Jaxpr
 from calque_core.ops.call import jit_p
-from calque_xla_backend.lowering import LoweringRuleContext, call_jaxpr, register_lowering
+from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.module import call_jaxpr
 from calque_xla_backend.types import IrValue
 
 

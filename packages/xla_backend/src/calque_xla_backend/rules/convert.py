@@ -14,11 +14,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core.avals import ShapedArray
 from calque_core.dtypes import is_float
 from calque_core.ops.convert import bitcast_convert_type_p, convert_element_type_p, stop_gradient_p
-from calque_xla_backend.define import IrValue, compare, inferred, retyped, splat
+from calque_xla_backend.define import IrValue, inferred, retyped
 from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.types import aval_to_ir_type
 
-_BOOL, _SINGLE = np.dtype(bool), np.dtype("float32")
+_SINGLE = np.dtype("float32")
 
 
 def convert(x: IrValue, aval: ShapedArray, dtype: np.dtype[Any]) -> IrValue:
@@ -28,8 +28,6 @@ def convert(x: IrValue, aval: ShapedArray, dtype: np.dtype[Any]) -> IrValue:
     if aval.dtype.kind == "c" and dtype.kind != "c":
         real_dtype = np.dtype(f"f{aval.dtype.itemsize // 2}")
         return convert(hlo.real(x), aval.update(dtype=real_dtype), dtype)
-    if dtype == _BOOL:
-        return compare("NE", x, splat(0, aval))
     return hlo.convert(aval_to_ir_type(aval.update(dtype=dtype)), x)
 
 

@@ -1,0 +1,175 @@
+"""A loop cut in two: one that runs now, and one that takes what the first leaves.
+
+One idea: the second loop gets each residual in the cheapest form there is.  What no step changes is computed once,
+before the loop; a slice of an input or of a result is that array itself; only the rest is stacked, a row for each step.
+
+Read next: `scan.py`, whose rules are made of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.transpose import settings_key
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.ops.scan import scan_p
+from calque_core.stage import stage
+
+Value = Any
+How = dict[str, Any]  # the parameters of a scan that say nothing about its body: length, reverse, unroll
+Place = tuple[str, int]
+
+
+def settled(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
+    """Return which carries are marked at some step: those in `mask`, and what `step` adds until nothing is new."""
+    found = list(mask)
+    while True:
+        joined = [a or b for a, b in zip(found, step(found))]
+        if joined == found:
+            return found
+        found = joined
+
+
+def only(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
+    """Return the items that are marked."""
+    return [x for x, m in zip(items, mask) if m]
+
+
+def others(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
+    """Return the items that are not marked."""
+    return [x for x, m in zip(items, mask) if not m]
+
+
+class Loop(NamedTuple):
+    """The body of a scan; its arguments are constants, the carry, and one slice of each input."""
+
+    jaxpr: Jaxpr
+    num_consts: int
+    num_carry: int
+
+    def thirds(self, items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return what belongs to the constants, to the carry, and to the inputs."""
+        start = self.num_consts + self.num_carry
+        return list(items[: self.num_consts]), list(items[self.num_consts : start]), list(items[start:])
+
+    def params(self, how: How) -> dict[str, Any]:
+        """Return the parameters of the scan over this body."""
+        return {"jaxpr": self.jaxpr, "num_consts": self.num_consts, "num_carry": self.num_carry, **how}
+
+    def memo(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what `make()` gave for this loop and this key before."""
+        return self.jaxpr.memo(("loop", self.num_consts, self.num_carry, *key, *settings_key()), make)
+
+
+class FirstLoop(NamedTuple):
+    """The loop that runs now.
+
+    `hoisted` takes the operands marked in `is_fixed` and gives what no step changes: first the constants of `loop`,
+    which gives the carry, the results, and what it stacks for the second loop.  `places` says where each residual is
+    found: ("fixed", i) among the results of `hoisted`, ("x", i) among the inputs, ("y", i) among what is stacked.
+    """
+
+    hoisted: Jaxpr
+    loop: Loop
+    is_fixed: list[bool]
+    num_results: int
+    places: list[Place]
+
+    def sources(self, *kinds: str) -> list[Place]:
+        """Return the places of some kinds, each once."""
+        return [place for place in dict.fromkeys(self.places) if place[0] in kinds]
+
+    def run(self, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value], list[Value]]:
+        """Return the loop's results, then the residuals that are fixed, then those with a row for each step."""
+        fixed = eval_jaxpr(self.hoisted, self.hoisted.consts, *only(operands, self.is_fixed))
+        num_carry, num_consts = self.loop.num_carry, self.loop.num_consts
+        steps = operands[len(operands) - (len(self.loop.jaxpr.invars) - num_consts) :]
+        outs = scan_p.bind(*fixed[:num_consts], *steps, **self.loop.params(how)) if self.loop.jaxpr.outvars else []
+        found = {"fixed": fixed, "x": steps[num_carry:], "y": outs[num_carry:]}
+        held, rows = ([found[kind][i] for kind, i in self.sources(*kinds)] for kinds in (("fixed",), ("x", "y")))
+        return outs[: self.num_results], held, rows
+
+
+def first_loop(loop: Loop, num_results: int, length: int) -> FirstLoop:
+    """Return the loop over a body whose first results are the carry and the results proper, the others residuals."""
+    results, residuals = loop.jaxpr.outvars[:num_results], loop.jaxpr.outvars[num_results:]
+    consts, carry, xs = loop.thirds(loop.jaxpr.invars)
+    is_fixed = [True] * len(consts) + [a is b for a, b in zip(carry, results)] + [False] * len(xs)
+    # A loop of no steps must not compute what might fail.
+    before, inside = hoist(loop.jaxpr, only(loop.jaxpr.invars, is_fixed)) if length else ([], list(loop.jaxpr.eqns))
+    fixed = [*loop.jaxpr.constvars, *only(loop.jaxpr.invars, is_fixed), *(v for eqn in before for v in eqn.outvars)]
+    used = {v for eqn in inside for v in eqn.invars} | set(results)
+    handed = [v for v in fixed if v in used]
+    unused = set(fixed) - used
+    held = [*handed, *(v for v in dict.fromkeys(residuals) if v in unused)]
+    places, stacked = _places(residuals, held, xs, results[len(carry) :])
+    # A carry that no step changes is a constant of the body too; the argument in its place is not used.
+    steps = [Var(v.aval) if v in set(held) else v for v in (*carry, *xs)]
+    body = loop.jaxpr.replace(
+        constvars=(), consts=(), invars=[*handed, *steps], eqns=inside, outvars=[*results, *stacked]
+    )
+    hoisted = loop.jaxpr.replace(invars=only(loop.jaxpr.invars, is_fixed), eqns=before, outvars=held)
+    return FirstLoop(hoisted, Loop(body, len(handed), len(carry)), is_fixed, num_results, places)
+
+
+def hoist(jaxpr: Jaxpr, fixed: Sequence[Var]) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
+    """Return the equations that need only constants and `fixed` arguments, and have no effect; then the others."""
+    known: set[Any] = {*jaxpr.constvars, *fixed}
+    before: list[JaxprEqn] = []
+    inside: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        if not eqn.effects and all(type(v) is Literal or v in known for v in eqn.invars):
+            before.append(eqn)
+            known.update(eqn.outvars)
+        else:
+            inside.append(eqn)
+    return before, inside
+
+
+def _places(
+    residuals: Sequence[Any], held: Sequence[Var], xs: Sequence[Var], ys: Sequence[Any]
+) -> tuple[list[Place], list[Any]]:
+    """Return where each residual is found, and those that have to be stacked beside the results `ys`."""
+    spots: dict[Any, Place] = {}
+    for kind, atoms in (("fixed", held), ("x", xs), ("y", ys)):
+        for i, v in enumerate(atoms):
+            spots.setdefault(v, (kind, i))
+    stacked: list[Any] = []
+    for v in residuals:
+        if v not in spots:
+            spots[v] = ("y", len(ys) + len(stacked))
+            stacked.append(v)
+    return [spots[v] for v in residuals], stacked
+
+
+def second_loop(
+    first: FirstLoop, fun: Callable[..., Sequence[Value]], avals: tuple[list[Any], list[Any], list[Any]]
+) -> Loop:
+    """Return the loop over `fun`, a function of the residuals, then of its own operands, of types `avals`, in thirds.
+
+    Its constants are the fixed residuals and its own; its inputs the stacked residuals and its own.
+    """
+    fixed, stacked = first.sources("fixed"), first.sources("x", "y")
+    aval_of = {place: _residual_aval(first, place) for place in fixed + stacked}
+    own_consts, carry, own_xs = avals
+    num_consts = len(fixed) + len(own_consts)
+
+    def body(*args: Value) -> Sequence[Value]:
+        rows = args[num_consts + len(carry) :]
+        residuals = dict(zip(fixed + stacked, (*args[: len(fixed)], *rows)))
+        own = (*args[len(fixed) : num_consts + len(carry)], *rows[len(stacked) :])
+        return fun(*(residuals[place] for place in first.places), *own)
+
+    fixed_avals, stacked_avals = [aval_of[p] for p in fixed], [aval_of[p] for p in stacked]
+    jaxpr = stage(body, [*fixed_avals, *own_consts, *carry, *stacked_avals, *own_xs], verb="scan")
+    return Loop(jaxpr, num_consts, len(carry))
+
+
+def _residual_aval(first: FirstLoop, place: Place) -> Any:
+    kind, i = place
+    if kind == "fixed":
+        return first.hoisted.out_avals[i]
+    _, _, xs = first.loop.thirds(first.loop.jaxpr.in_avals)
+    return xs[i] if kind == "x" else first.loop.jaxpr.out_avals[first.loop.num_carry + i]

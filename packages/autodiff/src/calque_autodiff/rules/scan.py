@@ -1,0 +1,331 @@
+"""The derivatives of `scan`: loops over the derivatives of its body.
+
+One idea: which parts of the carry have a tangent, are known, or have a cotangent, is found by repeating a step until
+the answer stays; then the body is derived once, for that answer.  Running forwards and keeping residuals is one loop,
+using them another: `loops.py` cuts a body so.
+
+Read next: `while_loop.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.jaxprs import Linearized, Split, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.rules.loops import FirstLoop, How, Loop, first_loop, only, others, second_loop, settled
+from calque_autodiff.tangent_trace import record
+from calque_autodiff.transpose import transpose_jaxpr
+from calque_core.avals import shaped_array
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, Literal
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_of, zero_tangent, zeros_of
+from calque_core.ops.call import wrapped
+from calque_core.ops.scan import scan_p
+from calque_core.stage import stage
+
+Value = Any
+Mask = list[bool]
+
+
+def is_nonzero(tangents: Sequence[Value]) -> Mask:
+    """Tell of each tangent or cotangent whether it is more than a symbolic zero."""
+    return [type(t) is not Zero for t in tangents]
+
+
+def stacked_aval(aval: Any, length: int) -> Any:
+    """Return the type of `length` values of a type, stacked along a new leading axis."""
+    return shaped_array((length, *aval.shape), aval.dtype)
+
+
+# Forwards
+
+
+@scan_p.def_rule("jvp")
+def scan_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
+) -> tuple[list[Value], list[Value]]:
+    """One loop carries the values and the tangents of those that have one at some step."""
+    loop = Loop(jaxpr, num_consts, num_carry)
+    nonzeros = is_nonzero(tangents)
+    dual, carry_mask, ys_mask = loop.memo(("jvp", tuple(nonzeros)), lambda: jvp_loop(loop, nonzeros))
+    const_mask, _, xs_mask = loop.thirds(nonzeros)
+    (consts, carry, xs), (const_dots, carry_dots, xs_dots) = loop.thirds(primals), loop.thirds(tangents)
+    perturbed = [instantiate_zeros(t) for t in only(carry_dots, carry_mask)]
+    operands = [*consts, *only(const_dots, const_mask), *carry, *perturbed, *xs, *only(xs_dots, xs_mask)]
+    results = scan_p.bind(*operands, **dual.params(how))
+    num_ys, num_dots = len(ys_mask), sum(carry_mask)
+    outs = results[:num_carry] + results[num_carry + num_dots :][:num_ys]
+    rest = iter(results[num_carry:][:num_dots] + results[num_carry + num_dots + num_ys :])
+    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, [*carry_mask, *ys_mask])]
+
+
+def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
+    """Return the loop over values and tangents, and which parts of the carry and which results have a tangent."""
+    jaxpr, num_carry = loop.jaxpr, loop.num_carry
+    const_mask, carry_mask, xs_mask = loop.thirds(nonzeros)
+    carry_mask = settled(carry_mask, lambda m: jvp_jaxpr(jaxpr, [*const_mask, *m, *xs_mask])[1][:num_carry])
+    wanted = [*carry_mask, *[False] * (len(jaxpr.outvars) - num_carry)]
+    dual, out_mask = jvp_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask], instantiate=wanted)
+    consts, carry, xs = loop.thirds(dual.invars[: len(jaxpr.invars)])
+    num_const_dots, num_dots = sum(const_mask), sum(carry_mask)
+    const_dots, carry_dots, xs_dots = Loop(dual, num_const_dots, num_dots).thirds(dual.invars[len(jaxpr.invars) :])
+    num_outs = len(jaxpr.outvars)
+    outs, dots = dual.outvars[:num_outs], dual.outvars[num_outs:]
+    ordered = dual.replace(
+        invars=[*consts, *const_dots, *carry, *carry_dots, *xs, *xs_dots],
+        outvars=[*outs[:num_carry], *dots[:num_dots], *outs[num_carry:], *dots[num_dots:]],
+    )
+    return Loop(ordered, loop.num_consts + num_const_dots, num_carry + num_dots), carry_mask, out_mask[num_carry:]
+
+
+# Linearization
+
+
+class LinearizedScan(NamedTuple):
+    """A scan cut into the loop that computes results and residuals, and a program of one scan that is linear.
+
+    The linear program takes the residuals, zeros for `late`, the carries that have a tangent only after a step, and the
+    tangents.
+    """
+
+    first: FirstLoop
+    linear: Jaxpr
+    late: list[Any]
+
+
+@scan_p.def_rule("linearize")
+def scan_linearize(
+    nonzeros: Sequence[bool], *primals: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
+) -> tuple[list[Value], list[Value], Jaxpr]:
+    """One loop gives results and residuals; the linear program is another, over these and the tangents."""
+    loop = Loop(jaxpr, num_consts, num_carry)
+    key = ("linearize", tuple(nonzeros), *sorted(how.items()))
+    parts: LinearizedScan = loop.memo(key, lambda: linearize_loop(loop, list(nonzeros), how))
+    outs, fixed, stacked = parts.first.run(primals, how)
+    return outs, [*fixed, *map(zeros_of, parts.late), *stacked], parts.linear
+
+
+def linearize_loop(loop: Loop, nonzeros: Mask, how: How) -> LinearizedScan:
+    """Linearize the body for the tangents that the carry has at some step, and make two loops of the halves."""
+    jaxpr, num_carry = loop.jaxpr, loop.num_carry
+    const_mask, start_mask, xs_mask = loop.thirds(nonzeros)
+
+    def perturbed_after(carry_mask: Mask) -> Mask:
+        linear = linearize_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask]).linear
+        return [not is_zero(v) for v in linear.outvars[:num_carry]]
+
+    carry_mask = settled(start_mask, perturbed_after)
+    parts = linearize_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask])
+    first = first_loop(Loop(with_residuals(parts), loop.num_consts, num_carry), len(jaxpr.outvars), how["length"])
+    given = carry_mask + [not is_zero(v) for v in parts.linear.outvars[num_carry:]]
+
+    def linear(*args: Value) -> list[Value]:
+        outs = eval_jaxpr(parts.linear, parts.linear.consts, *args)
+        return [instantiate_zeros(x) for x in only(outs, given)]
+
+    const_avals, carry_avals, xs_avals = loop.thirds([aval.to_tangent_aval() for aval in jaxpr.in_avals])
+    dots = (only(const_avals, const_mask), only(carry_avals, carry_mask), only(xs_avals, xs_mask))
+    second = second_loop(first, linear, dots)
+    late = others(only(carry_avals, carry_mask), only(start_mask, carry_mask))
+    program = linear_program(second, only(start_mask, carry_mask), [len(d) for d in dots], how)
+    return LinearizedScan(first, with_zeros(program, parts.linear, given, num_carry, how["length"]), late)
+
+
+def with_residuals(parts: Linearized) -> Jaxpr:
+    """Return the known half with every residual among its results, once for each time that it is one."""
+    known, num_known = parts.known, len(parts.linear.outvars)
+    atoms = [known.invars[i] if where == "in" else known.outvars[i] for where, i in parts.sources]
+    return known.replace(outvars=[*known.outvars[:num_known], *atoms])
+
+
+def linear_program(second: Loop, is_early: Mask, num_dots: Sequence[int], how: How) -> Jaxpr:
+    """Return a program of one scan, of residuals, zeros for the carries that are not early, and tangents."""
+    avals, length = second.thirds(second.jaxpr.in_avals), how["length"]
+    _, _, out_avals = Loop(second.jaxpr, 0, second.num_carry).thirds(second.jaxpr.out_avals)
+    in_avals = [*avals[0], *avals[1], *(stacked_aval(a, length) for a in avals[2])]
+    results = [*second.jaxpr.out_avals[: second.num_carry], *(stacked_aval(a, length) for a in out_avals)]
+    call = wrapped(second.jaxpr, scan_p, second.params(how), in_avals, results)
+    consts, carry, xs = second.thirds(call.invars)
+    num_fixed, num_stacked = len(consts) - num_dots[0], len(xs) - num_dots[2]
+    residuals = [*consts[:num_fixed], *others(carry, is_early), *xs[:num_stacked]]
+    return call.replace(invars=[*residuals, *consts[num_fixed:], *only(carry, is_early), *xs[num_stacked:]])
+
+
+def with_zeros(program: Jaxpr, body: Jaxpr, given: Mask, num_carry: int, length: int) -> Jaxpr:
+    """Return the program with literal `Zero`s for the results of the loop over `body` that it does not give."""
+    avals = [v.aval if i < num_carry else stacked_aval(v.aval, length) for i, v in enumerate(body.outvars)]
+    results = iter(program.outvars)
+    return program.replace(outvars=[next(results) if g else Literal(zero_of(a), a) for a, g in zip(avals, given)])
+
+
+# Partial evaluation
+
+
+class SplitScan(NamedTuple):
+    """A scan cut where knowledge ends: `known` marks the operands and `known_outs` the results of the first loop."""
+
+    first: FirstLoop
+    second: Loop
+    known: Mask
+    known_outs: Mask
+
+
+@scan_p.def_rule("partial_eval")
+def scan_partial_eval(
+    known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
+) -> list[Value]:
+    """Run the loop over what is known now; make the rest one loop over the residuals and the unknown operands."""
+    parts = split_loop(Loop(jaxpr, num_consts, num_carry), known_mask, how["length"])
+    results, rest = run_known(parts, operands, how)
+    unknowns = iter(record(scan_p, rest, parts.second.params(how)))
+    knowns = iter(results)
+    return [next(knowns) if k else next(unknowns) for k in parts.known_outs]
+
+
+def run_known(parts: SplitScan, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value]]:
+    """Return the known results, and the operands of the second loop."""
+    results, fixed, stacked = parts.first.run(only(operands, parts.known), how)
+    unknown = others(operands, parts.known)
+    num_own = parts.second.num_consts - len(fixed) + parts.second.num_carry
+    return results, [*fixed, *unknown[:num_own], *stacked, *unknown[num_own:]]
+
+
+def split_loop(loop: Loop, known_mask: Sequence[bool], length: int) -> SplitScan:
+    """Return the loop cut in two; a carry is known if it is so at every step."""
+    key = ("split", tuple(known_mask), bool(length))
+    return loop.memo(key, lambda: _split_loop(loop, list(known_mask), length))  # type: ignore[no-any-return]
+
+
+def known_operands(loop: Loop, known_mask: Mask) -> Mask:
+    """Return which operands are known at every step."""
+    consts, carry, xs = loop.thirds(known_mask)
+
+    def unknown_after(unknown: Mask) -> Mask:
+        split = partial_eval_jaxpr(loop.jaxpr, [*consts, *(not u for u in unknown), *xs])
+        return [not k for k in split.known_outs[: loop.num_carry]]
+
+    return [*consts, *(not u for u in settled([not k for k in carry], unknown_after)), *xs]
+
+
+def _split_loop(loop: Loop, known_mask: Mask, length: int) -> SplitScan:
+    known = known_operands(loop, known_mask)
+    const_mask, carry_mask, xs_mask = loop.thirds(known)
+    split = partial_eval_jaxpr(loop.jaxpr, known)
+    # A step may make known what was not: such a carry is one of the second loop's, which gets it as a residual.
+    known_outs = [a and b for a, b in zip(split.known_outs, [*carry_mask, *[True] * len(split.known_outs)])]
+    half = Loop(forwarding(split, known_outs), sum(const_mask), sum(carry_mask))
+    first = first_loop(half, sum(known_outs), length)
+
+    def rest(*args: Value) -> list[Value]:
+        num_passed = sum(split.known_outs) - sum(known_outs)
+        passed = iter(args[:num_passed])
+        outs = iter(eval_jaxpr(split.unknown, split.unknown.consts, *args[num_passed:]))
+        return [next(passed) if here else next(outs) for here, k in zip(split.known_outs, known_outs) if not k]
+
+    consts, carry, xs = loop.thirds(loop.jaxpr.in_avals)
+    avals = (others(consts, const_mask), others(carry, carry_mask), others(xs, xs_mask))
+    return SplitScan(first, second_loop(first, rest, avals), known, known_outs)
+
+
+def forwarding(split: Split, known_outs: Mask) -> Jaxpr:
+    """Return the known half with the results in `known_outs` first; the others are residuals."""
+    num_known = sum(split.known_outs)
+    outs, residuals = split.known.outvars[:num_known], split.known.outvars[num_known:]
+    is_result = only(known_outs, split.known_outs)
+    return split.known.replace(outvars=[*only(outs, is_result), *others(outs, is_result), *residuals])
+
+
+# Backwards
+
+
+class TransposedScan(NamedTuple):
+    """The loop that runs backwards, and which cotangents it gives: of constants, of the carry, and of inputs."""
+
+    loop: Loop
+    const_mask: Mask
+    carry_mask: Mask
+    xs_mask: Mask
+
+
+@scan_p.def_rule("transpose")
+def scan_transpose(
+    cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
+) -> list[Value]:
+    """Run backwards, with the cotangents of the carry and, summed up, of the constants; what is known runs first."""
+    loop = Loop(jaxpr, num_consts, num_carry)
+    is_known = [type(x) is not UndefinedPrimal for x in operands]
+    known = known_operands(loop, is_known) if any(loop.thirds(is_known)[1]) else is_known
+    if not any(loop.thirds(known)[1]):
+        return backwards(loop, cts, operands, how)
+    parts = split_loop(loop, is_known, how["length"])
+    _, rest = run_known(parts, operands, how)
+    found = backwards(parts.second, others(cts, parts.known_outs), rest, how)
+    given = iter(found[i] for i, x in enumerate(rest) if type(x) is UndefinedPrimal)
+    return [None if k else next(given) for k in is_known]
+
+
+def backwards(loop: Loop, cts: Sequence[Value], operands: Sequence[Value], how: How) -> list[Value]:
+    """Return the cotangents of the operands of a loop that is linear in all its carries, known at the start or not."""
+    linear = [type(x) is UndefinedPrimal for x in operands]
+    ct_mask = is_nonzero(cts)
+    key = ("transpose", tuple(linear), tuple(ct_mask))
+    parts: TransposedScan = loop.memo(key, lambda: transpose_loop(loop, linear, ct_mask))
+    consts, carry, xs = loop.thirds(operands)
+    sums = [zeros_of(x.aval) for x in only(only(consts, is_linear(consts)), parts.const_mask)]
+    ct_carry = [instantiate_zeros(ct) for ct in only(cts[: loop.num_carry], parts.carry_mask)]
+    ct_ys = only(cts[loop.num_carry :], ct_mask[loop.num_carry :])
+    known_consts, known_xs = others(consts, is_linear(consts)), others(xs, is_linear(xs))
+    params = parts.loop.params(how | {"reverse": not how["reverse"]})
+    results = iter(scan_p.bind(*known_consts, *sums, *ct_carry, *known_xs, *ct_ys, **params))
+    const_bars, carry_bars, xs_bars = (
+        [next(results) if m else None for m in mask] for mask in (parts.const_mask, parts.carry_mask, parts.xs_mask)
+    )
+    found = iter([*const_bars, *only(carry_bars, is_linear(carry)), *xs_bars])
+    return [next(found) if m else None for m in linear]
+
+
+def is_linear(operands: Sequence[Value]) -> Mask:
+    """Tell of each operand whether a cotangent is asked for."""
+    return [type(x) is UndefinedPrimal for x in operands]
+
+
+def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:
+    """Transpose the body for the cotangents that the carry has at some step; sum those of constants in the carry."""
+    const_linear, _, xs_linear = loop.thirds(linear)
+    num_consts, num_carry = sum(const_linear), loop.num_carry
+    mask = [*const_linear, *[True] * num_carry, *xs_linear]
+    thirds = Loop(loop.jaxpr, num_consts, num_carry).thirds
+    carry_mask = settled(
+        ct_mask[:num_carry], lambda m: thirds(transpose_jaxpr(loop.jaxpr, mask, [*m, *ct_mask[num_carry:]])[1])[1]
+    )
+    ct_ys = ct_mask[num_carry:]
+    wanted = [*[False] * num_consts, *carry_mask, *[False] * sum(xs_linear)]
+    transposed, nonzero = transpose_jaxpr(loop.jaxpr, mask, [*carry_mask, *ct_ys], instantiate=wanted)
+    const_mask, _, xs_mask = thirds(nonzero)
+    num_known = len(const_linear) - num_consts
+    backward = summing(transposed, num_known, len(xs_linear) - sum(xs_linear), sum(const_mask), sum(carry_mask))
+    return TransposedScan(backward, const_mask, carry_mask, xs_mask)
+
+
+def summing(transposed: Jaxpr, num_consts: int, num_xs: int, num_sums: int, num_carry: int) -> Loop:
+    """Return the loop over a transposed body, which takes constants, inputs, and cotangents of the carry and results.
+
+    Its first `num_sums` results are added up in a carry of their own.
+    """
+
+    def body(*args: Value) -> list[Value]:
+        consts, sums, carry, xs = parted(args, num_consts, num_sums, num_carry)
+        outs = eval_jaxpr(transposed, transposed.consts, *consts, *xs[:num_xs], *carry, *xs[num_xs:])
+        return [*map(add_tangents, sums, outs), *outs[num_sums:]]
+
+    consts, xs, carry, ct_ys = parted(transposed.in_avals, num_consts, num_xs, num_carry)
+    sums = transposed.out_avals[:num_sums]
+    jaxpr = stage(body, [*consts, *sums, *carry, *xs, *ct_ys], verb="transpose")
+    return Loop(jaxpr, num_consts, num_sums + num_carry)
+
+
+def parted(items: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """Return the first items, as many as the first count says, then the next, and at last those that are left."""
+    rest = iter(items)
+    return [*([next(rest) for _ in range(count)] for count in counts), list(rest)]

@@ -1,0 +1,214 @@
+"""Batching `while`: one loop for the batch, until the condition fails, or fails for every element.
+
+One idea: where the condition differs from element to element, the values of an element that is done are frozen, and its
+steps are thrown away.  They start from its first state again, and those of an element that never starts from the first
+state of one that does: the body meets only states that it was written for, so that no infinity, no zero divisor and no
+NaN derivative arises that is not the program's own.
+
+A value that no mapped value reaches, such as a counter, stays one for the whole batch and is not frozen; what it was
+when an element was done is carried beside it.  The steps that are thrown away meet it later than the element's own did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_batching.axes import broadcast
+from calque_batching.batch_trace import AxisData
+from calque_batching.define import aligned
+from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
+from calque_core.avals import typeof
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.lax import (
+    bitwise_and,
+    convert_element_type,
+    eq,
+    iota,
+    mul,
+    reduce_max,
+    reduce_or,
+    reduce_sum,
+    select_n_p,
+    stop_gradient,
+    while_p,
+)
+from calque_core.linear import zeros_of
+from calque_core.ops.call import forwarded
+from calque_core.ops.collective import named_axes
+from calque_core.ops.control_flow import join_constants
+from calque_core.source import where
+from calque_core.stage import stage
+
+Value = Any
+Dims = Sequence[int | None]
+Batch = tuple[list[Value], list[int | None]]
+
+
+class _Values(NamedTuple):
+    """Values, or their batch axes, by the part that they play in the loop."""
+
+    condition: Sequence[Any]
+    body: Sequence[Any]
+    carry: Sequence[Any]
+
+    @classmethod
+    def of(cls, values: Sequence[Any], num_condition: int, num_body: int) -> _Values:
+        """Divide the operands of a loop."""
+        num_consts = num_condition + num_body
+        return cls(values[:num_condition], values[num_condition:num_consts], values[num_consts:])
+
+
+def while_batch(
+    axis: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    body_jaxpr: Jaxpr,
+    body_nconsts: int,
+    cond_jaxpr: Jaxpr,
+    cond_nconsts: int,
+) -> Batch:
+    """Loop over the whole batch: as one if the condition is unmapped, otherwise until every element is done."""
+    values, given = _Values.of(args, cond_nconsts, body_nconsts), _Values.of(dims, cond_nconsts, body_nconsts)
+    body, carry_dims = batch_step(body_jaxpr, axis, [*given.body, *given.carry], len(given.carry), body_nconsts)
+    cond_dims = [*given.condition, *carry_dims]
+    condition, (predicate_dim,) = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims)
+    values = values._replace(carry=carry_in_front(axis, values.carry, given.carry, carry_dims))
+    if predicate_dim is None:
+        return _bind(condition, body, values), carry_dims
+    _check_effects(cond_jaxpr, body_jaxpr)
+    is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded(body_jaxpr))]
+    mixes = axis.name is not None and axis.name in named_axes({"cond": cond_jaxpr, "body": body_jaxpr})
+    condition, _ = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims, [True])
+    loop = _Loop(axis, condition, body, given.body, carry_dims, is_changed, mixes)
+    with np.errstate(all="ignore"):  # what elements compute that are done is thrown away
+        finals = loop.run(values)
+    outs = [final if changed else x for x, final, changed in zip(values.carry, finals, is_changed)]
+    return outs, [0 if changed else d for d, changed in zip(carry_dims, is_changed)]
+
+
+while_p.def_rule("axis_batch", while_batch)
+
+
+def _bind(condition: Jaxpr, body: Jaxpr, values: _Values) -> list[Value]:
+    """Bind a loop of programs that may have constants."""
+    (condition,), cond_consts = join_constants([condition])
+    (body,), body_consts = join_constants([body])
+    return while_p.bind(  # type: ignore[no-any-return]
+        *cond_consts,
+        *values.condition,
+        *body_consts,
+        *values.body,
+        *values.carry,
+        body_jaxpr=body,
+        body_nconsts=len(body_consts) + len(values.body),
+        cond_jaxpr=condition,
+        cond_nconsts=len(cond_consts) + len(values.condition),
+    )
+
+
+def _check_effects(*programs: Jaxpr) -> None:
+    effects = sorted({str(effect) for program in programs for effect in program.effects})
+    if effects:
+        raise TypeError(
+            f"while_loop{where()} got a condition that differs from element to element under vmap, but it has the "
+            f"effect {effects[0]}, which elements that are done would have again. Move it out of the loop."
+        )
+
+
+class _Loop(NamedTuple):
+    """A loop for a whole batch, whose elements take different numbers of steps.
+
+    `body_dims` and `carry_dims` say where the constants of the body and the carry have their batch axes, `is_changed`
+    which carries a step changes, and `mixes` that elements see one another through a named axis.
+    """
+
+    axis: AxisData
+    condition: Jaxpr
+    body: Jaxpr
+    body_dims: Dims
+    carry_dims: Dims
+    is_changed: Sequence[bool]
+    mixes: bool
+
+    @property
+    def is_frozen(self) -> list[bool]:
+        """Which carries are frozen when an element is done."""
+        return [changed and d is not None for d, changed in zip(self.carry_dims, self.is_changed)]
+
+    @property
+    def is_shared(self) -> list[bool]:
+        """Which carries change as one for the whole batch."""
+        return [changed and d is None for d, changed in zip(self.carry_dims, self.is_changed)]
+
+    def run(self, values: _Values) -> list[Value]:
+        """Return the final carry; what a step changes has its batch axis in front."""
+        (is_running,) = eval_jaxpr(self.condition, self.condition.consts, *values.condition, *values.carry)
+        body_consts = self.startable(is_running, values.body, self.body_dims)
+        starts = self.startable(is_running, values.carry, self.carry_dims)
+        finals = [broadcast(x, self.axis.size, 0) for x, shared in zip(values.carry, self.is_shared) if shared]
+        consts, state = [*values.condition, *body_consts, *starts], [is_running, *values.carry, *finals]
+
+        def step(*args: Value) -> list[Value]:
+            parts = _Values.of(args, len(values.condition), len(body_consts))
+            return self.step(parts._replace(carry=parts.carry[: len(starts)]), parts.carry[len(starts) :])
+
+        body = stage(step, [typeof(x) for x in (*consts, *state)], verb="vmap")
+        condition = stage(lambda running, *_: [reduce_or(running)], [typeof(x) for x in state], verb="vmap")
+        _, *outs = _bind(condition, body, _Values((), consts, state))
+        seen = iter(outs[len(starts) :])
+        return [next(seen) if shared else x for x, shared in zip(outs, self.is_shared)]
+
+    def step(self, consts: _Values, state: Sequence[Value]) -> list[Value]:
+        """Return the state after a step: which elements go on, the carry, and what shared carries finally were.
+
+        `consts.carry` is where the steps start that are thrown away.
+        """
+        count = len(self.carry_dims)
+        is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
+        taken = self.taken(is_running, before, consts.carry)
+        after = eval_jaxpr(self.body, self.body.consts, *consts.body, *taken)
+        shared = [x for x, shared in zip(after, self.is_shared) if shared]
+        finals = [_chosen(is_running, x, old) for x, old in zip(shared, finals)]
+        after = self.advanced(is_running, after, before)
+        (holds,) = eval_jaxpr(self.condition, self.condition.consts, *consts.condition, *after)
+        return [bitwise_and(is_running, holds), *after, *finals]
+
+    def taken(self, is_running: Value, carry: Sequence[Value], starts: Sequence[Value]) -> Sequence[Value]:
+        """Return the carry that the body runs on; elements that see one another see those that are done as they are."""
+        if self.mixes:
+            return carry
+        startable = [x if changed else start for x, start, changed in zip(carry, starts, self.is_changed)]
+        return self.advanced(is_running, startable, starts)
+
+    def advanced(self, is_running: Value, carry: Sequence[Value], others: Sequence[Value]) -> list[Value]:
+        """Return a carry, but for elements that are done the others of it where it can be frozen."""
+        parts = zip(carry, others, self.is_frozen)
+        return [_chosen(is_running, x, other) if frozen else x for x, other, frozen in parts]
+
+    def startable(self, is_running: Value, values: Sequence[Value], dims: Dims) -> list[Value]:
+        """Return mapped values in which elements that never start have those of one that does."""
+        if self.axis.size < 2 or self.mixes or all(d is None for d in dims):
+            return list(values)
+        numbers = iota(np.int32, self.axis.size)
+        is_last = eq(numbers, reduce_max(mul(numbers, convert_element_type(is_running, np.int32))))
+        return [x if d is None else _chosen(is_running, x, _element(is_last, x, d), d) for x, d in zip(values, dims)]
+
+
+def _element(is_chosen: Value, x: Value, dim: int) -> Value:
+    """Return the element of a batch that is marked, as a constant to derivatives."""
+    (mask, zero, x), dim = aligned([is_chosen, zeros_of(typeof(x)), stop_gradient(x)], [0, dim, dim])
+    alone = select_n_p.bind(mask, zero, x)
+    return reduce_or(alone, (dim,)) if typeof(x).dtype == np.bool_ else reduce_sum(alone, (dim,))
+
+
+def _chosen(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:
+    """Return the elements of `first` where marked, else of `second`; one without the batch axis stands for all."""
+    full = max(typeof(first).ndim, typeof(second).ndim)
+    dims = [dim if typeof(x).ndim == full else None for x in (second, first)]
+    operands, _ = aligned([is_first, second, first], [0, *dims])
+    return select_n_p.bind(*operands)

@@ -1,0 +1,115 @@
+"""Functions made of scans: `map`, and running reductions by a tree, `associative_scan`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from calque_core.api_util import call, check_arrays, check_callable
+from calque_core.avals import typeof
+from calque_core.errors import ShapeError
+from calque_core.ops.axes import canonical_axis
+from calque_core.ops.loops import loop_name
+from calque_core.ops.scan import scan
+from calque_core.ops.shape import concatenate, reshape, rev, slice
+from calque_core.source import describe_function
+from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+Combine = Callable[[list[Value], list[Value]], list[Value]]
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """Return the results of `f` on the slices of `xs` along the leading axis, stacked; one slice at a time.
+
+    Shapes: xs [n, *s] -> [n, *t].
+    Raises: as `scan`.
+
+    >>> import numpy as np
+    >>> map(lambda x: x * x, np.array([1.0, 2.0, 3.0]))
+    array([1., 4., 9.])
+    """
+    check_callable(f, "map")
+
+    def step(_: None, x: Any) -> tuple[None, Any]:
+        return None, f(x)
+
+    _, ys = scan(step, None, xs)
+    return ys
+
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """Return the running combinations `e0, fn(e0, e1), fn(fn(e0, e1), e2), ...` of an associative function.
+
+    `fn` takes two pytrees like `elems`, of any length along `axis`, and combines them slice by slice.  It is applied to
+    whole arrays, in a number of rounds that grows as the logarithm of the length.  With `reverse`, the last comes
+    first.
+    Shapes: elems [.., n, ..] -> the same.
+    Raises: TypeError if `fn` does not keep the structure; ShapeError if lengths differ; ValueError for a wrong axis.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import add
+    >>> associative_scan(add, np.array([1.0, 2.0, 3.0, 4.0]))
+    array([ 1.,  3.,  6., 10.])
+    """
+    check_callable(fn, "associative_scan")
+    what = loop_name("associative_scan", fn)
+    leaves, treedef = tree_flatten(elems)
+    names = [f"elems{keystr(path)}" for path, _ in tree_flatten_with_path(elems)[0]]
+    check_arrays(leaves, lambda: names, what)
+    axes = [canonical_axis(what, axis, typeof(x).ndim) for x in leaves]
+    sizes = {typeof(x).shape[a] for x, a in zip(leaves, axes)}
+    if len(sizes) > 1:
+        types = ", ".join(f"{name} {typeof(x).str_short()}" for name, x in zip(names, leaves))
+        raise ShapeError(f"{what}: the sizes along axis {axis} differ: {types}. Give arrays of one length.")
+
+    def combine(left: list[Value], right: list[Value]) -> list[Value]:
+        out, out_tree = tree_flatten(call(fn, "associative_scan", treedef.unflatten(left), treedef.unflatten(right)))
+        if out_tree != treedef:
+            raise TypeError(
+                f"{what}: {describe_function(fn)} returned {out_tree} for elements of {treedef}. Return the same "
+                "structure."
+            )
+        return out
+
+    flipped = [rev(x, (a,)) for x, a in zip(leaves, axes)] if reverse else leaves
+    outs = _running(combine, flipped, axes, sizes.pop() if sizes else 0)
+    return treedef.unflatten([rev(x, (a,)) for x, a in zip(outs, axes)] if reverse else outs)
+
+
+def _running(combine: Combine, xs: list[Value], axes: list[int], count: int) -> list[Value]:
+    """Combine neighbours, run over half as many, and fill in the elements between."""
+    if count < 2:
+        return xs
+
+    def cut(arrays: list[Value], start: int, stop: int, step: int = 1) -> list[Value]:
+        return [_strided(x, a, start, stop, step) for x, a in zip(arrays, axes)]
+
+    pairs = combine(cut(xs, 0, count - 1, 2), cut(xs, 1, count, 2))
+    odd = _running(combine, pairs, axes, count // 2)
+    first = cut(xs, 0, 1)
+    if count == 2:
+        return [concatenate([x, y], a) for x, y, a in zip(first, odd, axes)]
+    even = combine(cut(odd, 0, (count - 1) // 2), cut(xs, 2, count, 2))
+    even = [concatenate([x, y], a) for x, y, a in zip(first, even, axes)]
+    return [_interleaved(x, y, a) for x, y, a in zip(even, odd, axes)]
+
+
+def _strided(x: Value, axis: int, start: int, stop: int, step: int) -> Value:
+    shape = typeof(x).shape
+    starts = [start if i == axis else 0 for i in range(len(shape))]
+    stops = [stop if i == axis else size for i, size in enumerate(shape)]
+    return slice(x, starts, stops, [step if i == axis else 1 for i in range(len(shape))])
+
+
+def _interleaved(even: Value, odd: Value, axis: int) -> Value:
+    """Return even[0], odd[0], even[1], ...; there is as many even ones, or one more."""
+    shape = typeof(even).shape
+    paired = typeof(odd).shape[axis]
+    apart = (*shape[:axis], paired, 1, *shape[axis + 1 :])
+    together = (*shape[:axis], 2 * paired, *shape[axis + 1 :])
+    both = concatenate([reshape(_strided(even, axis, 0, paired, 1), apart), reshape(odd, apart)], axis + 1)
+    mixed = reshape(both, together)
+    if shape[axis] == paired:
+        return mixed
+    return concatenate([mixed, _strided(even, axis, paired, paired + 1, 1)], axis)

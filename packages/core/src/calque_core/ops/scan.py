@@ -1,0 +1,187 @@
+"""A loop over the leading axis of arrays: the primitive `scan`.
+
+One idea: the body is a jaxpr from constants, a carry and one slice of each input to the next carry and one slice of
+each result.  What the body closes over are the constants: they are operands, the same at every step.
+
+Read next: `while_loop.py` for loops whose number of steps is not known; `mapping.py` for what is made of scans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from calque_core.api_util import check_arrays, check_callable
+from calque_core.avals import shaped_array, typeof
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.loops import Body, check_carry, check_step, loop_name, settled_carry, strong_leaves, trace_body
+from calque_core.passes import dce_jaxpr
+from calque_core.primitive import Primitive
+from calque_core.source import describe_function
+from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+
+scan_p = Primitive("scan", multiple_results=True)
+
+
+def slice_aval(aval: Any) -> Any:
+    """Return the type of one slice along the leading axis."""
+    return shaped_array(aval.shape[1:], aval.dtype)
+
+
+@scan_p.def_abstract_eval
+def scan_abstract_eval(
+    *avals: Any, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
+) -> list[Any]:
+    num_fixed = num_consts + num_carry
+    for aval in avals[num_fixed:]:
+        if not aval.shape or aval.shape[0] != length:
+            raise TypeError(
+                f"scan of length {length} got an input {aval.str_short()}. Its leading axis must have that size."
+            )
+    check_operands("scan", jaxpr, [*avals[:num_fixed], *(slice_aval(aval) for aval in avals[num_fixed:])])
+    carry = [aval.strip_weak_type() for aval in jaxpr.out_avals[:num_carry]]
+    check_step("scan", avals[num_consts:num_fixed], carry)
+    return [*carry, *(shaped_array((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
+
+
+@scan_p.def_impl
+def scan_impl(
+    *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
+) -> list[Value]:
+    consts, carry = args[:num_consts], list(args[num_consts : num_consts + num_carry])
+    xs = args[num_consts + num_carry :]
+    stacked = [np.empty((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:]]
+    for i in reversed(range(length)) if reverse else range(length):
+        outs = eval_jaxpr(jaxpr, jaxpr.consts, *consts, *carry, *[x[i] for x in xs])
+        carry = strong_results(outs[:num_carry])
+        for ys, y in zip(stacked, outs[num_carry:]):
+            ys[i] = y
+    return [*carry, *stacked]
+
+
+def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop results, carries that only serve themselves, and inputs, until nothing more can go."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    params = eqn.params
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    used_carry, used_ys = list(used_outputs[:num_carry]), list(used_outputs[num_carry:])
+    while True:
+        _, used_inputs = dce_jaxpr(params["jaxpr"], [*used_carry, *used_ys])
+        needed = [a or b for a, b in zip(used_carry, used_inputs[num_consts : num_consts + num_carry])]
+        if needed == used_carry:
+            break
+        used_carry = needed
+    used_consts, used_xs = used_inputs[:num_consts], used_inputs[num_consts + num_carry :]
+    kept_inputs = [*used_consts, *used_carry, *used_xs]
+    jaxpr, _ = dce_jaxpr(params["jaxpr"], [*used_carry, *used_ys], instantiate=kept_inputs)
+    new_params = params | {"jaxpr": jaxpr, "num_consts": sum(used_consts), "num_carry": sum(used_carry)}
+    outvars = [v for v, used in zip(eqn.outvars, [*used_carry, *used_ys]) if used]
+    invars = [v for v, used in zip(eqn.invars, kept_inputs) if used]
+    return kept_inputs, eqn.replace(invars=invars, outvars=outvars, params=new_params)
+
+
+scan_p.def_rule("dce", dce_scan)
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int = 1,
+) -> tuple[Any, Any]:
+    """Run `carry, y = f(carry, x)` over the leading axis of `xs`; return the last carry and the stacked `y`s.
+
+    `init`, `xs` and the `y`s are pytrees of arrays; the carry keeps its structure, shapes and dtypes.  Without `xs`,
+    `f` gets None `length` times.  With `reverse`, the last slice comes first, and the `y`s are in the order of the
+    `xs`.  `unroll` steps are compiled into one.
+    Shapes: xs [n, *s] -> ys [n, *t].
+    Raises: TypeError if the carry changes its type, or `f` does not return a pair; ValueError if lengths differ.
+
+    >>> scan(lambda total, x: (total + x, total), 0.0, np.array([1.0, 2.0, 3.0]))
+    (np.float64(6.0), array([0., 1., 3.]))
+    """
+    check_callable(f, "scan")
+    what = loop_name("scan", f)
+    carry, carry_tree = strong_leaves(what, "init", init)
+    xs_leaves, _ = tree_flatten(xs)
+    steps = _length(what, xs, length)
+    unroll = _count(what, "unroll", unroll, 1)
+    _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
+    avals = [*map(typeof, carry), *(slice_aval(typeof(x)) for x in xs_leaves)]
+    body = trace_body("scan", f, in_tree, avals)
+    out_carry_tree, ys_tree = _split_pair(what, f, body)
+    check_carry(what, f, carry_tree, out_carry_tree)
+    jaxpr = settled_carry(what, f, body, carry_tree.unflatten(carry))
+    outs = scan_p.bind(
+        *body.consts,
+        *carry,
+        *xs_leaves,
+        jaxpr=jaxpr,
+        length=steps,
+        num_carry=len(carry),
+        num_consts=len(body.consts),
+        reverse=bool(reverse),
+        unroll=unroll,
+    )
+    return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
+
+
+def _length(what: str, xs: Any, length: int | None) -> int:
+    """Return the number of steps.
+
+    Raises: ValueError, naming the leaf, if lengths differ; TypeError for a scalar leaf.
+    """
+    pairs, _ = tree_flatten_with_path(xs)
+    names = [f"xs{keystr(path)}" for path, _ in pairs]
+    check_arrays([leaf for _, leaf in pairs], lambda: names, what)
+    steps = None if length is None else _count(what, "length", length, 0)
+    first = f"length={length}"
+    for name, (_, leaf) in zip(names, pairs):
+        shape = typeof(leaf).shape
+        if not shape:
+            raise TypeError(
+                f"{what}: {name} is {typeof(leaf).str_short()}, which has no axis to run over. Close over it."
+            )
+        if steps is not None and shape[0] != steps:
+            raise ValueError(
+                f"{what}: the leading axis of {name} has size {shape[0]}, but {first} asks for {steps} steps. All "
+                "inputs must have one leading size."
+            )
+        if steps is None:
+            steps, first = shape[0], f"that of {name}"
+    if steps is None:
+        raise ValueError(f"{what} got neither inputs nor a length. Give xs, or length.")
+    return steps
+
+
+def _count(what: str, name: str, given: Any, least: int) -> int:
+    """Return an argument as an int.  Raises: TypeError if it is none; ValueError if it is less than `least`."""
+    try:
+        count = index(given)
+    except TypeError:
+        raise TypeError(f"{what} got {name}={given!r}. Give an int.") from None
+    if count < least:
+        raise ValueError(f"{what} got {name}={given!r}. Give {least} or more.")
+    return count
+
+
+def _split_pair(what: str, f: Any, body: Body) -> tuple[Any, Any]:
+    """Return the structures of the carry and of the results.  Raises: TypeError if the function gave no pair."""
+    children = body.out_tree.children()
+    node = body.out_tree.node_data()
+    if node is None or node[0] is not tuple or len(children) != 2:
+        raise TypeError(
+            f"{what}: {describe_function(f)} must return a pair (carry, y), but it returned {body.out_tree}. Return "
+            "None as y if there is nothing to stack."
+        )
+    return children[0], children[1]

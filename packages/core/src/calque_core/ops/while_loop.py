@@ -1,0 +1,178 @@
+"""Loops that run until a condition fails: the primitive `while`, and counting loops.
+
+One idea: condition and body are jaxprs over a carry that keeps its type; what each closes over are operands of its own.
+
+Read next: `scan.py` for loops whose number of steps is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.api_util import check_callable, describe_value
+from calque_core.avals import is_array_like, typeof
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.compare import lt
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.elementwise import add
+from calque_core.ops.loops import check_carry, check_step, loop_name, settled_carry, strong, strong_leaves, trace_body
+from calque_core.ops.scan import scan
+from calque_core.passes import dce_jaxpr
+from calque_core.primitive import Primitive
+from calque_core.source import describe_function
+from calque_core.trace import is_tracer
+from calque_pytree import tree_flatten
+
+Value = Any
+
+while_p = Primitive("while", multiple_results=True)
+
+
+@while_p.def_abstract_eval
+def while_abstract_eval(
+    *avals: Any, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+) -> list[Any]:
+    carry = avals[cond_nconsts + body_nconsts :]
+    check_operands("the condition of while", cond_jaxpr, [*avals[:cond_nconsts], *carry])
+    check_operands("the body of while", body_jaxpr, [*avals[cond_nconsts : cond_nconsts + body_nconsts], *carry])
+    check_step("while", carry, body_jaxpr.out_avals)
+    if [(aval.shape, aval.dtype) for aval in cond_jaxpr.out_avals] != [((), np.bool_)]:
+        types = ", ".join(aval.str_short() for aval in cond_jaxpr.out_avals) or "nothing"
+        raise TypeError(f"while got a condition that gives {types}. Let it give one bool scalar.")
+    return [aval.strip_weak_type() for aval in carry]
+
+
+@while_p.def_impl
+def while_impl(*args: Value, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int) -> list[Value]:
+    cond_consts, body_consts = args[:cond_nconsts], args[cond_nconsts : cond_nconsts + body_nconsts]
+    carry = strong_results(args[cond_nconsts + body_nconsts :])
+    while eval_jaxpr(cond_jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]:
+        carry = strong_results(eval_jaxpr(body_jaxpr, body_jaxpr.consts, *body_consts, *carry))
+    return carry
+
+
+def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop carries that neither the condition nor a used result depends on, and constants that only they needed."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    params = eqn.params
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
+    _, cond_used = dce_jaxpr(cond_jaxpr, [True])
+    used = [a or b for a, b in zip(used_outputs, cond_used[cond_nconsts:])]
+    while True:
+        _, body_used = dce_jaxpr(body_jaxpr, used)
+        needed = [a or b for a, b in zip(used, body_used[body_nconsts:])]
+        if needed == used:
+            break
+        used = needed
+    kept_cond, kept_body = cond_used[:cond_nconsts], body_used[:body_nconsts]
+    new_params = {
+        "body_jaxpr": dce_jaxpr(body_jaxpr, used, instantiate=[*kept_body, *used])[0],
+        "body_nconsts": sum(kept_body),
+        "cond_jaxpr": dce_jaxpr(cond_jaxpr, [True], instantiate=[*kept_cond, *used])[0],
+        "cond_nconsts": sum(kept_cond),
+    }
+    kept = [*kept_cond, *kept_body, *used]
+    invars = [v for v, is_used in zip(eqn.invars, kept) if is_used]
+    outvars = [v for v, is_used in zip(eqn.outvars, used) if is_used]
+    return kept, eqn.replace(invars=invars, outvars=outvars, params=params | new_params)
+
+
+while_p.def_rule("dce", dce_while)
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Run `value = body_fun(value)` for as long as `cond_fun(value)` is true; return the last value.
+
+    The value is a pytree of arrays that keeps its structure, shapes and dtypes.
+    Raises: TypeError if it does not, or if `cond_fun` does not return a bool scalar.
+
+    >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0)
+    np.float64(16.0)
+    """
+    check_callable(cond_fun, "while_loop")
+    check_callable(body_fun, "while_loop")
+    what = loop_name("while_loop", body_fun)
+    carry, carry_tree = strong_leaves(what, "init_val", init_val)
+    _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
+    avals = [typeof(x) for x in carry]
+    condition = trace_body("while_loop", cond_fun, in_tree, avals)
+    _check_condition(what, cond_fun, condition.jaxpr)
+    body = trace_body("while_loop", body_fun, in_tree, avals)
+    check_carry(what, body_fun, carry_tree, body.out_tree)
+    outs = while_p.bind(
+        *condition.consts,
+        *body.consts,
+        *carry,
+        body_jaxpr=settled_carry(what, body_fun, body, carry_tree.unflatten(carry)),
+        body_nconsts=len(body.consts),
+        cond_jaxpr=condition.jaxpr,
+        cond_nconsts=len(condition.consts),
+    )
+    return carry_tree.unflatten(outs)
+
+
+def _check_condition(what: str, cond_fun: Any, jaxpr: Jaxpr) -> None:
+    types = [aval.str_short() for aval in jaxpr.out_avals]
+    if types != ["bool[]"]:
+        raise TypeError(
+            f"{what}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return one "
+            "bool scalar: a comparison, say."
+        )
+
+
+def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """Run `value = body_fun(i, value)` for i from `lower` up to, and without, `upper`; return the last value.
+
+    If both bounds are known when this is traced, the loop is a `scan`, and can be differentiated in reverse; otherwise
+    it is a `while_loop`.
+    Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
+    bound cannot hold the other.
+
+    >>> fori_loop(0, 4, lambda i, total: total + i, 0)
+    np.int64(6)
+    """
+    check_callable(body_fun, "fori_loop")
+    what = loop_name("fori_loop", body_fun)
+    dtype = _counter_dtype(what, lower, upper)
+    if not is_tracer(lower) and not is_tracer(upper):
+        return _counted(dtype.type(int(lower)), max(int(upper) - int(lower), 0), body_fun, init_val)
+    start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
+
+    def step(state: tuple[Value, Value, Any]) -> tuple[Value, Value, Any]:
+        i, end, value = state
+        return add(i, 1), end, body_fun(i, value)
+
+    _, _, value = while_loop(lambda state: lt(state[0], state[1]), step, (start, stop, init_val))
+    return value
+
+
+def _counter_dtype(what: str, lower: Value, upper: Value) -> np.dtype[Any]:
+    """Return the common dtype of the bounds, one that is not Python's if there is one."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not is_array_like(bound) or typeof(bound).shape or typeof(bound).dtype.kind not in "iu":
+            raise TypeError(f"{what} got {describe_value(bound)} as its bound {name!r}. Give an integer scalar.")
+    avals = [typeof(lower), typeof(upper)]
+    dtype = np.result_type(*([aval.dtype for aval in avals if not aval.weak_type] or [avals[0].dtype]))
+    if dtype.kind not in "iu":
+        types = " and ".join(aval.str_short() for aval in avals)
+        raise TypeError(f"{what} got bounds of the types {types}, which no integer dtype holds. Convert one of them.")
+    for bound in (lower, upper):
+        if type(bound) is int and not np.iinfo(dtype).min <= bound <= np.iinfo(dtype).max:
+            raise ValueError(f"{what} got the bound {bound}, which the {dtype} of the other cannot hold. Convert that.")
+    return dtype
+
+
+def _counted(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    def step(state: tuple[Value, Any], _: None) -> tuple[tuple[Value, Any], None]:
+        i, value = state
+        return (add(i, 1), body_fun(i, value)), None
+
+    (_, value), _ = scan(step, (start, init_val), None, length=count)
+    return value

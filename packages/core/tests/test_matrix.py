@@ -1,0 +1,66 @@
+import pytest
+
+from calque_core import Primitive, lax, rule_matrix
+from calque_core.matrix import KINDS, standard_primitives, state_of
+
+
+def rule(*args, **params):
+    return args
+
+
+def make_example():
+    p = Primitive("example")
+    p.def_impl(rule)
+    p.def_rule("linearize", rule)
+    p.def_rule("lowering", rule, platform="cpu")
+    p.def_hole("transpose", "it is not linear")
+    return p
+
+
+def test_a_state_is_a_rule_a_stated_hole_or_missing():
+    p = make_example()
+    states = {kind: state_of(p, kind) for kind in KINDS}
+    assert states == {
+        "impl": "rule",
+        "abstract_eval": "missing",
+        "jvp": "rule",
+        "transpose": "hole: it is not linear",
+        "batch": "missing",
+        "lowering": "rule",
+    }
+
+
+def test_another_kind_that_serves_the_same_transformation_counts():
+    p = Primitive("mapped")
+    p.def_rule("axis_batch", rule)
+    assert state_of(p, "batch") == "rule"
+    assert state_of(p, "jvp") == "missing"
+
+
+def test_the_table_has_a_line_per_primitive_and_the_reasons_below():
+    assert rule_matrix([make_example(), Primitive("p")]) == (
+        "         impl  abstract_eval  jvp  transpose  batch  lowering\n"
+        "example  +     -              +    .          -      +\n"
+        "p        -     -              -    -          -      -\n"
+        "\n"
+        "example, transpose: it is not linear"
+    )
+
+
+def test_a_table_without_holes_ends_after_its_lines():
+    assert rule_matrix([Primitive("p")]).splitlines()[-1].split() == ["p", *"------"]
+    assert rule_matrix([]).split() == list(KINDS)
+
+
+def test_the_standard_primitives_are_those_of_lax_each_once_by_name():
+    names = [p.name for p in standard_primitives()]
+    assert names == sorted(set(names))
+    assert {"sin", "add", "cond", "jit", "dot_general", "psum"} <= set(names)
+    assert set(names) == {v.name for k, v in vars(lax).items() if k.endswith("_p")}
+    assert len(rule_matrix().split("\n\n")[0].splitlines()) == len(names) + 1
+
+
+@pytest.mark.parametrize("primitive", standard_primitives(), ids=repr)
+def test_every_standard_primitive_evaluates_and_has_a_type(primitive):
+    assert state_of(primitive, "impl") == "rule" or "decomposition" in primitive.rules
+    assert state_of(primitive, "abstract_eval") == "rule" or "decomposition" in primitive.rules

@@ -1,0 +1,381 @@
+import math
+import operator
+import re
+
+import numpy as np
+import pytest
+
+from calque_core import (
+    Primitive,
+    ShapedArray,
+    check_jaxpr,
+    config,
+    dce_jaxpr,
+    eval_jaxpr,
+    lax,
+    make_jaxpr,
+    typeof,
+)
+from calque_core.lax import fori_loop, scan_p, while_loop, while_p
+from calque_pytree import tree_flatten
+
+HERE = "test_ops_while_loop.py"
+
+
+def at(fun):
+    return rf"{re.escape(fun.__name__)} \({HERE}:{fun.__code__.co_firstlineno}\)"
+
+
+def below(limit):
+    return lambda x: x < limit
+
+
+def increment(x):
+    return x + 1
+
+
+def python_while(cond_fun, body_fun, value):
+    while cond_fun(value):
+        value = body_fun(value)
+    return value
+
+
+def python_for(lower, upper, body_fun, value):
+    for i in range(lower, upper):
+        value = body_fun(i, value)
+    return value
+
+
+def assert_same(found, expected):
+    assert typeof(found).str_short() == typeof(expected).str_short()
+    np.testing.assert_array_equal(found, expected)
+
+
+def check(run, reference, *args):
+    """Compare a loop, evaluated and staged, with a Python loop; NumPy arguments make NumPy's types in both."""
+    expected, tree = tree_flatten(reference(*args))
+    found, found_tree = tree_flatten(run(*args))
+    assert tree == found_tree
+    for x, y in zip(found, expected, strict=True):
+        assert_same(x, y)
+    jaxpr = make_jaxpr(run)(*args)
+    check_jaxpr(jaxpr)
+    staged = eval_jaxpr(jaxpr, jaxpr.consts, *tree_flatten(args)[0])
+    for x, y, aval in zip(staged, expected, jaxpr.out_avals, strict=True):
+        assert_same(x, y)
+        assert typeof(x).str_short() == aval.str_short()
+
+
+def eqns_of(fun, *args):
+    return make_jaxpr(fun)(*args).eqns
+
+
+# While
+
+
+@pytest.mark.parametrize("limit", [0, 1, 10])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float64"])
+def test_it_gives_what_a_python_loop_gives(dtype, limit):
+    one = np.dtype(dtype).type(1)
+
+    def loop(run, x):
+        return run(lambda x: x < limit, lambda x: x + one, x)
+
+    check(lambda x: loop(while_loop, x), lambda x: loop(python_while, x), np.dtype(dtype).type(0))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.parametrize("dtype", ["bool", "complex64", "float32"])
+def test_values_of_every_dtype_and_shape_are_carried(dtype, steps):
+    def loop(run, x):
+        return run(lambda s: s[0] < steps, lambda s: (s[0] + 1, s[2], ~s[1] if dtype == "bool" else s[1] * 2), x)
+
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    check(lambda *s: loop(while_loop, s), lambda *s: loop(python_while, s), np.int64(0), x, x[::-1])
+
+
+def test_the_value_is_a_tree():
+    def loop(run, s):
+        return run(lambda s: s["n"] > 0, lambda s: {"n": s["n"] - 1, "x": (s["x"][1], s["x"][0] * 3), "none": None}, s)
+
+    init = {"n": np.int64(5), "x": (np.float64(1), np.float64(2)), "none": None}
+    check(lambda s: loop(while_loop, s), lambda s: loop(python_while, s), init)
+
+
+def test_a_loop_that_never_starts_gives_the_initial_value():
+    assert while_loop(lambda x: x > 0, lambda x: lax.div(x, 0), -1) == -1
+
+
+def test_condition_and_body_are_traced_once():
+    calls = []
+    while_loop(lambda x: calls.append("condition") or x < 5, lambda x: calls.append("body") or x + 1, 0)
+    assert calls == ["condition", "body"]
+
+
+def test_what_they_close_over_are_constants_of_each():
+    def fun(limit, step, x):
+        return while_loop(lambda x: x < limit, lambda x: x + step, x)
+
+    assert fun(10.0, 3.0, 0.0) == 12.0
+    [eqn] = eqns_of(fun, np.float64(10), np.float64(3), np.float64(0))
+    assert (eqn.params["cond_nconsts"], eqn.params["body_nconsts"], len(eqn.invars)) == (1, 1, 3)
+    assert eqn.params["cond_jaxpr"].consts == eqn.params["body_jaxpr"].consts == ()
+
+
+def test_loops_nest():
+    def gcd(a, b):
+        return while_loop(lambda s: s[1] != 0, lambda s: (s[1], lax.rem(s[0], s[1])), (a, b))[0]
+
+    def count(n):
+        """Count the numbers below n that share no divisor with it."""
+        return while_loop(
+            lambda s: s[0] < n,
+            lambda s: (s[0] + 1, s[1] + lax.convert_element_type(gcd(n, s[0]) == 1, np.int64)),
+            (1, 0),
+        )[1]
+
+    for n in (1, 2, 9, 36):
+        assert count(n) == sum(math.gcd(n, i) == 1 for i in range(1, n))
+        jaxpr = make_jaxpr(count)(n)
+        check_jaxpr(jaxpr)
+        assert eval_jaxpr(jaxpr, jaxpr.consts, n) == [count(n)]
+
+
+def test_a_weak_value_is_made_strong_before_the_first_step():
+    [eqn] = eqns_of(lambda: while_loop(below(3.0), lambda x: x * 2.0, 1.0))
+
+    assert eqn.outvars[0].aval == ShapedArray((), "float64")
+    assert eqn.params["body_jaxpr"].in_avals == [ShapedArray((), "float64")]
+
+
+@pytest.mark.parametrize(("dtype", "scalar"), [("float32", 9.0), ("float32", 9), ("int8", 9)])
+def test_a_python_scalar_as_the_next_value_takes_the_dtype_of_the_carry(dtype, scalar):
+    out = while_loop(below(5), lambda _: scalar, np.zeros((), dtype))
+    assert (out, out.dtype) == (9, dtype)
+
+
+def test_in_the_32_bit_regime_everything_has_32_bits():
+    with config.enable_x64(False):
+        out = while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2), (0, np.ones(2)))
+        assert [typeof(x).str_short() for x in out] == ["i32[]", "f32[2]"]
+
+
+def test_the_initial_value_is_left_as_it_was():
+    init = np.zeros(2)
+    out = while_loop(lambda x: lax.reduce_sum(x) < 6, increment, init)
+    assert (init.tolist(), out.tolist()) == ([0.0, 0.0], [3.0, 3.0])
+
+
+# Counting
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 0), (0, 1), (0, 5), (3, 7), (-2, 2), (4, 1)])
+def test_a_counted_loop_gives_what_a_python_loop_gives(lower, upper):
+    def loop(run, lower, upper, x):
+        return run(lower, upper, lambda i, x: x * 2 + i, x)
+
+    x = np.int64(1)
+    check(lambda x: loop(fori_loop, lower, upper, x), lambda x: loop(python_for, lower, upper, x), x)
+    bounds = np.int64(lower), np.int64(upper)
+    check(lambda *args: loop(fori_loop, *args), lambda *args: loop(python_for, *args), *bounds, x)
+
+
+def test_known_bounds_make_a_scan_and_traced_ones_a_while():
+    body = lambda i, x: x + i
+    assert [e.primitive for e in eqns_of(lambda x: fori_loop(0, 3, body, x), np.int64(0))] == [scan_p]
+    assert [e.primitive for e in eqns_of(lambda n: fori_loop(0, n, body, 0), np.int64(3))] == [while_p]
+    assert [e.primitive for e in eqns_of(lambda n: fori_loop(n, 3, body, 0), np.int64(0))] == [while_p]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("lower", "upper", "dtype"),
+    [
+        (0, 3, "int64"),
+        (np.int8(0), 3, "int8"),
+        (0, np.uint16(3), "uint16"),
+        (np.int32(0), np.int64(3), "int64"),
+        (np.uint8(0), np.int8(3), "int16"),
+        (np.array(1), 3, "int64"),
+    ],
+)
+def test_the_counter_has_the_dtype_of_the_bounds(known, lower, upper, dtype):
+    seen = []
+    run = lambda lower, upper: fori_loop(lower, upper, lambda i, x: seen.append(i.aval) or x + 1, 0)
+    assert (run(lower, upper) if known else make_jaxpr(run)(lower, upper)) is not None
+    assert seen == [ShapedArray((), dtype)]
+
+
+def test_bounds_of_the_32_bit_regime_are_32_bits_wide():
+    with config.enable_x64(False):
+        assert fori_loop(0, 3, lambda i, x: i, np.int32(0)).dtype == np.int32
+
+
+# Dead code
+
+
+def three(s):
+    """A counter, a value that needs it, and one that serves itself."""
+    i, x, alone = s
+    return i + 1, x + i, alone * 2
+
+
+def pruned(used):
+    run = lambda n, i, x, alone: while_loop(lambda s: s[0] < n, three, (i, x, alone))
+    args = (np.int64(3), np.int64(0), np.int64(0), np.float64(1))
+    jaxpr = make_jaxpr(run)(*args)
+    smaller, used_inputs = dce_jaxpr(jaxpr, used)
+    check_jaxpr(smaller)
+    found = eval_jaxpr(smaller, (), *[x for x, is_used in zip(args, used_inputs) if is_used])
+    assert found == [x for x, is_used in zip(eval_jaxpr(jaxpr, (), *args), used) if is_used]
+    return smaller, used_inputs
+
+
+def test_what_the_condition_needs_stays_and_what_serves_only_itself_goes():
+    smaller, used_inputs = pruned([False, True, False])
+
+    assert used_inputs == [True, True, True, False]
+    assert len(smaller.eqns[0].outvars) == 2
+
+
+def test_a_value_that_is_used_keeps_the_counter():
+    _, used_inputs = pruned([False, False, True])
+
+    assert used_inputs == [True, True, False, True]
+
+
+def test_an_unused_loop_goes_altogether():
+    smaller, used_inputs = pruned([False] * 3)
+
+    assert (smaller.eqns, used_inputs) == ((), [False] * 4)
+
+
+def test_constants_that_only_unused_values_needed_go():
+    jaxpr = make_jaxpr(lambda n, w: while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * w), (0, 1.0)))(3, 2.0)
+    smaller, used_inputs = dce_jaxpr(jaxpr, [True, False])
+    assert used_inputs == [True, False]
+    assert (smaller.eqns[0].params["cond_nconsts"], smaller.eqns[0].params["body_nconsts"]) == (1, 0)
+    assert eval_jaxpr(smaller, (), 3) == [3]
+
+
+@pytest.mark.parametrize("place", ["condition", "body"])
+def test_an_effect_stays(place):
+    note_p = Primitive("note", effects=frozenset(["note"]))
+    note_p.def_abstract_eval(lambda x_aval: x_aval)
+    first, second = (note_p.bind, increment) if place == "condition" else (increment, note_p.bind)
+    jaxpr = make_jaxpr(lambda x: while_loop(lambda x: first(x) < 3, second, x))(np.int64(0))
+    assert jaxpr.effects == {"note"}
+    assert [eqn.primitive for eqn in dce_jaxpr(jaxpr, [False])[0].eqns] == [while_p]
+
+
+# Errors
+
+
+def test_a_carry_that_changes_its_type_is_refused_with_the_leaf_the_types_and_the_fix():
+    def body(s):
+        return s[0] + 1, s[1] * 0.5
+
+    expected = (
+        rf"while_loop of {at(body)} at {HERE}:\d+ .*: the carry\[1\] is i64\[\] before a step of {at(body)}, and "
+        r"f64\[\] after it; a carry keeps its type\. Start with f64\[\], or convert what the step returns to i64\[\]\."
+    )
+    with pytest.raises(TypeError, match=expected):
+        while_loop(lambda s: s[0] < 3, body, (0, 1))
+
+
+def test_a_carry_that_changes_its_structure_is_refused_with_both():
+    def body(s):
+        return (s[0],)
+
+    expected = (
+        rf"the carry has the structure PyTreeDef\(\[\*\]\), but {at(body)} returned PyTreeDef\(\(\*,\)\)\. Return a "
+        r"carry of the structure of the initial one\."
+    )
+    with pytest.raises(TypeError, match=expected):
+        while_loop(lambda s: s[0] < 3, body, [0])
+
+
+@pytest.mark.parametrize(
+    ("result", "types"),
+    [
+        (lambda x: x, r"f64\[\]"),
+        (lambda x: x < np.ones(2), r"bool\[2\]"),
+        (lambda x: (x < 1, x < 2), r"bool\[\], bool\[\]"),
+        (lambda x: None, "nothing"),
+        (lambda x: 1, r"i64\[\]"),
+    ],
+)
+def test_a_condition_that_gives_no_bool_scalar_is_refused(result, types):
+    def condition(x):
+        return result(x)
+
+    def body(x):
+        return x
+
+    expected = (
+        rf"while_loop of {at(body)} at {HERE}:\d+ .*: the condition {at(condition)} returned {types}\. Return one bool "
+        r"scalar: a comparison, say\."
+    )
+    with pytest.raises(TypeError, match=expected):
+        while_loop(condition, body, 0.0)
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+@pytest.mark.parametrize(
+    ("bound", "described"),
+    [(1.0, r"f64\[\]"), (True, r"bool\[\]"), (np.arange(2), r"i64\[2\]"), ("3", "a value of type str"), (None, "None")],
+)
+def test_a_bound_that_is_no_integer_scalar_is_refused_by_name(name, bound, described):
+    def body(i, x):
+        return x
+
+    lower, upper = (bound, 3) if name == "lower" else (0, bound)
+    expected = (
+        rf"fori_loop of {at(body)} at {HERE}:\d+ .* got {described} as its bound '{name}'\. Give an integer scalar\."
+    )
+    with pytest.raises(TypeError, match=expected):
+        fori_loop(lower, upper, body, 0.0)
+
+
+def test_bounds_that_no_integer_dtype_holds_are_refused():
+    expected = r"got bounds of the types u64\[\] and i64\[\], which no integer dtype holds\. Convert one of them\."
+    with pytest.raises(TypeError, match=expected):
+        fori_loop(np.uint64(0), np.int64(3), lambda i, x: x, 0)
+
+
+@pytest.mark.parametrize("bound", [300, -1])
+def test_a_bound_that_the_dtype_of_the_other_cannot_hold_is_refused(bound):
+    expected = rf"fori_loop of .* got the bound {bound}, which the uint8 of the other cannot hold\. Convert that\."
+    with pytest.raises(ValueError, match=expected):
+        fori_loop(np.uint8(0), bound, lambda i, x: x, 0)
+    with pytest.raises(ValueError, match=expected):
+        make_jaxpr(lambda lower: fori_loop(lower, bound, lambda i, x: x, 0))(np.uint8(0))
+
+
+@pytest.mark.parametrize("call", [lambda f: while_loop(f, increment, 0), lambda f: while_loop(below(3), f, 0)])
+def test_what_is_no_function_is_refused(call):
+    with pytest.raises(TypeError, match=r"while_loop got 3 of type int at .*\. Give a function\."):
+        call(3)
+    with pytest.raises(TypeError, match=r"fori_loop got 3 of type int at .*\. Give a function\."):
+        fori_loop(0, 3, 3, 0)
+
+
+def test_an_initial_value_that_is_no_array_is_refused_by_its_path():
+    with pytest.raises(TypeError, match=r"while_loop of .*: init_val\['a'\] is 'no' of type str"):
+        while_loop(lambda s: True, lambda s: s, {"a": "no"})
+
+
+@pytest.mark.parametrize(
+    ("condition", "body", "words"),
+    [
+        (below(3), lambda x: x < 3, r"while got a program that makes of a carry \(i64\[\]\) the carry \(bool\[\]\)\."),
+        (increment, increment, r"while got a condition that gives i64\[\]\. Let it give one bool scalar\."),
+        (lambda x: operator.lt(*x), increment, r"the condition of while got operands \(i64\[\]\) for a program of \("),
+    ],
+)
+def test_programs_that_do_not_fit_are_refused_when_staged(condition, body, words):
+    x = np.int64(0)
+    cond_jaxpr = make_jaxpr(condition)((x, x) if "operands" in words else x)
+    params = {"body_jaxpr": make_jaxpr(body)(x), "body_nconsts": 0, "cond_jaxpr": cond_jaxpr, "cond_nconsts": 0}
+    with pytest.raises(TypeError, match=words):
+        make_jaxpr(lambda x: while_p.bind(x, **params))(x)

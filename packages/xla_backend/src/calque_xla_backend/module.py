@@ -1,0 +1,140 @@
+"""From jaxprs to StableHLO modules.
+
+One idea: a nested `jit` is one function of the module, however often it is called; a large constant is an argument of
+the program and of every function that needs it, never text.
+
+Read next: `lowering.py` for the equations in a function, `compile.py` for what becomes of a module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
+
+from calque_core.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params
+from calque_core.ops.call import jit_p
+from calque_core.primitive import Primitive
+from calque_core.walk import nested_jaxprs
+from calque_xla_backend.lowering import Constants, FuncOp, LoweringRuleContext, ModuleContext, jaxpr_subcomp
+from calque_xla_backend.runtime import mlir_context
+from calque_xla_backend.types import IrValue, aval_to_ir_type
+
+EMBEDDED_BYTES = 1024  # a larger constant is passed as an argument: XLA folds and prints what is embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A module, and the arrays that its `main` takes before the arguments of the jaxpr."""
+
+    module: ir.Module
+    const_args: Sequence[tuple[Any, Any]]  # each with its type
+
+    def as_text(self) -> str:
+        """Return the module as StableHLO text."""
+        return str(self.module)
+
+
+def lower_jaxpr_to_module(
+    jaxpr: Jaxpr, *, name: str = "main", platform: str = "cpu", donated: Collection[int] = ()
+) -> Lowered:
+    """Return a StableHLO module whose function `main` computes `jaxpr`.
+
+    `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite those whose
+    numbers are in `donated`.
+    Raises: MissingRuleError for a primitive without a lowering rule.
+    """
+    mlir = mlir_context()
+    with mlir, ir.Location.unknown(mlir):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
+        module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
+        _lower_inner_functions(module_context, jaxpr)
+        constants = module_context.constants[id(jaxpr)]
+        main = lower_function(module_context, jaxpr, "main")
+        main.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        if donated:
+            main.arg_attrs = _argument_marks(len(constants), len(jaxpr.invars), donated)
+    return Lowered(module, list(constants.values()))
+
+
+def _argument_marks(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
+    """Return the attributes that tell XLA which arguments it may overwrite."""
+    plain, donor = ir.DictAttr.get({}), ir.DictAttr.get({"jax.buffer_donor": ir.BoolAttr.get(True)})
+    return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
+
+
+def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
+    """Lower every nested `jit`, inner ones first: calls nested 500 deep then need no recursion."""
+    for inner in nested_jaxprs(jaxpr):
+        holders = [eqn for eqn in inner.eqns if eqn.params]
+        module_context.constants[id(inner)] = _large_constants(module_context, inner, holders)
+        for eqn in holders:
+            if eqn.primitive is jit_p:
+                _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
+
+
+def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, holders: Sequence[JaxprEqn]) -> Constants:
+    """Return the constants of a jaxpr, and of those inside it, that are not embedded: each once."""
+    pairs = zip(jaxpr.constvars, jaxpr.consts)
+    found = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
+    for eqn in holders:
+        for inner in jaxprs_in_params(eqn.params):
+            found.update(module_context.constants[id(inner)])
+    return found
+
+
+def _is_embedded(const: Any) -> bool:
+    return (
+        isinstance(const, (np.ndarray, np.generic, bool, int, float, complex))
+        and np.asarray(const).nbytes <= EMBEDDED_BYTES
+    )
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+_NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # what the context of a whole function is about
+
+
+def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
+    """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it."""
+    constants = module_context.constants.get(id(jaxpr), {})
+    in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
+    in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
+    out_types = [aval_to_ir_type(v.aval) for v in jaxpr.outvars]
+    function_type = ir.FunctionType.get(in_types, out_types)
+    function: FuncOp = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    module_context.symbols.insert(function)  # gives it another name if this one is taken
+    entry = function.add_entry_block()
+    arguments = list(entry.arguments)
+    with ir.InsertionPoint(entry):
+        ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
+        func.ReturnOp(jaxpr_subcomp(ctx, jaxpr, *arguments[len(constants) :]))
+    return function
+
+
+def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
+    """Return the function of the module that computes `jaxpr`, which is made once."""
+    found = module_context.functions.get(id(jaxpr))
+    if found is None:
+        found = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
+    return found[1]
+
+
+def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
+    """Lower a call of `jaxpr` as a function of the module; return its results."""
+    constants = ctx.module_context.constants.get(id(jaxpr), {})
+    if any(key not in ctx.constants for key in constants):
+        return jaxpr_subcomp(ctx, jaxpr, *values)  # reached through `lower_fun`: the caller was not given them
+    function = _function_of(ctx.module_context, jaxpr, name)
+    make_call: Any = func.CallOp
+    call = make_call(function, [*(ctx.constants[key] for key in constants), *values])
+    return list(call.results)

@@ -1,0 +1,50 @@
+"""Lowering of loops that run until a condition fails: condition and body are regions.
+
+One idea: only the carry goes round.  Constants are values around the regions, which use them as they are, so that XLA
+sees that no step changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.jaxpr import Jaxpr
+from calque_core.ops.while_loop import while_p
+from calque_xla_backend.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.types import IrValue
+
+Build = Callable[..., Sequence[IrValue]]
+
+
+@register_lowering(while_p)
+def while_lowering(
+    ctx: LoweringRuleContext,
+    *args: IrValue,
+    body_jaxpr: Jaxpr,
+    body_nconsts: int,
+    cond_jaxpr: Jaxpr,
+    cond_nconsts: int,
+) -> Sequence[IrValue]:
+    num_consts = cond_nconsts + body_nconsts
+    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], args[num_consts:]
+    return build_while(
+        lambda *state: jaxpr_subcomp(ctx, cond_jaxpr, *cond_consts, *state),
+        lambda *state: jaxpr_subcomp(ctx, body_jaxpr, *body_consts, *state),
+        carry,
+    )
+
+
+def build_while(condition: Build, body: Build, carry: Sequence[IrValue]) -> list[IrValue]:
+    """Return the last carry of a `while`: the two functions emit its regions, given the carry as the regions see it."""
+    if not carry:
+        return []  # nothing can come out of such a loop
+    types = [x.type for x in carry]
+    loop = hlo.WhileOp(types, carry)
+    for region, build in zip(loop.regions, (condition, body)):
+        block = region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+        with ir.InsertionPoint(block):
+            hlo.return_(build(*block.arguments))
+    return list(loop.results)

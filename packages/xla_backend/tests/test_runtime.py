@@ -1,0 +1,51 @@
+import threading
+
+import numpy as np
+import pytest
+
+from calque_core import ShapedArray
+from calque_xla_backend import runtime
+
+
+def test_signatures_and_placements_are_one_object_each():
+    place = runtime.placement()
+    assert runtime.placement(runtime.local_devices()[0]) is place
+    aval = ShapedArray((2,), "f4")
+    assert runtime.signature(aval, place) is runtime.signature(ShapedArray((2,), "f4"), place)
+    assert runtime.signature(aval, place) is not runtime.signature(ShapedArray((2,), "f8"), place)
+
+
+def test_a_signature_is_never_weakly_typed():
+    signature = runtime.signature(ShapedArray((), "f8", weak_type=True), runtime.placement())
+    assert not signature.weak_type
+    assert not signature.aval.weak_type
+
+
+@pytest.mark.parametrize("size", [1, 1000, 1 << 20])
+def test_put_copies_before_it_returns(size):
+    target = runtime.signature(ShapedArray((size,), "f8"), runtime.placement())
+    for offset in range(3):
+        array = np.zeros(size + 8)[offset : offset + size]
+        buffer = runtime.put(array, target)
+        array[:] = 1.0
+        np.testing.assert_array_equal(runtime.to_numpy(buffer, target.dtype), np.zeros(size))
+
+
+def test_many_threads_get_one_client_and_one_signature():
+    found = []
+
+    def work():
+        place = runtime.placement()
+        found.append((runtime.client(), place, runtime.signature(ShapedArray((77,), "i2"), place)))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(a is b for one in found for a, b in zip(one, found[0]))
+
+
+def test_a_context_serves_some_modules_of_a_thread_and_is_then_replaced():
+    contexts = [runtime.mlir_context() for _ in range(200)]
+    assert 3 <= len({id(context) for context in contexts}) <= 5

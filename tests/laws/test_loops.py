@@ -1,0 +1,68 @@
+"""Every program with branches and loops against what Python computes, and every pair of transformations of it."""
+
+from __future__ import annotations
+
+import plain
+import pytest
+from agreement import assert_close, assert_same, assert_within, types_of
+from loop_programs import ROWS, STOPPED
+from transformations import TRANSFORMATIONS, batch_of, check_stack
+
+from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr
+from calque_xla_backend import jit
+
+NAMES = [name for name in TRANSFORMATIONS if name != "make_jaxpr"]  # which is in `jit`
+
+
+def each_row(rows):
+    return pytest.mark.parametrize("row", rows, ids=[row.name for row in rows])
+
+
+def test_the_table_has_many_rows_of_different_names():
+    assert len({row.name for row in ROWS}) == len(ROWS) >= 60
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each_row(ROWS)
+def test_a_program_computes_what_python_computes(row, dtype):
+    example, ulps = row.on(lax).example(dtype), row.on(lax).ulps
+    want = row.on(plain).example(dtype)(*example.leaves)
+    outs = example(*example.leaves)
+    assert_within(outs, want, ulps, by_array=True)
+    jaxpr = make_jaxpr(example)(*example.leaves)
+    check_jaxpr(jaxpr)
+    assert [a.strip_weak_type().str_short() for a in jaxpr.out_avals] == types_of(outs)
+    assert_same(eval_jaxpr(jaxpr, jaxpr.consts, *example.leaves), outs)
+    assert_within(jit(example)(*example.leaves), want, ulps, by_array=True)
+
+
+@pytest.mark.parametrize("outer", NAMES)
+@each_row(ROWS)
+def test_pairs_of_transformations(row, outer):
+    example, by_python = row.on(lax).example("float64"), row.on(plain).example("float64")
+    for name in NAMES:
+        if "vjp" in (outer, name) and not row.has_reverse:
+            continue
+        leaves = batch_of(row.on(lax), "float64", (outer == "vmap") + (name == "vmap"))
+        try:
+            check_stack(example, (outer, name), leaves, by_python)
+        except BaseException as error:
+            error.add_note(f"This is {outer}({name}({row.name})).")
+            raise
+
+
+@each_row([*(row for row in ROWS if row.has_reverse), STOPPED])
+def test_derivatives_are_those_of_the_steps_that_python_runs(row):
+    example, by_python = row.on(lax).example("float64"), row.on(plain).example("float64")
+    for name in ("jvp", "linearize", "vjp"):
+        transformed = [TRANSFORMATIONS[name](fun, ()) for fun in (example, jit(example), by_python)]
+        evaluated, compiled, want = [fun(*example.leaves) for fun in transformed]
+        assert_close(evaluated, want, 1e-12)
+        assert_close(compiled, want, 1e-12)
+
+
+@each_row([row for row in ROWS if not row.has_reverse])
+def test_programs_without_a_reverse_are_refused_in_words(row):
+    example = row.on(lax).example("float64")
+    with pytest.raises(NotImplementedError, match="Reverse-mode differentiation does not work for the while_loop"):
+        TRANSFORMATIONS["vjp"](jit(example), ())(*example.leaves)
