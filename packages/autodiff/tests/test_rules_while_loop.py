@@ -135,7 +135,7 @@ def test_reverse_mode_through_a_loop_is_refused_with_a_place_and_a_way_out():
         with pytest.raises(MissingRuleError, match="Reverse-mode differentiation does not work for the while") as info:
             reverse()
         assert "while_loop at test_rules_while_loop.py" in str(info.value)
-        assert "Use scan, or fori_loop with bounds that are numbers" in str(info.value)
+        assert "Give max_steps, or use scan, or fori_loop with bounds that are numbers" in str(info.value)
 
 
 def test_reverse_mode_through_a_loop_inside_a_scan_is_refused():
@@ -231,3 +231,14 @@ def test_a_loop_inside_a_rule_runs_its_values_and_records_its_tangents():
     defjvp_all(cube_p, cube_jvp)
     assert linearize(cube_p.bind, 2.0)[1](1.0) == 12.0
     check_grads(lambda x: lax.sin(cube_p.bind(x)), (0.7,), 2, modes=("fwd",))
+
+
+def test_a_bounded_loop_is_differentiated_in_reverse():
+    """The number of steps follows the value, and the gradient follows the steps that were taken."""
+
+    def f(x, y):
+        return while_loop(lambda c: lax.lt(lax.reduce_sum(c * c), 40.0), lambda c: c * y + lax.sin(c), x, max_steps=20)
+
+    x, y = np.array([0.3, -0.8, 1.1]), np.float64(1.3)
+    check_grads(lambda x, y: lax.reduce_sum(f(x, y) * np.arange(1.0, 4.0)), (x, y), order=2)
+    assert grad(lambda x: while_loop(lambda c: c < 10.0, lambda c: c * 2.0, x, max_steps=8))(1.5) == 8.0

@@ -379,3 +379,17 @@ def test_programs_that_do_not_fit_are_refused_when_staged(condition, body, words
     params = {"body_jaxpr": make_jaxpr(body)(x), "body_nconsts": 0, "cond_jaxpr": cond_jaxpr, "cond_nconsts": 0}
     with pytest.raises(TypeError, match=words):
         make_jaxpr(lambda x: while_p.bind(x, **params))(x)
+
+
+@pytest.mark.parametrize("max_steps", [0, 3, 4, 9])
+def test_a_bounded_loop_ends_when_its_condition_fails_or_its_steps_are_used_up(max_steps):
+    found = while_loop(lambda c: c[0] < 10.0, lambda c: (c[0] * 2.0, c[1] + 1), (1.0, 0), max_steps=max_steps)
+    steps = min(max_steps, 4)
+    assert found == (2.0**steps, steps)
+    staged = make_jaxpr(lambda x: while_loop(below(10.0), lambda x: x * 2.0, x, max_steps=max_steps))(1.0)
+    assert eval_jaxpr(staged, staged.consts, 1.0) == [2.0**steps]
+
+
+def test_a_negative_number_of_steps_is_refused():
+    with pytest.raises(ValueError, match=rf"while_loop of {at(increment)} at .* got max_steps=-1\. Give 0 or more\."):
+        while_loop(below(1), increment, 0, max_steps=-1)

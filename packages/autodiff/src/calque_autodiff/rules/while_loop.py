@@ -123,8 +123,8 @@ def while_transpose(cts: Sequence[Value], *operands: Value, **params: Any) -> li
     """
     raise MissingRuleError(
         f"Reverse-mode differentiation does not work for the while_loop{where()}: it keeps no values of its steps, "
-        "because their number is not known before. Use scan, or fori_loop with bounds that are numbers, or "
-        "differentiate it forward, with jvp or jacfwd.",
+        "because their number is not known before. Give max_steps, or use scan, or fori_loop with bounds that are "
+        "numbers, or differentiate it forward, with jvp or jacfwd.",
         primitive="while",
         kind="transpose",
         package="calque_autodiff",

@@ -8,6 +8,7 @@ Read next: `scan.py` for loops whose number of steps is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from calque_core.api_util import check_callable, describe_value
 from calque_core.avals import is_array_like, typeof
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.axes import integer
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.compare import lt
+from calque_core.ops.control_flow import cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.elementwise import add
 from calque_core.ops.loops import check_carry, check_step, loop_name, settled_carry, strong, strong_leaves, trace_body
@@ -87,17 +90,25 @@ def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], 
 while_p.def_rule("dce", dce_while)
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
+) -> Any:
     """Run `value = body_fun(value)` for as long as `cond_fun(value)` is true; return the last value.
 
-    The value is a pytree of arrays that keeps its structure, shapes and dtypes.
-    Raises: TypeError if it does not, or if `cond_fun` does not return a bool scalar.
+    The value is a pytree of arrays that keeps its structure, shapes and dtypes.  With `max_steps`, the loop ends after
+    that many steps at the latest; it then is a `scan` of branches, which reverse mode can differentiate.
+    Raises: TypeError if the value changes its type, or `cond_fun` does not return a bool scalar; ValueError if
+    `max_steps` is negative.
 
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0)
     np.float64(16.0)
+    >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0, max_steps=3)
+    np.float64(8.0)
     """
     check_callable(cond_fun, "while_loop")
     check_callable(body_fun, "while_loop")
+    if max_steps is not None:
+        return _bounded(cond_fun, body_fun, init_val, max_steps)
     what = loop_name("while_loop", body_fun)
     carry, carry_tree = strong_leaves(what, "init_val", init_val)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
@@ -116,6 +127,20 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         cond_nconsts=len(condition.consts),
     )
     return carry_tree.unflatten(outs)
+
+
+def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int) -> Any:
+    """Run a fixed number of steps, each of which does nothing once the condition has failed."""
+    count = integer("while_loop", "max_steps", max_steps)
+    if count < 0:
+        raise ValueError(f"{loop_name('while_loop', body_fun)} got max_steps={max_steps}. Give 0 or more.")
+
+    @wraps(body_fun)  # so that messages name the user's function
+    def step(value: Any, _: None) -> tuple[Any, None]:
+        return cond(cond_fun(value), body_fun, lambda finished: finished, value), None
+
+    value, _ = scan(step, init_val, None, length=count)
+    return value
 
 
 def _check_condition(what: str, cond_fun: Any, jaxpr: Jaxpr) -> None:
