@@ -17,7 +17,9 @@ ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
 PYTHONS = ["3.11", "3.12", "3.13"]
 PACKAGES = ["pytree", "core", "autodiff", "batching", "xla_backend", "numpy", "calque"]
-TEST_TOOLS = ["pytest>=8.3", "hypothesis"]
+TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
+
+TWO_AT_A_TIME = ("-n", "2", "--dist", "worksteal")  # CI has two cores
 
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
@@ -64,15 +66,15 @@ def tests(session: nox.Session, package: str) -> None:
     session.install(*wheel_paths(with_siblings(package)), *TEST_TOOLS)
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
-    run_pytest(session, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
+    run_pytest(session, *TWO_AT_A_TIME, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
 
 
 @nox.session(python=PYTHONS, requires=["wheels"])
 def laws(session: nox.Session) -> None:
     """Test what needs two packages or more."""
-    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "pytest-xdist")
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS)
     session.chdir(session.create_tmp())
-    run_pytest(session, "-n", "2", ROOT / "tests" / "laws")
+    run_pytest(session, *TWO_AT_A_TIME, ROOT / "tests" / "laws")
 
 
 @nox.session

@@ -55,6 +55,19 @@ def branch(x, y):
     return lax.cond(lax.gt(lax.reduce_sum(x), 0), lambda a, b: lax.mul(a, b), lambda a, b: lax.sub(a, b), x, y)
 
 
+def running_products(start, xs):
+    def step(carry, x):
+        return lax.mul(carry, lax.cos(x)), lax.sin(carry)
+
+    return lax.scan(step, start, xs)
+
+
+def scaled_by_count(n, x):
+    """Loop on an integer: a `while` that carries a perturbed number is refused in reverse."""
+    count = lax.while_loop(lambda m: m < 9, lambda m: m * 2, n)
+    return lax.mul(x, lax.convert_element_type(count, x.dtype))
+
+
 OPERATIONS: dict[str, list[Program]] = {
     # arithmetic
     "neg": [unary("neg", dtypes=NUMBERS)],
@@ -192,6 +205,9 @@ OPERATIONS: dict[str, list[Program]] = {
         Program("cond", branch, (numbers((3,)), numbers((3,)))),
         Program("cond by an argument", lambda p, x: lax.cond(p, lax.sin, lax.cos, x), (always("bool", ()), X), ulps=8),
     ],
+    # loops, of which `test_loops.py` has more
+    "scan": [Program("scan", running_products, (numbers((3,)), numbers((4, 3))), ulps=16)],
+    "while": [Program("while", scaled_by_count, (always("int32", ()), X))],
     # named axes, bound by the vmap around them
     "psum": [
         sums("psum", vmap(lambda x: lax.mul(lax.psum(x, "i"), x), axis_name="i"), (numbers((3, 2)),), NUMBERS),
