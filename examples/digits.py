@@ -13,16 +13,17 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import calque
-import calque.numpy as cnp
 import matplotlib as mpl
 import numpy as np
-from calque import random, tree
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
+import calque
+import calque.numpy as cnp
+from calque import random, tree
+
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 - the backend is chosen first
+from matplotlib import pyplot as plt
 
 Params = list[dict[str, Any]]
 LAYERS = (64, 128, 64, 10)

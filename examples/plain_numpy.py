@@ -5,8 +5,9 @@ Run: python examples/plain_numpy.py
 
 from __future__ import annotations
 
-import calque
 import numpy as np
+
+import calque
 
 
 def energy(positions: np.ndarray, charges: np.ndarray) -> np.ndarray:

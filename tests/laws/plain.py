@@ -1,7 +1,7 @@
 """Branches and loops as Python runs them: what those of core have to compute.
 
-One idea: a program that takes its control flow as an argument runs on core's operations and on these.  Derivatives follow
-Python's control flow on the values, so these serve `jvp` and `vjp` too, but neither `jit` nor `vmap`.
+One idea: a program that takes its control flow as an argument runs on core's operations and on these.  Derivatives
+follow Python's control flow on the values, so these serve `jvp` and `vjp` too, but neither `jit` nor `vmap`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def jit(fun: Callable[..., Any]) -> Callable[..., Any]:
     return fun
 
 
-def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, batched: str = "select") -> Any:
+def cond(
+    pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, batched: str = "select"
+) -> Any:
     return (true_fun if pred else false_fun)(*operands)
 
 
@@ -29,10 +31,12 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    value = strong(init_val)
-    while cond_fun(value):
-        value = like(value, body_fun(value))
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
+) -> Any:
+    value, steps = strong(init_val), 0
+    while steps != max_steps and cond_fun(value):
+        value, steps = like(value, body_fun(value)), steps + 1
     return value
 
 

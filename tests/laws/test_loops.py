@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import plain
 import pytest
 from agreement import assert_close, assert_same, assert_within, types_of
-from loop_programs import ROWS, STOPPED
-from transformations import TRANSFORMATIONS, batch_of, check_stack
+from branches import BRANCHES
+from loops import COUNTED, WHILES
+from scans import MAPPINGS, SCANS, STOPPED
+from transformations import TRANSFORMATIONS, batch_of, check_stack, is_mapped, looped
 
+from calque_batching import vmap
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr
 from calque_xla_backend import jit
 
+ROWS = [*BRANCHES, *SCANS, *MAPPINGS, *COUNTED, *WHILES]
 NAMES = [name for name in TRANSFORMATIONS if name != "make_jaxpr"]  # which is in `jit`
 
 
@@ -66,3 +71,27 @@ def test_programs_without_a_reverse_are_refused_in_words(row):
     example = row.on(lax).example("float64")
     with pytest.raises(NotImplementedError, match="Reverse-mode differentiation does not work for the while_loop"):
         TRANSFORMATIONS["vjp"](jit(example), ())(*example.leaves)
+
+
+@each_row(ROWS)
+def test_batch_of_each_argument_along_each_axis(row):
+    program = row.on(lax)
+    rows = [program.example("float64", seed).leaves for seed in range(3)]
+    by_python = row.on(plain).example("float64")
+    for i, x in enumerate(rows[0]):
+        for axis in range(np.ndim(x) + 1) if is_mapped(x) else ():
+            axes = [axis if i == j else None for j in range(len(rows[0]))]
+            xs = [np.stack([leaves[i] for leaves in rows], axis) if i == j else leaf for j, leaf in enumerate(rows[0])]
+            front = [np.moveaxis(leaf, axis, 0) if i == j else leaf for j, leaf in enumerate(xs)]
+            got = vmap(program.example("float64"), in_axes=tuple(axes))(*xs)
+            assert_within(got, looped(by_python, [a is not None for a in axes])(*front), program.ulps, by_array=True)
+
+
+@each_row(ROWS)
+def test_batch_of_none(row):
+    example = row.on(lax).example("float64")
+    mapped = [is_mapped(x) for x in example.leaves]
+    xs = [np.empty((0, *np.shape(x)), np.asarray(x).dtype) if m else x for x, m in zip(example.leaves, mapped)]
+    outs = vmap(example, in_axes=tuple(0 if m else None for m in mapped))(*xs)
+    want = [np.empty((0, *np.shape(x)), np.asarray(x).dtype) for x in example(*example.leaves)]
+    assert types_of(outs) == types_of(want)

@@ -1,8 +1,8 @@
 """Random nests of branches and loops under random transformations, against the steps that Python runs.
 
 One idea: a program is a tree of steps, each of which adds a vector to those that the steps after it can use, inside the
-bodies below it too: so bodies close over values of every level.  Derivatives of the plain program go through no rule of a
-branch or of a loop.
+bodies below it too: so bodies close over values of every level.  Derivatives of the plain program go through no rule
+of a branch or of a loop.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ UNARY = {
     "log": lambda x: lax.log(x * x + 1.0),
 }
 BINARY = {"add": lax.add, "sub": lax.sub, "mul": lax.mul, "div": lambda x, y: x / (y * y + 1.0)}
-WITHOUT_REVERSE = {"while", "fori to n"}
 
 
 def run(flow, steps, values, n):
-    """Return the last of the vectors that `steps` add to `values`, kept small."""
-    values = list(values)
+    """Return what all of the vectors that `steps` add to `values` come to, kept small."""
+    values, total = list(values), values[0] * 0.1
     for kind, *details in steps:
         values.append(STEPS[kind](flow, values, n, *details))
-    return lax.tanh(values[-1]) + 0.1 * values[0]
+        total = lax.tanh(total * 0.5 + values[-1])
+    return total
 
 
 def pick(values, i):
@@ -91,8 +91,9 @@ def loop(flow, values, n, length, reverse, unroll, i, result, body):
         return (after, count + 1, idle * 2.0), (carry, count)
 
     (last, _, idle), (ys, counts) = flow.scan(step, (x, np.int32(0), x), rows, reverse=reverse, unroll=unroll)
-    results = {"last": last, "ys": ys.sum(axis=0), "both": last * idle + ys.sum(axis=0) * counts.sum()}
-    return results[result]
+    weights = lax.convert_element_type(counts + 1, x.dtype) * np.arange(1.0, length + 1.0)
+    ys = (ys * weights.reshape(length, 1)).sum(axis=0)
+    return {"last": last, "ys": ys, "both": last * idle + ys}[result]
 
 
 def mapped(flow, values, n, i, body):
@@ -113,14 +114,16 @@ def counted(flow, values, n, low, high, i, body):
     return flow.fori_loop(np.int32(low), n if high is None else np.int32(high), step, pick(values, i))
 
 
-def until(flow, values, n, i, body):
+def until(flow, values, n, max_steps, i, body):
     """Run until a counter or the carry says stop."""
 
     def go_on(state):
         count, x = state
         return lax.bitwise_and(count < n, x.sum() < 2.0)
 
-    return flow.while_loop(go_on, lambda s: (s[0] + 1, run(flow, body, [*values, s[1]], s[0])), (0, pick(values, i)))[1]
+    return flow.while_loop(
+        go_on, lambda s: (s[0] + 1, run(flow, body, [*values, s[1]], s[0])), (0, pick(values, i)), max_steps=max_steps
+    )[1]
 
 
 STEPS = {
@@ -138,44 +141,46 @@ STEPS = {
 }
 
 places = st.integers(0, 9)
+batchings, results = st.sampled_from(["select", "skip"]), st.sampled_from(["both", "ys", "last"])
 plain_steps = st.one_of(
     st.tuples(st.just("unary"), st.sampled_from(sorted(UNARY)), places),
     st.tuples(st.just("binary"), st.sampled_from(sorted(BINARY)), places, places),
 )
 
 
-def compound_steps(bodies):
-    batched = st.sampled_from(["select", "skip"])
-    return st.one_of(
+def compound_steps(bodies, has_reverse):
+    """Return a strategy for what has bodies: with `has_reverse`, only what can be differentiated in reverse."""
+    lengths = st.sampled_from([3, 2, 4, 0, 1])
+    steps = [
         st.tuples(st.just("jit"), bodies),
-        st.tuples(st.just("cond"), st.sampled_from(sorted(PREDICATES)), batched, places, st.tuples(bodies, bodies)),
+        st.tuples(st.just("cond"), st.sampled_from(sorted(PREDICATES)), batchings, places, st.tuples(bodies, bodies)),
         st.tuples(st.just("switch"), places, st.lists(bodies, min_size=2, max_size=3)),
-        st.tuples(
-            st.just("scan"), st.integers(0, 3), st.booleans(), st.integers(1, 2), places,
-            st.sampled_from(["last", "ys", "both"]), bodies,
-        ),
+        st.tuples(st.just("scan"), lengths, st.booleans(), st.integers(1, 2), places, results, bodies),
+        st.tuples(st.just("scan"), lengths, st.booleans(), st.integers(1, 2), places, results, bodies),
         st.tuples(st.just("map"), places, bodies),
         st.tuples(st.just("associative_scan"), places, st.booleans()),
-        st.tuples(st.just("fori"), st.integers(-1, 1), st.integers(0, 3), places, bodies),
-        st.tuples(st.just("fori to n"), st.integers(0, 1), st.none(), places, bodies),
-        st.tuples(st.just("while"), places, bodies),
-    )  # fmt: skip
+        st.tuples(st.just("fori"), st.integers(-1, 1), st.integers(1, 3), places, bodies),
+        st.tuples(st.just("while"), st.integers(1, 3), places, bodies),
+    ]
+    if not has_reverse:
+        steps.append(st.tuples(st.just("fori to n"), st.integers(0, 1), st.none(), places, bodies))
+        steps.append(st.tuples(st.just("while"), st.none(), places, bodies))
+    return st.one_of(steps)
 
 
-bodies = st.recursive(
-    st.lists(plain_steps, min_size=1, max_size=2),
-    lambda inner: st.lists(st.one_of(plain_steps, compound_steps(inner)), min_size=1, max_size=2),
-    max_leaves=6,
-)
-programs = st.lists(compound_steps(bodies), min_size=1, max_size=2)
-stacks = st.lists(st.sampled_from([name for name in sorted(TRANSFORMATIONS) if name != "make_jaxpr"]), min_size=1, max_size=2)
+def bodies_of(has_reverse):
+    return st.recursive(
+        st.lists(plain_steps, min_size=1, max_size=2),
+        lambda inner: st.lists(st.one_of(plain_steps, compound_steps(inner, has_reverse)), min_size=1, max_size=2),
+        max_leaves=6,
+    )
 
 
-def kinds_in(steps):
-    """Return the kinds of all steps, those in bodies included."""
-    if isinstance(steps, (list, tuple)):
-        return set().union(*map(kinds_in, steps)) if steps else set()
-    return {steps} if isinstance(steps, str) else set()
+def cases(has_reverse):
+    """Return a strategy for a program and transformations of it, outermost first."""
+    names = ["jit", "vmap", "linearize", "jvp", *(["vjp"] * 3 if has_reverse else [])]
+    programs = st.lists(compound_steps(bodies_of(has_reverse), has_reverse), min_size=1, max_size=2)
+    return st.tuples(programs, st.lists(st.sampled_from(names), min_size=1, max_size=2))
 
 
 def program_of(flow, steps):
@@ -189,10 +194,9 @@ def program_of(flow, steps):
 
 
 @settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-@given(programs, stacks)
-def test_random_control_flow_under_random_transformations(steps, stack):
-    if WITHOUT_REVERSE & kinds_in(steps):
-        stack = ["jvp" if name == "vjp" else name for name in stack]
+@given(st.one_of(cases(has_reverse=True), cases(has_reverse=False)))
+def test_random_control_flow_under_random_transformations(case):
+    steps, stack = case
     program = program_of(CORE, steps)
     example, by_python = program.example("float64"), program_of(plain, steps).example("float64")
     leaves = batch_of(program, "float64", stack.count("vmap"))

@@ -42,8 +42,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """Return the running combinations `e0, fn(e0, e1), fn(fn(e0, e1), e2), ...` of an associative function.
 
     `fn` takes two pytrees like `elems`, of any length along `axis`, and combines them slice by slice.  It is applied to
-    whole arrays, in a number of rounds that grows as the logarithm of the length.  With `reverse`, the last comes
-    first.
+    whole arrays, in a number of rounds that grows as the logarithm of the length.  With `reverse`, the last element
+    comes first, as in `fn(e2, e1)`; the results are in the order of the elements.
     Shapes: elems [.., n, ..] -> the same.
     Raises: TypeError if `fn` does not keep the structure; ShapeError if lengths differ; ValueError for a wrong axis.
 
