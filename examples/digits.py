@@ -1,8 +1,8 @@
 """Train a network on handwritten digits: jit, value_and_grad, vmap and pytrees in one program.
 
-The data are the UCI handwritten digits that scikit-learn ships: 1,797 images of 8 x 8 pixels.  The script trains a small
-network for a few seconds, prints its accuracy on images it has not seen, finds the images that pull hardest on the
-parameters (per-example gradient norms, by `vmap(grad)`), and draws what it did into `examples/output/digits.png`.
+The data are the UCI handwritten digits that scikit-learn ships: 1,797 images of 8 x 8 pixels.  The script trains a
+small network for a few seconds, prints its accuracy on images it has not seen, finds the images that pull hardest on
+the parameters (per-example gradient norms, by `vmap(grad)`), and draws what it did into `examples/output/digits.png`.
 
 Run: python examples/digits.py
 """
