@@ -11,7 +11,8 @@ Point = namedtuple("Point", ["x", "y"])  # noqa: PYI024
 
 
 class Custom:
-    pass
+    def __repr__(self):
+        return "Custom()"
 
 
 @register_dataclass

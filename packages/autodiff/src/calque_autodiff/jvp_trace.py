@@ -19,7 +19,7 @@ from calque_core.avals import typeof
 from calque_core.context import context
 from calque_core.linear import Zero, zero_tangent
 from calque_core.primitive import Primitive, decomposition_under
-from calque_core.source import Position
+from calque_core.source import Position, current_position
 from calque_core.stage import JaxprTracer
 from calque_core.trace import Trace, Tracer, check_lift, hand_down
 
@@ -85,12 +85,14 @@ class JVPTrace(Trace):
         if rule is None or (self.is_linearizing and "linearize" in primitive.adapted):
             outs, out_dots = self.apply_other(primitive, primals, tangents, params)
         else:
-            before = context.trace
+            before, source = context.trace, context.source
             context.trace = self.tangent_trace
+            if self.is_linearizing and source is None:  # the rule records several equations: find their line once
+                context.source = current_position(2)
             try:
                 outs, out_dots = rule(primals, tangents, **params)
             finally:
-                context.trace = before
+                context.trace, context.source = before, source
         if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
             return [JVPTracer(self, outs[0], out_dots[0])]
         return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, typeof
+from calque_core.avals import Shape, ShapedArray, typeof
 from calque_core.avals import _aval_functions as aval_functions
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
 from calque_core.errors import ShapeError
@@ -48,8 +48,13 @@ def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 def promote(name: str, args: Sequence[Value]) -> list[Value]:
     """Return any number of operands of `name`, promoted to one dtype and to equal shapes or rank 0."""
     avals = [typeof(x) for x in args]
-    dtype = _result_dtype(avals)
-    return broadcast_operands(name, [_converted(x, aval, dtype) for x, aval in zip(args, avals)])
+    first = avals[0].dtype
+    for aval in avals:
+        if aval.dtype is not first:
+            dtype = _result_dtype(avals)
+            args = [_converted(x, aval, dtype) for x, aval in zip(args, avals)]
+            break
+    return _broadcast(name, args, [aval.shape for aval in avals])
 
 
 def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
@@ -57,7 +62,10 @@ def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
 
     Raises: ShapeError if they do not fit.
     """
-    shapes = [typeof(x).shape for x in args]
+    return _broadcast(name, args, [typeof(x).shape for x in args])
+
+
+def _broadcast(name: str, args: Sequence[Value], shapes: Sequence[Shape]) -> list[Value]:
     if len({shape for shape in shapes if shape}) <= 1:
         return list(args)
     try:
@@ -67,7 +75,7 @@ def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
         raise ShapeError(
             f"{name} of {types}{where()}: the shapes do not broadcast. Make the sizes of each axis equal, or 1."
         ) from None
-    return [broadcast_to(x, shape) if x_shape and x_shape != shape else x for x, x_shape in zip(args, shapes)]
+    return [broadcast_to(x, shape) if own and own != shape else x for x, own in zip(args, shapes)]
 
 
 def floating(x: Value) -> Value:
