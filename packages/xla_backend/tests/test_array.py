@@ -1,5 +1,7 @@
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -199,3 +201,21 @@ def test_an_array_is_made_with_the_dtype_of_the_settings():
     assert array_from_numpy(3).dtype == np.int64
     with enable_x64(False):
         assert array_from_numpy(3).dtype == np.int32
+
+
+def test_bfloat16_is_read_without_importing_jax():
+    program = """
+import sys
+import ml_dtypes
+import numpy as np
+from calque_xla_backend import device_put, jit
+
+x = np.array([[1.5, -2.0], [0.25, 3.0]], ml_dtypes.bfloat16)
+y = np.asarray(jit(lambda x: x + x)(device_put(x)))
+assert y.dtype == x.dtype and (y == x + x).all(), y
+assert np.asarray(device_put(x[0, 0])) == x[0, 0]
+assert not y.flags.writeable
+assert "jax" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -163,23 +163,21 @@ def put(array: np.ndarray[Any, Any], target: Signature) -> Buffer:
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
+def is_readable(dtype: np.dtype[Any]) -> bool:
+    """Tell whether `to_numpy` takes buffers of a dtype.
+
+    Up to 0.11, jaxlib has no buffer protocol for bfloat16 and its kin, and its other ways import jax where it is
+    installed.
+    """
+    return dtype.isbuiltin == 1 or _RELEASE >= (0, 12)
+
+
 def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return the elements of a buffer as a read-only NumPy array, which shares its memory on a CPU; wait for them."""
     if dtype.isbuiltin == 1:
         return np.asarray(memoryview(buffer))
-    array: np.ndarray[Any, Any] = _to_numpy_of_other(buffer)
+    array: np.ndarray[Any, Any] = buffer._to_np_array_did_copy()[0]
     return array
-
-
-if _RELEASE >= (0, 12):
-
-    def _to_numpy_of_other(buffer: Buffer) -> Any:
-        return buffer._to_np_array_did_copy()[0]
-
-else:
-
-    def _to_numpy_of_other(buffer: Buffer) -> Any:
-        return buffer._single_device_array_to_np_array_did_copy()[0]
 
 
 # Programs
