@@ -92,7 +92,7 @@ class TangentTrace(JaxprTrace):
         return known[1]
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
-        """Return a residual as it is: `linearized.keep` copies those that the user can still reach."""
+        """Return a residual as it is: `kept_for_long` copies those that the user can still reach."""
         return x
 
     def kept_for_long(self, jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:

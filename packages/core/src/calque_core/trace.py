@@ -42,7 +42,6 @@ class Trace:
     """
 
     verb = ""  # what the user calls this transformation; without one, messages name the class
-    drops_custom_derivatives = False
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent
