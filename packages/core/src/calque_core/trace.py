@@ -1,34 +1,28 @@
-"""Traces and tracers: who handles the operations of a thread right now.
+"""Traces: who handles the operations of a thread right now.
 
 One idea: a thread has one current trace.  `bind` gives it the primitive, and the trace decides: compute (evaluation, at
 the bottom), record (staging), or apply a rule in the context of its parent (the transformations).  A value belongs to a
 trace if `x._trace is trace`; to every other trace it is a constant.
 
 To write a transformation, subclass `Trace` and `Tracer`, and run the function under `tracing(trace)`.
-Read next: `primitive.py` for `bind` and the rule tables, `stage.py` for the trace that records.
+Read next: `tracer.py` for the values under a trace, `primitive.py` for `bind` and the rule tables, `stage.py` for the
+trace that records.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter, index
 from typing import Any
 
 import numpy as np
 
-from calque_core.array_methods import ArrayMethods
-from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, _aval_functions, _refusal, is_array_like
+from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
 from calque_core.context import DEFAULT_SETTINGS, Context, context, entered
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
-from calque_core.errors import (
-    ConcretizationTypeError,
-    TracerArrayConversionError,
-    TracerBoolConversionError,
-    TracerIntegerConversionError,
-    UnexpectedTracerError,
-)
-from calque_core.source import Position, current_position, describe_function, resolve, where
+from calque_core.errors import UnexpectedTracerError
+from calque_core.source import Position, current_position, describe_function, where
+from calque_core.tracer import Tracer, escaped
 
 Value = Any
 Params = Mapping[str, Any]
@@ -42,6 +36,8 @@ class Trace:
     """
 
     verb = ""  # what the user calls this transformation; without one, messages name the class
+    drops_custom_derivatives = False  # whether a function's own operations do for its derivative rules
+    tag: object = None  # what traces have in common that are one to the user: they own each other's tracers
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent
@@ -56,6 +52,25 @@ class Trace:
         raise NotImplementedError(
             f"{type(self).__name__} does not define process_primitive. It is the one method that a trace must give."
         )
+
+    def process_custom_derivative(
+        self, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Return the results of `fun` on `args`, a function with derivative rules of its own: `params["rules"]`.
+
+        A trace that hands the call to its parent hands on the rules, for arguments as the parent sees them.  As long as
+        nothing below may ask for a derivative, the operations of `fun` say all there is to say, and this processes
+        those; else, by default, it refuses, because the rules would be lost.
+        Raises: NotImplementedError.
+        """
+        if not self.drops_custom_derivatives and not only_evaluates(self.parent):
+            raise NotImplementedError(
+                f"{type(self).__name__} does not say what becomes of the derivative rules of {params['rules'].name}"
+                f"{where()}, which a transformation around it may ask for. Define "
+                f"{type(self).__name__}.process_custom_derivative, or set drops_custom_derivatives = True if the "
+                "derivatives of the function's own operations will do."
+            )
+        return list(fun(*args))
 
     def close(self) -> None:
         """End the trace: its tracers are refused from here on."""
@@ -83,17 +98,23 @@ class EvalTrace(Trace):
         for x in args:
             if type(x) not in plain_types:
                 return _evaluate_other(primitive, args, params)
-        if context.settings is not DEFAULT_SETTINGS:
+        is_resting = context.settings is DEFAULT_SETTINGS
+        if not is_resting:
             args = [canonical_value(x) for x in args]
         if primitive.is_leaf or context.trace is self:
             out = primitive.impl(*args, **params)
         else:
             with entered(self):
                 out = primitive.impl(*args, **params)
-        return out if primitive.multiple_results else [out]
+        outs = out if primitive.multiple_results else [out]
+        if not is_resting:
+            for check in result_checks:
+                check(primitive, args, params, outs)
+        return outs
 
 
 evaluation = EvalTrace()
+result_checks: list[Callable[..., None]] = []  # the module `debugging`, which needs this one, puts its check here
 Context.trace = evaluation
 
 
@@ -148,6 +169,28 @@ def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[
         context.trace = before
 
 
+def hand_custom_down(
+    trace: Trace, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+) -> list[Value]:
+    """Let another trace process a function with derivative rules of its own, current for the duration."""
+    before, context.trace = context.trace, trace
+    try:
+        return trace.process_custom_derivative(primitive, fun, args, params)
+    finally:
+        context.trace = before
+
+
+def only_evaluates(trace: Trace | None) -> bool:
+    """Tell whether what `trace` processes is computed and forgotten, so that no derivative of it is ever asked for.
+
+    >>> only_evaluates(evaluation)
+    True
+    """
+    while trace is not None and trace.drops_custom_derivatives:
+        trace = trace.parent
+    return trace is evaluation or trace is None
+
+
 def eval_context() -> entered:
     """Make evaluation current for a `with` block, whatever is being traced around it."""
     return entered(evaluation)
@@ -162,6 +205,13 @@ class _CompileTimeTrace(Trace):
         assert self.parent is not None
         target = self.parent if any(isinstance(x, Tracer) for x in args) else evaluation
         return hand_down(target, primitive, args, params)
+
+    def process_custom_derivative(
+        self, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        assert self.parent is not None
+        target = self.parent if any(isinstance(x, Tracer) for x in args) else evaluation
+        return hand_custom_down(target, primitive, fun, args, params)
 
 
 def ensure_compile_time_eval() -> tracing:
@@ -180,6 +230,7 @@ def trace_state_clean() -> bool:
 
 plain_types: dict[type, bool] = dict.fromkeys((bool, int, float, complex, np.ndarray, *NUMPY_SCALARS), True)
 
+_PYTHON_SCALARS = frozenset((bool, int, float, complex))
 Evaluator = Callable[[Any, Sequence[Value], dict[str, Any]], list[Value]]
 _evaluators: dict[type, Evaluator] = {}
 
@@ -214,9 +265,14 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
         return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
     evaluator = next(iter(found))
     if context.trace is evaluation:
-        return evaluator(primitive, args, params)
-    with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind what it likes
-        return evaluator(primitive, args, params)
+        outs = evaluator(primitive, args, params)
+    else:
+        with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind what it likes
+            outs = evaluator(primitive, args, params)
+    if context.settings is not DEFAULT_SETTINGS:
+        for check in result_checks:
+            check(primitive, args, params, outs)
+    return outs
 
 
 def _base_array(x: Value) -> Value:
@@ -244,150 +300,6 @@ def canonical_value(x: Value) -> Value:
         return scalar_dtype(kind).type(x)
     dtype = canonicalize_dtype(x.dtype)
     return x if dtype == x.dtype else x.astype(dtype)
-
-
-class Tracer(ArrayMethods):
-    """A value under a trace.  A subclass says what it knows: at least `aval`."""
-
-    __slots__ = ("__weakref__", "_trace")
-
-    _trace: Trace
-    aval: Any
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _aval_functions[cls] = attrgetter("aval")
-
-    @property
-    def known_value(self) -> Value:
-        """The value that Python control flow may look at, or `unknown`."""
-        return unknown
-
-    @property
-    def origin(self) -> Position | None:
-        """Where in the user's program this value was made, as far as is known."""
-        return self._trace.position
-
-    def __bool__(self) -> bool:
-        return bool(_known(self, "bool()", TracerBoolConversionError))
-
-    def __int__(self) -> int:
-        return int(_known(self, "int()", TracerIntegerConversionError))
-
-    def __index__(self) -> int:
-        return index(_known(self, "an integer", TracerIntegerConversionError))
-
-    def __float__(self) -> float:
-        raise ConcretizationTypeError(_conversion_message(self, "float()", _ALWAYS))
-
-    def __complex__(self) -> complex:
-        raise ConcretizationTypeError(_conversion_message(self, "complex()", _ALWAYS))
-
-    def item(self, *_: int) -> Any:
-        """Refuse: a Python number would drop out of the transformation."""
-        raise ConcretizationTypeError(_conversion_message(self, "a Python number (.item())", _ALWAYS))
-
-    def tolist(self) -> Any:
-        """Refuse: Python numbers would drop out of the transformation."""
-        raise ConcretizationTypeError(_conversion_message(self, "a list of Python numbers (.tolist())", _ALWAYS))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _STACK))
-
-    def __reduce__(self) -> Any:
-        raise UnexpectedTracerError(
-            f"a traced value of type {self.aval} cannot be pickled: it means something only inside "
-            f"{self._trace.describe()}. Return it from the function, and store the result."
-        )
-
-    def __copy__(self) -> Tracer:
-        return self
-
-    def __deepcopy__(self, _: Any) -> Tracer:
-        return self
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.aval!r})"
-
-
-def is_tracer(x: object) -> bool:
-    """Tell whether `x` stands for a value under some trace.
-
-    >>> is_tracer(1.0)
-    False
-    """
-    return isinstance(x, Tracer)
-
-
-unknown = object()
-_ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
-_STACK = (
-    "The array would drop out of the transformation. "
-    "Build arrays of traced values with numpy.stack or numpy.concatenate"
-)
-_STAGED = (
-    "The value is not known here. "
-    "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
-)
-
-
-def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
-    _check_usable(x)
-    value = x.known_value
-    if value is unknown:
-        raise error(_conversion_message(x, wanted, _STAGED))
-    return value
-
-
-def _check_usable(x: Tracer) -> None:
-    """Check that the trace of `x` is open and of this thread, where no trace is there to ask."""
-    if x._trace.is_closed or x._trace.thread != threading.get_ident():
-        raise UnexpectedTracerError(escaped(x, context.trace))
-
-
-def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:
-    _check_usable(x)
-    depends = getattr(x._trace, "dependence", lambda _: "")(x)
-    return (
-        f"{wanted} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}{depends}. "
-        f"ShapedArray can't be unambiguously converted to {wanted.removesuffix('()')}. {advice}."
-    )
-
-
-def escaped(x: Tracer, seen_by: Trace) -> str:
-    """Return the message for a tracer that turned up where it does not belong."""
-    trace = x._trace
-    if trace.is_closed:
-        what = f"its trace, {trace.describe()}, has ended"
-    elif trace.thread != threading.get_ident():
-        what = f"it belongs to {trace.describe()} in another thread"
-    else:
-        what = f"it belongs to {trace.describe()}, which {seen_by.describe()} does not run under"
-    origin = resolve(x.origin)
-    made = f" It was made at {origin}." if origin else ""
-    return (
-        f"an escaped tracer of type {x.aval} was used{where()}: {what}.{made} "
-        "Return values from a transformed function instead of storing them in a global, an attribute, a cache or a "
-        "closure."
-    )
-
-
-def check_lift(x: Tracer, into: Trace) -> None:
-    """Check that `x` may be a constant of the trace `into`: open, of this thread, and below it.
-
-    Raises: UnexpectedTracerError, with the place where `x` was made.
-    """
-    trace = x._trace
-    if trace.is_open and trace.thread == into.thread:
-        below = into.parent
-        while below is not None:
-            if below is trace:
-                return
-            below = below.parent
-    raise UnexpectedTracerError(escaped(x, into))
 
 
 def started(trace: Trace, fun: Any) -> Trace:
