@@ -1,0 +1,153 @@
+"""Complex numbers: their parts, their conjugates, and putting them together.
+
+One idea: a complex array is a pair of real ones, and these four operations are all that tells the two apart: each is
+linear over the reals, none of them over the complex numbers.  All other operations on complex numbers are holomorphic,
+or made of these.
+
+A real number is its own real part and its own conjugate: the public functions answer for it, the primitives take
+complex numbers alone.  Python's and NumPy's `complex` are types; `lax.complex` is this function.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.operands import binary, floating
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.create import zeros_like
+from calque_core.ops.declare import FLOAT, declare, elementwise, insist, settled, undefined
+from calque_core.primitive import Primitive
+
+Value = Any
+
+_SINGLE = np.dtype("float32")
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the parts of complex numbers of dtype `dtype`.
+
+    >>> real_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    return np.finfo(dtype).dtype
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of complex numbers whose parts have dtype `dtype`.
+
+    >>> complex_dtype(np.dtype("float32"))
+    dtype('complex64')
+    """
+    return np.result_type(dtype, np.complex64)
+
+
+# Parts
+
+real_p = Primitive("real")
+imag_p = Primitive("imag")
+
+
+def _part_abstract_eval(primitive: Primitive, x_aval: ShapedArray) -> ShapedArray:
+    if x_aval.dtype.kind != "c":
+        raise TypeError(undefined(primitive.name, x_aval))
+    return shaped_array(x_aval.shape, real_dtype(x_aval.dtype))
+
+
+@real_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def real_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
+    return _part_abstract_eval(real_p, x_aval)
+
+
+@imag_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def imag_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
+    return _part_abstract_eval(imag_p, x_aval)
+
+
+real_p.def_impl(lambda x: np.asarray(x).real[()], leaf=True)
+imag_p.def_impl(lambda x: np.asarray(x).imag[()], leaf=True)
+
+
+def real(x: Value) -> Value:
+    """Return the real part of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: that of the parts; real numbers are left alone.
+
+    >>> real(np.array([1 + 2j, 3 - 4j]))
+    array([1., 3.])
+    """
+    return real_p.bind(x) if typeof(x).dtype.kind == "c" else settled(x)
+
+
+def imag(x: Value) -> Value:
+    """Return the imaginary part of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: that of the parts; zeros of the same dtype for real numbers.
+
+    >>> imag(np.array([1 + 2j, 3 - 4j]))
+    array([ 2., -4.])
+    """
+    return imag_p.bind(x) if typeof(x).dtype.kind == "c" else zeros_like(x)
+
+
+# The other complex number with the same real part
+
+conj_p = declare("conj", "c", np.conjugate)
+
+
+def conj(x: Value) -> Value:
+    """Return the complex conjugate of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; real numbers are left alone.
+
+    >>> conj(1 + 2j)
+    np.complex128(1-2j)
+    """
+    return conj_p.bind(x) if typeof(x).dtype.kind == "c" else settled(x)
+
+
+# Putting together
+
+complex_p = Primitive("complex")
+_type_of_parts = elementwise("complex", "f")
+
+
+@complex_p.def_abstract_eval
+@lru_cache(maxsize=4096)
+def complex_abstract_eval(x_aval: ShapedArray, y_aval: ShapedArray) -> ShapedArray:
+    aval = _type_of_parts(x_aval, y_aval)
+    if aval.dtype.itemsize < _SINGLE.itemsize:
+        raise TypeError(undefined("complex", x_aval))
+    return aval.update(dtype=complex_dtype(aval.dtype))
+
+
+def complex_impl(x: Value, y: Value) -> Value:
+    x, y = np.asarray(x), np.asarray(y)
+    out = np.empty(x.shape or y.shape, complex_dtype(x.dtype))
+    out.real, out.imag = x, y  # x + 1j * y would make NaN of an infinite part
+    return out[()]
+
+
+complex_p.def_impl(complex_impl, leaf=True)
+
+
+def complex(x: Value, y: Value) -> Value:
+    """Return the complex numbers with the real part x and the imaginary part y, elementwise.
+
+    Shapes: broadcast.  Dtype: that of complex numbers whose parts have the promoted dtype; there is none with parts
+    narrower than float32, to which those are converted, as integers and bools are to floats.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> complex(np.array([1.0, 3.0]), 2.0)
+    array([1.+2.j, 3.+2.j])
+    """
+    x, y = binary("complex", x, y)
+    x, y = insist("complex", FLOAT, floating(x), floating(y))
+    if typeof(x).dtype.itemsize < _SINGLE.itemsize:
+        x, y = convert_element_type(x, _SINGLE), convert_element_type(y, _SINGLE)
+    return complex_p.bind(x, y)

@@ -1,0 +1,106 @@
+"""Parts, conjugates and putting together: values are NumPy's, types those of the parts."""
+
+import numpy as np
+import pytest
+
+from calque_core import ShapeError, config, lax, make_jaxpr, typeof
+
+Z = np.array([[1 + 2j, -0.5 - 1j], [3j, -4.0]])
+PARTS = [-np.inf, -1.5, -0.0, 0.0, 2.0, np.inf, np.nan]
+
+
+def same(got, want):
+    assert (type(got), got.dtype, got.shape) == (type(want), want.dtype, want.shape)
+    np.testing.assert_array_equal(got, want)
+    for part in ("real", "imag"):
+        np.testing.assert_array_equal(np.signbit(getattr(got, part)), np.signbit(getattr(want, part)))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("x", [Z, Z[0, 0], Z[:, :0]], ids=["matrix", "scalar", "empty"])
+def test_parts_and_conjugates_are_numpys(x, dtype):
+    x = x.astype(dtype)
+    for name in ("real", "imag", "conj"):
+        same(getattr(lax, name)(x), np.positive(getattr(np, name)(x)))
+
+
+def test_a_python_number_gives_a_numpy_one():
+    for got, want in [
+        (lax.real(1 + 2j), np.float64(1)), (lax.imag(1 + 2j), np.float64(2)), (lax.conj(1 + 2j), np.complex128(1 - 2j)),
+        (lax.complex(1, 2), np.complex128(1 + 2j)), (lax.real(3), np.int64(3)), (lax.imag(2.5), np.float64(0)),
+    ]:  # fmt: skip
+        same(got, want)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float64"])
+def test_a_real_number_is_its_real_part_and_its_conjugate(dtype):
+    x = np.array([0, 1, 2]).astype(dtype)
+    same(lax.real(x), x)
+    same(lax.conj(x), x)
+    same(lax.imag(x), np.zeros(3, dtype))
+    assert not make_jaxpr(lambda x: (lax.real(x), lax.conj(x)))(x).eqns
+
+
+def test_putting_together_keeps_the_parts_as_they_are():
+    x, y = (a.ravel() for a in np.meshgrid(PARTS, PARTS))
+    z = lax.complex(x, y)
+    same(lax.real(z), x)
+    same(lax.imag(z), y)
+    same(lax.complex(lax.real(Z), lax.imag(Z)), Z)
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        (("float32", "float32"), "complex64"),
+        (("float64", "float64"), "complex128"),
+        (("float32", "float64"), "complex128"),
+        (("float16", "float16"), "complex64"),
+        (("float16", "int8"), "complex64"),
+        (("int8", "bool"), "complex64"),
+        (("int32", "int32"), "complex128"),
+    ],
+)
+def test_the_dtype_of_what_is_put_together_follows_from_that_of_the_parts(parts, whole):
+    x, y = (np.ones(2, dtype) for dtype in parts)
+    same(lax.complex(x, y), np.full(2, 1 + 1j, whole))
+    assert make_jaxpr(lax.complex)(x, y).out_avals == [typeof(np.ones(2, whole))]
+
+
+def test_parts_broadcast():
+    same(lax.complex(np.ones((2, 1)), np.arange(3.0)), np.ones((2, 1)) + 1j * np.arange(3.0))
+    same(lax.complex(0.0, np.arange(3.0)), 1j * np.arange(3.0))
+    same(lax.complex(np.arange(3, dtype=np.float32), 2.0), np.arange(3, dtype=np.complex64) + np.complex64(2j))
+
+
+def test_with_x64_off_complex_numbers_have_64_bits():
+    with config.enable_x64(False):
+        assert lax.complex(1.0, 2.0).dtype == lax.complex(np.ones(2), 0.0).dtype == np.complex64
+        assert lax.real(Z).dtype == lax.imag(1j).dtype == np.float32
+        assert lax.conj(Z).dtype == np.complex64
+
+
+def test_parts_that_do_not_fit_are_refused():
+    with pytest.raises(ShapeError, match=r"complex of f64\[2\] and f64\[3\] at .*: the shapes do not broadcast"):
+        lax.complex(np.ones(2), np.ones(3))
+    for call in (lambda z: lax.complex(z, 1.0), lambda z: lax.complex(1.0, z)):
+        with pytest.raises(TypeError, match=r"complex of c128\[.*\] at .*: not defined for c128. Convert the operand"):
+            call(1j)
+
+
+@pytest.mark.parametrize("primitive", [lax.real_p, lax.imag_p, lax.conj_p], ids=str)
+def test_the_primitives_take_complex_numbers_alone(primitive):
+    with pytest.raises(TypeError, match=rf"{primitive.name} of f64\[2\].*: not defined for f64. Convert the operand"):
+        make_jaxpr(primitive.bind)(np.ones(2))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int32", "complex64"])
+def test_the_primitive_takes_parts_that_complex_numbers_have(dtype):
+    with pytest.raises(TypeError, match=r"complex of .*: not defined for"):
+        make_jaxpr(lax.complex_p.bind)(np.ones(2, dtype), np.ones(2, dtype))
+
+
+def test_parts_are_no_copies_of_the_numbers_and_cannot_be_mistaken_for_them():
+    z = Z.copy()
+    assert np.shares_memory(lax.real(z), z), "as NumPy's, and as reshape"
+    assert not np.shares_memory(lax.conj(z), z)

@@ -1,0 +1,70 @@
+"""Lowering of parts, conjugates and putting together against their evaluation: exactly, infinities and NaN included."""
+
+import numpy as np
+import pytest
+
+from calque_core import lax
+from calque_xla_backend import jit
+
+SHAPES = [(), (1,), (2, 0, 3), (2, 3)]
+SPECIAL = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan])
+
+
+def draw(rng, dtype, shape):
+    z = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    return np.asarray(z if np.dtype(dtype).kind == "c" else z.real).astype(dtype)[()]
+
+
+def special(dtype):
+    z = np.empty((SPECIAL.size, SPECIAL.size), dtype)
+    z.real, z.imag = np.meshgrid(SPECIAL, SPECIAL)
+    return z
+
+
+@pytest.mark.parametrize("name", ["real", "imag", "conj"])
+def test_parts_and_conjugates_compile_to_what_they_evaluate_to(name, regime, dtypes_of, check_compiled):
+    rng = np.random.default_rng(0)
+    cases = [(draw(rng, dtype, shape),) for dtype in dtypes_of("fc") for shape in SHAPES]
+    cases += [(special(dtype),) for dtype in dtypes_of("c")]
+    check_compiled(getattr(lax, name), cases)
+
+
+@pytest.mark.parametrize("shapes", [((), ()), ((0, 2), (0, 2)), ((2, 3), ()), ((), (2, 3)), ((2, 1), (3,))], ids=str)
+def test_putting_together_compiles_to_what_it_evaluates_to(shapes, regime, dtypes_of, check_compiled):
+    rng = np.random.default_rng(1)
+    check_compiled(lax.complex, [[draw(rng, dtype, shape) for shape in shapes] for dtype in dtypes_of("f")])
+
+
+def test_the_parts_of_what_was_put_together_are_what_they_were():
+    x, y = np.meshgrid(SPECIAL, SPECIAL)
+    got = jit(lambda x, y: (lax.real(lax.complex(x, y)), lax.imag(lax.complex(x, y))))(x, y)
+    for part, want in zip(map(np.asarray, got), (x, y), strict=True):
+        np.testing.assert_array_equal(part, want)
+        np.testing.assert_array_equal(np.signbit(part), np.signbit(want))
+
+
+# Both sides of the cuts along the negative real axis, which the sign of a zero tells apart; and both axes.
+CUTS = np.array(
+    [complex(x, y) for x in (-2.0, -0.5, 2.0) for y in (0.0, -0.0)] + [1j, -1j, complex(-0.0, 1), 0.5 + 0.5j]
+)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "rsqrt", "log", "log1p"])
+def test_branch_cuts_are_where_evaluation_has_them(name, dtypes_of, check_compiled):
+    fun = getattr(lax, name)
+    with np.errstate(all="ignore"):
+        check_compiled(
+            lambda z: [fun(z), fun(lax.conj(z))], [(CUTS.astype(dtype),) for dtype in dtypes_of("c")], ulps=64
+        )
+
+
+@pytest.mark.parametrize("exponent", [0.5, -1.5, 1 + 1j])
+def test_powers_have_their_cut_where_evaluation_has_it(exponent, dtypes_of, check_compiled):
+    check_compiled(lambda z: lax.pow(z, exponent), [(CUTS.astype(dtype),) for dtype in dtypes_of("c")], ulps=128)
+
+
+def test_the_parts_of_a_device_array_are_device_arrays():
+    z = jit(lambda z: lax.mul(z, 2.0))(np.array([1 + 2j, -3j]))
+    for got, want in [(z.real, [2, 0]), (z.imag, [4, -6]), (z.conj(), [2 - 4j, 6j])]:
+        assert type(got) is type(z)
+        np.testing.assert_array_equal(np.asarray(got), want)
