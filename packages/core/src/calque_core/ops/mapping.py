@@ -22,6 +22,7 @@ Combine = Callable[[list[Value], list[Value]], list[Value]]
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Return the results of `f` on the slices of `xs` along the leading axis, stacked; one slice at a time.
 
+    `calque_batching.map` computes several at a time.
     Shapes: xs [n, *s] -> [n, *t].
     Raises: as `scan`.
 
