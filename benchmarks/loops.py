@@ -18,6 +18,7 @@ BOTH = ("calque", "jax")
 STEPS, WIDTH = 1_000, 32
 BODIES, LEAPS, LEAP = 64, 200, 1e-3
 UNKNOWNS, CONDITION, TOLERANCE = 128, 100.0, 1e-4
+ORBITS = 1_024
 Program = tuple[Function, tuple[Any, ...]]  # with its arguments
 loop_row = partial(row, needs="calque_xla_backend", budget=1.0, jax=1.0)
 
@@ -99,6 +100,26 @@ def conjugate_gradient(kit: Kit) -> Program:
     return solve, linear_system()
 
 
+def kepler(kit: Kit) -> Program:
+    """Return (mean anomalies, eccentricities) -> eccentric anomalies, each found in as many steps as it takes."""
+    sin = kit.lax.sin
+
+    def anomaly(mean: Any, eccentricity: Any) -> Any:
+        def goes_on(state: Any) -> Any:
+            angle, before = state
+            return (angle - before) * (angle - before) > 1e-9
+
+        def step(state: Any) -> Any:
+            angle, _ = state
+            return mean + eccentricity * sin(angle), angle
+
+        return kit.lax.while_loop(goes_on, step, (mean + eccentricity, mean))[:1]
+
+    rng = np.random.default_rng(3)
+    means, eccentricities = rng.uniform(0.0, np.pi, ORBITS), rng.uniform(0.0, 0.95, ORBITS)
+    return kit.vmap(anomaly), (means.astype(np.float32), eccentricities.astype(np.float32))
+
+
 def linear_system() -> tuple[np.ndarray, np.ndarray]:
     """Return a symmetric positive matrix whose eigenvalues are spread evenly, and a right-hand side."""
     rng = np.random.default_rng(2)
@@ -125,6 +146,11 @@ def n_body_steps(effort: Effort) -> Samples:
 @loop_row("compiled while_loop: conjugate gradient, 128 unknowns", "us")
 def conjugate_gradient_steps(effort: Effort) -> Samples:
     return race_programs(effort, conjugate_gradient)
+
+
+@loop_row("compiled vmap of a while_loop: 1024 Kepler equations", "us")
+def kepler_steps(effort: Effort) -> Samples:
+    return race_programs(effort, kepler)
 
 
 def race_programs(effort: Effort, make: Function) -> Samples:

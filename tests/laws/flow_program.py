@@ -24,12 +24,11 @@ COUNT, COUNTS = always("int32", ()), always("int64", (4,))  # a count is 1, 2 or
 
 
 class Row(NamedTuple):
-    """A program without its control flow.  `has_reverse` tells whether it can be differentiated in reverse."""
+    """A program without its control flow."""
 
     name: str
     fun: Callable[..., Any]
     makers: Sequence[Callable[..., Any]]
-    has_reverse: bool = True
 
     def on(self, flow: Any) -> Program:
         """Return the program that runs on `flow`, which has functions of the names of core's."""

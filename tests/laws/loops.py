@@ -48,14 +48,13 @@ COUNTED = [
         lambda flow, x: flow.fori_loop(np.int32(0), np.int32(3), lambda i, y: lax.sin(y) + number(i, x), x),
         (VECTOR,),
     ),
-    Row("fori up to an argument", counted_pair, (VECTOR, COUNT), False),
+    Row("fori up to an argument", counted_pair, (VECTOR, COUNT)),
     Row(
         "fori up to a counter",
         lambda flow, x: flow.scan(
             lambda c, i: (flow.fori_loop(0, i, lambda _, y: lax.sin(y) + 0.1, c), i), x, np.arange(3)
         ),
         (VECTOR,),
-        False,
     ),
     Row(
         "fori in cond",
@@ -120,7 +119,7 @@ def deep(flow, xs, n):
 
 
 def deep_and_counted(flow, xs, n):
-    """The same of loops that can be differentiated in reverse."""
+    """The same of loops whose steps are counted by numbers."""
 
     def row(c, x):
         inner = lambda v: flow.scan(lambda a, u: (lax.sin(a + 0.5 * u) * lax.tanh(c), 0.5 * u), v[0], v, reverse=True)[
@@ -134,17 +133,16 @@ def deep_and_counted(flow, xs, n):
 
 
 WHILES = [
-    Row("while", settled, (VECTOR, NUMBER), False),
-    Row("while to a root", newton, (POSITIVE,), False),
-    Row("while that never runs", lambda flow, x: flow.while_loop(lambda v: v[0] > 9.0, lax.sin, x), (VECTOR,), False),
+    Row("while", settled, (VECTOR, NUMBER)),
+    Row("while to a root", newton, (POSITIVE,)),
+    Row("while that never runs", lambda flow, x: flow.while_loop(lambda v: v[0] > 9.0, lax.sin, x), (VECTOR,)),
     Row("while of integers", steps_of_collatz, (COUNT, VECTOR)),
-    Row("while of unused carries", unused_in_while, (VECTOR, VECTOR, COUNT), False),
-    Row("while of pytrees", while_pytrees, (tree_of(a=VECTOR, b=VECTOR), COUNT), False),
+    Row("while of unused carries", unused_in_while, (VECTOR, VECTOR, COUNT)),
+    Row("while of pytrees", while_pytrees, (tree_of(a=VECTOR, b=VECTOR), COUNT)),
     Row(
         "while up to a captured bound",
         lambda flow, x, y: flow.while_loop(lambda v: v.sum() < lax.exp(y), lambda v: v + 0.7, x),
         (VECTOR, POSITIVE),
-        False,
     ),
     Row(
         "while from Python scalars",
@@ -157,30 +155,26 @@ WHILES = [
             lambda s: s[0] > 0, lambda s: (s[0] - 1, settled(flow, s[1] * 2.1, s[1][0])), (n, x)
         )[1],
         (VECTOR, COUNT),
-        False,
     ),
     Row(
         "while in cond",
         lambda flow, x, n: flow.cond(n > 2, lambda x: settled(flow, x, x[0]), lax.sin, x),
         (VECTOR, COUNT),
-        False,
     ),
-    Row("while in map", lambda flow, x: flow.map(lambda v: settled(flow, v, v[0]), x), (MATRIX,), False),
-    Row("while in scan", while_in_scan, (numbers((5,)),), False),
-    Row("scan in while", scan_in_while, (VECTOR, COUNT), False),
+    Row("while in map", lambda flow, x: flow.map(lambda v: settled(flow, v, v[0]), x), (MATRIX,)),
+    Row("while in scan", while_in_scan, (numbers((5,)),)),
+    Row("scan in while", scan_in_while, (VECTOR, COUNT)),
     Row(
         "jit in while",
         lambda flow, x: flow.while_loop(jit(lambda v: v[0] * v[0] > 0.3), jit(lambda v: v * 0.6), x),
         (VECTOR,),
-        False,
     ),
-    Row("scan in while in cond in scan", deep, (MATRIX, COUNT), False),
+    Row("scan in while in cond in scan", deep, (MATRIX, COUNT)),
     Row("scan in fori in switch in scan", deep_and_counted, (MATRIX, COUNT)),
     Row(
         "while under jvp",
         lambda flow, x, y: jvp(lambda v: settled(flow, v, y), (x,), (x * x,)),
         (VECTOR, NUMBER),
-        False,
     ),
     Row("bounded while", partial(settled, max_steps=9), (VECTOR, NUMBER)),
     Row("bounded while that is cut short", partial(settled, max_steps=1), (VECTOR, NUMBER)),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from custom_program import A_LITTLE, off
 
 from calque_core import lax, typeof
 from calque_pytree import tree_leaves, tree_map
@@ -19,6 +20,10 @@ Value = Any
 
 def jit(fun: Callable[..., Any]) -> Callable[..., Any]:
     return fun
+
+
+def ruled(kind: str, fun: Callable[..., Any], factor: float = A_LITTLE) -> Callable[..., Any]:
+    return off(fun)(factor)
 
 
 def cond(
@@ -32,7 +37,12 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
 
 
 def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    *,
+    max_steps: int | None = None,
+    checkpoints: int | None = None,
 ) -> Any:
     value, steps = strong(init_val), 0
     while steps != max_steps and cond_fun(value):

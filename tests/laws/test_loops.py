@@ -46,17 +46,18 @@ def test_a_program_computes_what_python_computes(row, dtype):
 def test_pairs_of_transformations(row, outer):
     example, by_python = row.on(lax).example("float64"), row.on(plain).example("float64")
     for name in NAMES:
-        if "vjp" in (outer, name) and not row.has_reverse:
-            continue
         leaves = batch_of(row.on(lax), "float64", (outer == "vmap") + (name == "vmap"))
+        # A checkpointed branch is a program, batched before it is evaluated: it meets what the condition spares others.
+        invalid = "ignore" if "checkpoint" in (outer, name) else "warn"
         try:
-            check_stack(example, (outer, name), leaves, by_python)
+            with np.errstate(invalid=invalid):
+                check_stack(example, (outer, name), leaves, by_python)
         except BaseException as error:
             error.add_note(f"This is {outer}({name}({row.name})).")
             raise
 
 
-@each_row([*(row for row in ROWS if row.has_reverse), STOPPED])
+@each_row([*ROWS, STOPPED])
 def test_derivatives_are_those_of_the_steps_that_python_runs(row):
     example, by_python = row.on(lax).example("float64"), row.on(plain).example("float64")
     for name in ("jvp", "linearize", "vjp"):
@@ -64,13 +65,6 @@ def test_derivatives_are_those_of_the_steps_that_python_runs(row):
         evaluated, compiled, want = [fun(*example.leaves) for fun in transformed]
         assert_close(evaluated, want, 1e-12)
         assert_close(compiled, want, 1e-12)
-
-
-@each_row([row for row in ROWS if not row.has_reverse])
-def test_programs_without_a_reverse_are_refused_in_words(row):
-    example = row.on(lax).example("float64")
-    with pytest.raises(NotImplementedError, match="Reverse-mode differentiation does not work for the while_loop"):
-        TRANSFORMATIONS["vjp"](jit(example), ())(*example.leaves)
 
 
 @each_row(ROWS)

@@ -2,7 +2,8 @@
 
 One idea: a program is a tree of steps, each of which adds a vector to those that the steps after it can use, inside the
 bodies below it too: so bodies close over values of every level.  Derivatives of the plain program go through no rule
-of a branch or of a loop.
+of a branch or of a loop.  Some steps are functions with derivative rules of their own, which are off by a factor: so
+a rule that is lost is a wrong number.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import plain
 from agreement import assert_close, unit_roundoff
+from custom_program import KINDS, ruled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from program import Program, always, numbers
@@ -21,7 +23,7 @@ from calque_core import lax
 from calque_xla_backend import jit
 
 CONTROL = ("cond", "switch", "scan", "map", "fori_loop", "while_loop", "associative_scan")
-CORE = SimpleNamespace(jit=jit, **{name: getattr(lax, name) for name in CONTROL})
+CORE = SimpleNamespace(jit=jit, ruled=ruled, **{name: getattr(lax, name) for name in CONTROL})
 SIZE = 3
 
 UNARY = {
@@ -49,12 +51,22 @@ def pick(values, i):
     return values[-1 - i % len(values)]
 
 
-def unary(flow, values, n, name, i):
-    return UNARY[name](pick(values, i))
+def unary(flow, values, n, rules, name, i):
+    return with_rules(flow, rules, UNARY[name])(pick(values, i))
 
 
-def binary(flow, values, n, name, i, j):
-    return BINARY[name](pick(values, i), pick(values, j))
+def binary(flow, values, n, rules, name, i, j):
+    return with_rules(flow, rules, BINARY[name])(pick(values, i), pick(values, j))
+
+
+def with_rules(flow, rules, fun):
+    """Return `fun` with derivative rules of a kind, which are off by a factor; as it is for none."""
+    return fun if rules is None else flow.ruled(rules, fun)
+
+
+def custom(flow, values, n, rules, body):
+    """Apply a function of all values so far, which has such rules and closes over the program's integer."""
+    return flow.ruled(rules, lambda *xs: run(flow, body, xs, n))(*values)
 
 
 def call(flow, values, n, body):
@@ -114,22 +126,22 @@ def counted(flow, values, n, low, high, i, body):
     return flow.fori_loop(np.int32(low), n if high is None else np.int32(high), step, pick(values, i))
 
 
-def until(flow, values, n, max_steps, i, body):
+def until(flow, values, n, bound, i, body):
     """Run until a counter or the carry says stop."""
 
     def go_on(state):
         count, x = state
         return lax.bitwise_and(count < n, x.sum() < 2.0)
 
-    return flow.while_loop(
-        go_on, lambda s: (s[0] + 1, run(flow, body, [*values, s[1]], s[0])), (0, pick(values, i)), max_steps=max_steps
-    )[1]
+    step = lambda s: (s[0] + 1, run(flow, body, [*values, s[1]], s[0]))
+    return flow.while_loop(go_on, step, (0, pick(values, i)), **bound)[1]
 
 
 STEPS = {
     "unary": unary,
     "binary": binary,
     "jit": call,
+    "custom": custom,
     "cond": branch,
     "switch": choose,
     "scan": loop,
@@ -142,17 +154,22 @@ STEPS = {
 
 places = st.integers(0, 9)
 batchings, results = st.sampled_from(["select", "skip"]), st.sampled_from(["both", "ys", "last"])
+kinds = st.sampled_from(sorted(KINDS))
+rules = st.integers(0, 9).flatmap(lambda i: kinds if i > 6 else st.none())
 plain_steps = st.one_of(
-    st.tuples(st.just("unary"), st.sampled_from(sorted(UNARY)), places),
-    st.tuples(st.just("binary"), st.sampled_from(sorted(BINARY)), places, places),
+    st.tuples(st.just("unary"), rules, st.sampled_from(sorted(UNARY)), places),
+    st.tuples(st.just("binary"), rules, st.sampled_from(sorted(BINARY)), places, places),
 )
 
 
-def compound_steps(bodies, has_reverse):
-    """Return a strategy for what has bodies: with `has_reverse`, only what can be differentiated in reverse."""
+def compound_steps(bodies):
+    """Return a strategy for what has bodies."""
     lengths = st.sampled_from([3, 2, 4, 0, 1])
-    steps = [
+    bounds = st.sampled_from([{}, {"max_steps": 2}, {"checkpoints": 1}, {"checkpoints": 2}])
+    return st.one_of(
         st.tuples(st.just("jit"), bodies),
+        st.tuples(st.just("custom"), kinds, bodies),
+        st.tuples(st.just("custom"), kinds, bodies),
         st.tuples(st.just("cond"), st.sampled_from(sorted(PREDICATES)), batchings, places, st.tuples(bodies, bodies)),
         st.tuples(st.just("switch"), places, st.lists(bodies, min_size=2, max_size=3)),
         st.tuples(st.just("scan"), lengths, st.booleans(), st.integers(1, 2), places, results, bodies),
@@ -160,27 +177,18 @@ def compound_steps(bodies, has_reverse):
         st.tuples(st.just("map"), places, bodies),
         st.tuples(st.just("associative_scan"), places, st.booleans()),
         st.tuples(st.just("fori"), st.integers(-1, 1), st.integers(1, 3), places, bodies),
-        st.tuples(st.just("while"), st.integers(1, 3), places, bodies),
-    ]
-    if not has_reverse:
-        steps.append(st.tuples(st.just("fori to n"), st.integers(0, 1), st.none(), places, bodies))
-        steps.append(st.tuples(st.just("while"), st.none(), places, bodies))
-    return st.one_of(steps)
-
-
-def bodies_of(has_reverse):
-    return st.recursive(
-        st.lists(plain_steps, min_size=1, max_size=2),
-        lambda inner: st.lists(st.one_of(plain_steps, compound_steps(inner, has_reverse)), min_size=1, max_size=2),
-        max_leaves=6,
+        st.tuples(st.just("fori to n"), st.integers(0, 1), st.none(), places, bodies),
+        st.tuples(st.just("while"), bounds, places, bodies),
     )
 
 
-def cases(has_reverse):
-    """Return a strategy for a program and transformations of it, outermost first."""
-    names = ["jit", "vmap", "linearize", "jvp", *(["vjp"] * 3 if has_reverse else [])]
-    programs = st.lists(compound_steps(bodies_of(has_reverse), has_reverse), min_size=1, max_size=2)
-    return st.tuples(programs, st.lists(st.sampled_from(names), min_size=1, max_size=2))
+bodies = st.recursive(
+    st.lists(plain_steps, min_size=1, max_size=2),
+    lambda inner: st.lists(st.one_of(plain_steps, compound_steps(inner)), min_size=1, max_size=2),
+    max_leaves=6,
+)
+programs = st.lists(compound_steps(bodies), min_size=1, max_size=2)
+stacks = st.lists(st.sampled_from(["jit", "vmap", "linearize", "jvp", *["vjp"] * 3]), min_size=1, max_size=2)
 
 
 def program_of(flow, steps):
@@ -194,9 +202,8 @@ def program_of(flow, steps):
 
 
 @settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-@given(st.one_of(cases(has_reverse=True), cases(has_reverse=False)))
-def test_random_control_flow_under_random_transformations(case):
-    steps, stack = case
+@given(programs, stacks)
+def test_random_control_flow_under_random_transformations(steps, stack):
     program = program_of(CORE, steps)
     example, by_python = program.example("float64"), program_of(plain, steps).example("float64")
     leaves = batch_of(program, "float64", stack.count("vmap"))

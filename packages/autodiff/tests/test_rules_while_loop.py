@@ -5,6 +5,8 @@ import pytest
 
 from calque_autodiff import (
     check_grads,
+    custom_vjp,
+    defjvp,
     defjvp_all,
     grad,
     jvp,
@@ -14,8 +16,19 @@ from calque_autodiff import (
     value_and_grad,
     vjp,
 )
-from calque_core import MissingRuleError, Primitive, check_jaxpr, dce_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core import (
+    MissingRuleError,
+    Primitive,
+    check_jaxpr,
+    config,
+    dce_jaxpr,
+    eval_jaxpr,
+    float0,
+    lax,
+    make_jaxpr,
+)
 from calque_core.lax import cond, fori_loop, scan, while_loop, while_p
+from calque_core.walk import nested_jaxprs
 from calque_pytree import tree_leaves
 
 
@@ -68,10 +81,15 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
-def test_loops_have_forward_derivatives_of_both_orders(f, spaced):
-    check_grads(f, (0.7, spaced((3,))), 2, modes=("fwd",))
-    check_grads(lambda a: f(a, spaced((3,))), (0.7,), 1, modes=("fwd",))
-    check_grads(lambda x: f(0.7, x), (spaced((3,)),), 1, modes=("fwd",))
+def test_loops_have_derivatives_of_both_orders_in_both_modes(f, spaced):
+    check_grads(f, (0.7, spaced((3,))), 2)
+    check_grads(lambda a: f(a, spaced((3,))), (0.7,), 1)
+    check_grads(lambda x: f(0.7, x), (spaced((3,)),), 1)
+
+
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
+def test_loops_obey_the_laws(f, laws, spaced):
+    laws(f, 0.7, spaced((3,)), order=1)
 
 
 @pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
@@ -129,21 +147,6 @@ def test_what_has_no_tangent_is_not_in_the_linear_program():
     assert "exp" not in {e.primitive.name for e in eqn.params["body_jaxpr"].eqns}
 
 
-def test_reverse_mode_through_a_loop_is_refused_with_a_place_and_a_way_out():
-    f = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x))[1]
-    for reverse in (lambda: grad(f)(1.0), lambda: vjp(f, 1.0)[1](1.0), lambda: make_jaxpr(grad(f))(1.0)):
-        with pytest.raises(MissingRuleError, match="Reverse-mode differentiation does not work for the while") as info:
-            reverse()
-        assert "while_loop at test_rules_while_loop.py" in str(info.value)
-        assert "Give max_steps, or use scan, or fori_loop with bounds that are numbers" in str(info.value)
-
-
-def test_reverse_mode_through_a_loop_inside_a_scan_is_refused():
-    f = lambda x: scan(lambda c, _: (repeated(lambda c, x: c * x)(c, x), None), 1.0, None, length=2)[0]
-    with pytest.raises(MissingRuleError, match="Reverse-mode differentiation does not work"):
-        grad(f)(1.0)
-
-
 def test_a_loop_that_no_tangent_passes_does_not_hinder_reverse_mode():
     halvings = lambda n: while_loop(lambda c: c[0] > 1, lambda c: (c[0] // 2, c[1] + 1), (n, 0))[1]
     assert grad(lambda x, n: x * x * halvings(n))(3.0, np.int64(9)) == 18.0
@@ -151,20 +154,6 @@ def test_a_loop_that_no_tangent_passes_does_not_hinder_reverse_mode():
     assert value_and_grad(lambda x: x * free(x))(3.0) == (36.0, 12.0)
     unused = lambda x: (while_loop(lambda c: c < 8.0, lambda c: c * 2.0, x), x * x)[1]
     assert grad(unused)(3.0) == 6.0
-
-
-def test_a_counting_loop_between_numbers_has_a_gradient_and_between_arguments_none():
-    power = lambda x, n: fori_loop(0, n, lambda i, c: c * x, 1.0)
-    assert grad(power)(2.0, 3) == 12.0
-    assert jvp(lambda x: power(x, np.int64(3)), (2.0,), (1.0,)) == (8.0, 12.0)
-    with pytest.raises(MissingRuleError, match="fori_loop with bounds that are numbers"):
-        make_jaxpr(lambda x, n: grad(power)(x, n))(2.0, 3)
-
-
-def test_a_linear_loop_is_not_transposed_either():
-    f = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, 2.0 * c[1]), (0, x))[1]
-    with pytest.raises(MissingRuleError, match="Reverse-mode differentiation does not work"):
-        linear_transpose(f, 1.0)(1.0)
 
 
 def test_integer_carries_have_tangents_of_no_type():
@@ -233,12 +222,237 @@ def test_a_loop_inside_a_rule_runs_its_values_and_records_its_tangents():
     check_grads(lambda x: lax.sin(cube_p.bind(x)), (0.7,), 2, modes=("fwd",))
 
 
+# Backwards
+
+
+def logistic(count, **how):
+    """Return x, r -> the value after some steps of a chaotic map, and a sum over the steps."""
+
+    def f(x, r):
+        step = lambda c: (c[0] + 1, r * c[1] * (1.0 - c[1]), c[2] + lax.sin(c[1]) * r)
+        return while_loop(lambda c: c[0] < count, step, (0, x, 0.0), **how)[1:]
+
+    return f
+
+
+def total(f):
+    return lambda *args: sum(tree_leaves(f(*args)))
+
+
+@pytest.mark.parametrize("checkpoints", [1, 2, 3, 5, None])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 18, 40])
+def test_the_gradient_is_that_of_the_steps_written_out_however_few_values_are_kept(count, checkpoints):
+    def written_out(x, r):
+        total = 0.0
+        for _ in range(count):
+            x, total = r * x * (1.0 - x), total + lax.sin(x) * r
+        return x + total
+
+    found = grad(total(logistic(count, checkpoints=checkpoints)), (0, 1))(0.3, 3.7)
+    bounded = grad(total(logistic(count, max_steps=50)), (0, 1))(0.3, 3.7)
+    np.testing.assert_allclose(found, bounded, 1e-9)
+    if count:
+        np.testing.assert_allclose(found, grad(written_out, (0, 1))(0.3, 3.7), 1e-9)
+
+
 def test_a_bounded_loop_is_differentiated_in_reverse():
     """The number of steps follows the value, and the gradient follows the steps that were taken."""
 
-    def f(x, y):
-        return while_loop(lambda c: lax.lt(lax.reduce_sum(c * c), 40.0), lambda c: c * y + lax.sin(c), x, max_steps=20)
+    def f(x, y, **bound):
+        return while_loop(lambda c: lax.reduce_sum(c * c) < 40.0, lambda c: c * y + lax.sin(c), x, **bound)
 
     x, y = np.array([0.3, -0.8, 1.1]), np.float64(1.3)
-    check_grads(lambda x, y: lax.reduce_sum(f(x, y) * np.arange(1.0, 4.0)), (x, y), order=2)
-    assert grad(lambda x: while_loop(lambda c: c < 10.0, lambda c: c * 2.0, x, max_steps=8))(1.5) == 8.0
+    for bound in ({"max_steps": 20}, {"checkpoints": 3}, {}):
+        check_grads(lambda x, y: lax.reduce_sum(f(x, y, **bound) * np.arange(1.0, 4.0)), (x, y), order=2)  # noqa: B023
+        assert grad(lambda x: while_loop(lambda c: c < 10.0, lambda c: c * 2.0, x, **bound))(1.5) == 8.0  # noqa: B023
+
+
+def test_a_counting_loop_between_arguments_has_a_gradient():
+    power = lambda x, n: fori_loop(0, n, lambda i, c: c * x, 1.0)
+    assert grad(power)(2.0, 3) == 12.0
+    jaxpr = make_jaxpr(grad(power))(2.0, 3)
+    check_jaxpr(jaxpr)
+    for n in range(5):
+        assert eval_jaxpr(jaxpr, jaxpr.consts, 2.0, n) == [n * 2.0 ** (n - 1)]
+
+
+def test_derivatives_of_derivatives_of_a_loop():
+    f, bounded = (total(logistic(6, **how)) for how in ({"checkpoints": 2}, {"max_steps": 6}))
+    for derive in (
+        lambda f: grad(grad(f)),
+        lambda f: grad(grad(grad(f, 1)), 1),
+        lambda f: lambda *args: jvp(grad(f, (0, 1)), args, (1.0, -0.5))[1],
+        lambda f: grad(lambda *args: jvp(f, args, (1.0, -0.5))[1]),
+        lambda f: grad(lambda *args: linearize(f, *args)[1](1.0, -0.5)),
+    ):
+        np.testing.assert_allclose(derive(f)(0.3, 1.7), derive(bounded)(0.3, 1.7), 1e-9)
+
+
+def test_values_of_every_dtype_are_kept_for_the_steps_before():
+    """Bools and integers decide what is done in the step that they belong to."""
+
+    def f(x, **how):
+        def step(c):
+            n, is_odd, x, y, z = c
+            y = lax.select(is_odd, lax.sin(y) * x, y + x) + lax.convert_element_type(n, np.float32)
+            return n + np.uint8(1), lax.bitwise_not(is_odd), x * np.float64(0.5) + 0.1, y, z * lax.complex(x, 0.3 * x)
+
+        start = (np.uint8(0), False, x, np.float32(0.5), 1.0 + 0.5j)
+        _, _, x, y, z = while_loop(lambda c: c[0] < 7, lambda c: settled(step(c)), start, **how)
+        return x + lax.reduce_sum(y) + lax.real(z * lax.conj(z))
+
+    def settled(c):
+        return *c[:3], lax.convert_element_type(c[3], np.float32), c[4]
+
+    assert grad(f)(0.7) == pytest.approx(grad(lambda x: f(x, max_steps=9))(0.7), rel=1e-6)
+    assert grad(lambda x: f(x, checkpoints=2))(0.7) == grad(f)(0.7)
+
+
+def test_what_a_step_makes_known_ends_the_way_of_a_cotangent():
+    f = lambda x: while_loop(
+        lambda c: c[0] < 4,
+        lambda c: (c[0] + 1, cond(c[0] > 1, lambda c: 0.0, lambda c: c, c[1]), c[2] + c[1]),
+        (0, x, 0.0),
+    )
+    assert grad(lambda x: f(x)[2])(2.0) == 3.0
+    replaced = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, 1.0, c[1] * 2.0), (0, x, x))
+    assert grad(lambda x: replaced(x)[2])(3.0) == 0.0
+    assert grad(lambda x, n: while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, 5.0), (0, x))[1])(3.0, 0) == 1.0
+
+
+def test_a_vjp_function_serves_many_cotangents():
+    _, f_vjp = vjp(lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x))[1], 2.0)
+    assert [f_vjp(ct) for ct in (1.0, 2.0, 0.0)] == [(32.0,), (64.0,), (0.0,)]
+
+
+def test_a_linear_loop_is_transposed():
+    f = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, 2.0 * c[1] + x), (0, x))[1]
+    assert linear_transpose(f, 1.0)(1.0) == (15.0,)
+
+
+def test_a_loop_whose_end_is_decided_by_what_it_is_linear_in_is_refused():
+    f = lambda x: while_loop(lambda c: c < 10.0, lambda c: 2.0 * c, x)
+    with pytest.raises(
+        MissingRuleError, match=r"The while_loop at test_rules_while_loop\.py.* cannot be transposed: its "
+    ):
+        linear_transpose(f, 1.0)(1.0)
+    with pytest.raises(MissingRuleError, match=r"'mul' was asked for its transpose"):
+        linear_transpose(lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * c[1]), (0, x))[1], 1.0)(
+            1.0
+        )
+
+
+def test_in_the_32_bit_regime_the_steps_are_counted_in_32_bits():
+    with config.enable_x64(False):
+        assert grad(total(logistic(20)))(0.3, 3.0) == pytest.approx(
+            grad(total(logistic(20, max_steps=20)))(0.3, 3.0), 1e-4
+        )
+        jaxpr = make_jaxpr(grad(total(logistic(20, checkpoints=3))))(0.3, 3.0)
+        check_jaxpr(jaxpr)
+        assert "64" not in str(jaxpr)
+
+
+# What is kept, and what is computed again
+
+
+def counting():
+    """Return a primitive that doubles its operand, and a list of the operands that it was evaluated for."""
+    seen = []
+    counted_p = Primitive("counted")
+    counted_p.def_abstract_eval(lambda x: x.strip_weak_type())
+
+    @counted_p.def_impl
+    def impl(x):
+        seen.append(int(x))
+        return np.float64(x) * np.float64(2.0)
+
+    defjvp(counted_p, lambda x_dot, out, x: counted_p.bind(x) * x_dot / x)
+    return counted_p, seen
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "count", "turns"),
+    [(16, 17, 1), (16, 18, 2), (16, 153, 2), (16, 300, 3), (2, 10, 3), (2, 15, 4), (3, 20, 3), (1, 6, 5), (9, 55, 2)],
+)
+def test_each_step_is_computed_as_often_as_the_schedule_says(checkpoints, count, turns):
+    """Beside the value: once to count the steps, some times on the way to other steps, and once for its derivative."""
+    counted_p, seen = counting()
+
+    def f(x):
+        step = lambda c: (c[0] + 1.0, (c[1] + counted_p.bind(c[0])) * x)
+        return while_loop(
+            lambda c: lax.bitwise_and(c[0] < count + 0.5, c[1] < 1e9), step, (1.0, x), checkpoints=checkpoints
+        )
+
+    _, f_vjp = vjp(f, 0.5)
+    assert sorted(seen) == list(range(1, count + 1))
+    seen.clear()
+    f_vjp((0.0, 1.0))
+    times = [seen.count(k) for k in range(1, count + 1)]
+    assert max(times) == times[0] == turns + 2
+    assert min(times) == times[-1] == 2
+
+
+def while_eqns(jaxpr):
+    return [eqn for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns if eqn.primitive is while_p]
+
+
+def shapes_in(jaxpr):
+    return {v.aval.shape for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns for v in eqn.outvars}
+
+
+def test_the_reverse_program_keeps_as_many_values_as_it_was_told():
+    def f(x, n, **how):
+        return while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, lax.sin(c[1]) * x), (0, x), **how)[1].sum()
+
+    x = np.ones(7)
+    for checkpoints, rows in ((None, 17), (3, 4)):
+        jaxpr = make_jaxpr(lambda x, n: grad(lambda x: f(x, n, checkpoints=checkpoints))(x))(x, 1000)  # noqa: B023
+        assert {shape for shape in shapes_in(jaxpr) if len(shape) == 2} == {(rows, 7)}
+        assert {eqn.params["checkpoints"] for eqn in while_eqns(jaxpr)} == {checkpoints or 16}
+
+
+def test_what_no_derivative_needs_is_not_kept():
+    """A linear body needs no values; what a step does not change is the same in all of them."""
+    linear = lambda x, n: while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, 2.0 * c[1]), (0, x))[1]
+    jaxpr = make_jaxpr(lambda n: grad(lambda x: linear(x, n))(1.0))(5)
+    assert not shapes_in(jaxpr) - {()}
+    assert eval_jaxpr(jaxpr, jaxpr.consts, 5) == [32.0]
+
+    def f(x, table, n):
+        return while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1], c[2] * c[1].sum()), (0, table, x))[2]
+
+    table = np.ones(7)
+    jaxpr = make_jaxpr(lambda x, n: grad(f)(x, table, n))(1.0, 5)
+    assert {shape for shape in shapes_in(jaxpr) if len(shape) == 2} == set()
+    assert eval_jaxpr(jaxpr, jaxpr.consts, 1.0, 2) == [49.0]
+
+
+def test_only_what_decides_the_end_is_counted():
+    """A loop between bounds is counted without computing its values."""
+    f = lambda x, n: fori_loop(0, n, lambda i, c: lax.sin(c) * x, x)
+    jaxpr = make_jaxpr(lambda n: vjp(lambda x: f(x, n), 1.0)[1](1.0))(5)
+    loops = [eqn for eqn in jaxpr.eqns if eqn.primitive is while_p]
+    counts = [eqn for eqn in loops if all(v.aval.dtype.kind == "i" for v in eqn.outvars)]
+    assert counts
+    assert all("sin" not in {e.primitive.name for e in eqn.params["body_jaxpr"].eqns} for eqn in counts)
+
+
+def test_a_step_may_have_a_reverse_rule_only():
+    """The rule doubles the derivative of a sine, so that it can be told from that."""
+    sine = custom_vjp(lax.sin)
+    sine.defvjp(lambda x: (lax.sin(x), lax.cos(x)), lambda cos, ct: (2.0 * cos * ct,))
+    repeat = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, sine(c[1]) * x), (0, x))[1]
+    unrolled = lambda x: sine(sine(sine(x) * x) * x) * x
+    assert grad(repeat)(0.5) == pytest.approx(grad(unrolled)(0.5), rel=1e-14)
+    with pytest.raises(TypeError, match="has only a vjp rule"):
+        linearize(repeat, 0.5)[1](1.0)
+
+
+def test_a_zero_cotangent_computes_nothing():
+    counted_p, seen = counting()
+    f = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, counted_p.bind(c[1]), c[2] + 1.0), (0, x, x))
+    _, f_vjp = vjp(lambda x: f(x)[2], 1.0)
+    seen.clear()
+    assert f_vjp(1.0) == (1.0,)
+    assert not seen

@@ -376,7 +376,8 @@ def test_an_initial_value_that_is_no_array_is_refused_by_its_path():
 def test_programs_that_do_not_fit_are_refused_when_staged(condition, body, words):
     x = np.int64(0)
     cond_jaxpr = make_jaxpr(condition)((x, x) if "operands" in words else x)
-    params = {"body_jaxpr": make_jaxpr(body)(x), "body_nconsts": 0, "cond_jaxpr": cond_jaxpr, "cond_nconsts": 0}
+    programs = {"body_jaxpr": make_jaxpr(body)(x), "cond_jaxpr": cond_jaxpr}
+    params = programs | {"body_nconsts": 0, "checkpoints": 16, "cond_nconsts": 0}
     with pytest.raises(TypeError, match=words):
         make_jaxpr(lambda x: while_p.bind(x, **params))(x)
 
@@ -388,6 +389,31 @@ def test_a_bounded_loop_ends_when_its_condition_fails_or_its_steps_are_used_up(m
     assert found == (2.0**steps, steps)
     staged = make_jaxpr(lambda x: while_loop(below(10.0), lambda x: x * 2.0, x, max_steps=max_steps))(1.0)
     assert eval_jaxpr(staged, staged.consts, 1.0) == [2.0**steps]
+
+
+def test_the_number_of_values_to_keep_is_a_parameter_that_is_printed_if_it_is_given():
+    def loop(**how):
+        step = lambda s: (s[0] * 2.0, s[1])
+        return make_jaxpr(lambda x: while_loop(lambda s: s[0] < 9.0, step, (x, x), **how))(np.float64(1.0))
+
+    kept = [loop(**how).eqns[0].params["checkpoints"] for how in ({}, {"checkpoints": 16}, {"checkpoints": 3})]
+    assert kept == [16, 16, 3]
+    assert str(loop(checkpoints=16)) == str(loop())
+    assert "checkpoints=3" in str(loop(checkpoints=3))
+    smaller, _ = dce_jaxpr(loop(checkpoints=3), [True, False])
+    assert [(len(eqn.outvars), eqn.params["checkpoints"]) for eqn in smaller.eqns] == [(1, 3)]
+
+
+def test_a_number_of_values_to_keep_that_means_nothing_is_refused():
+    what = rf"while_loop of {at(increment)} at .*"
+    with pytest.raises(ValueError, match=rf"{what} got checkpoints=0\. Give 1 or more\."):
+        while_loop(below(1), increment, 0, checkpoints=0)
+    with pytest.raises(TypeError, match=r"while_loop at .*: checkpoints is 2\.5\. Give an integer\."):
+        while_loop(below(1), increment, 0, checkpoints=2.5)
+    with pytest.raises(
+        ValueError, match=rf"{what} got max_steps=3 and checkpoints=2, but a bounded loop keeps every step\. Give"
+    ):
+        while_loop(below(1), increment, 0, max_steps=3, checkpoints=2)
 
 
 def test_a_negative_number_of_steps_is_refused():

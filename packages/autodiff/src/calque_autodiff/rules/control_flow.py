@@ -26,7 +26,7 @@ from calque_core.linear import UndefinedPrimal, Zero, instantiate_zeros, zero_ta
 from calque_core.ops.call import wrapped
 from calque_core.ops.control_flow import cond_p
 from calque_core.stage import stage
-from calque_core.trace import is_tracer
+from calque_core.tracer import is_tracer
 
 Value = Any
 Branches = tuple[Jaxpr, ...]

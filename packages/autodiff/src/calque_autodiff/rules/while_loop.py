@@ -1,8 +1,11 @@
-"""The derivatives of `while`, forwards only: a loop that carries values and tangents.
+"""The derivatives of `while`: a loop that carries values and tangents, and one that takes its steps back.
 
 One idea: the condition sees no tangent.  Under `linearize` the values run now, and what is recorded is the whole loop,
 of the values again and the tangents: it is linear in the tangents, although equations in its body are not.
-A loop of that kind keeps no values, so it cannot run backwards.
+Such a loop has kept no values of its steps.  Backwards, it counts them, and computes the values once more where they
+are needed, from the few that it keeps then.
+
+Read next: `while_backwards.py`.
 """
 
 from __future__ import annotations
@@ -10,19 +13,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr, partial_eval_jaxpr
-from calque_autodiff.rules.loops import only, settled
-from calque_autodiff.rules.scan import is_nonzero
+from calque_autodiff.jaxprs import Linearized, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.rules.loops import only, others, settled
+from calque_autodiff.rules.scan import is_linear, is_nonzero, parted
+from calque_autodiff.rules.while_backwards import Step, backwards, cut_step, settled_linear, without_linear
 from calque_autodiff.tangent_trace import record
-from calque_core.errors import MissingRuleError
-from calque_core.jaxpr import Jaxpr, Var
-from calque_core.linear import instantiate_zeros, zero_tangent
+from calque_autodiff.transpose import settings_key
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, Literal, Var
+from calque_core.linear import instantiate_zeros, zero_of, zero_tangent, zeros_of
+from calque_core.ops.call import wrapped
 from calque_core.ops.while_loop import while_p
 from calque_core.passes import dce_jaxpr
-from calque_core.source import where
+from calque_core.stage import stage
 
 Value = Any
 Mask = list[bool]
+
+
+# Forwards
 
 
 @while_p.def_rule("jvp")
@@ -32,6 +41,7 @@ def while_jvp(
     *,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
+    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> tuple[list[Value], list[Value]]:
@@ -49,6 +59,7 @@ def while_jvp(
         *(instantiate_zeros(t) for t in only(carry_dots, mask)),
         body_jaxpr=dual.memo(("while", body_nconsts), lambda: consts_first(dual, body_nconsts, len(mask))),
         body_nconsts=body_nconsts + sum(const_mask),
+        checkpoints=checkpoints,
         cond_jaxpr=cond_jaxpr.memo(("unseen", tuple(mask)), lambda: unseeing(cond_jaxpr, cond_nconsts, mask)),
         cond_nconsts=cond_nconsts,
     )
@@ -77,18 +88,102 @@ def unseeing(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
     return cond_jaxpr.replace(invars=[*cond_jaxpr.invars, *(Var(v.aval.to_tangent_aval()) for v in only(carry, mask))])
 
 
+# Linearization
+
+
+@while_p.def_rule("linearize")
+def while_linearize(
+    nonzeros: Sequence[bool],
+    *primals: Value,
+    body_jaxpr: Jaxpr,
+    body_nconsts: int,
+    cond_jaxpr: Jaxpr,
+    cond_nconsts: int,
+    **how: int,
+) -> tuple[list[Value], list[Value], Jaxpr]:
+    """One loop gives the values; the linear program is another, of the values again and the tangents."""
+    nums = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts}
+    outs = while_p.bind(*primals, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **nums, **how)
+
+    def make() -> tuple[Jaxpr, list[Any]]:
+        masks = parts_of(list(nonzeros), cond_nconsts, body_nconsts)
+        return linear_loop(body_jaxpr, cond_jaxpr, masks, how)
+
+    key = ("linearize", cond_jaxpr, *nonzeros, *nums.values(), *how.values(), *settings_key())
+    linear, late = body_jaxpr.memo(key, make) if cond_jaxpr.is_closed else make()
+    return outs, [*primals, *map(zeros_of, late)], linear
+
+
+def linear_loop(
+    body_jaxpr: Jaxpr, cond_jaxpr: Jaxpr, masks: tuple[Mask, Mask, Mask], how: dict[str, int]
+) -> tuple[Jaxpr, list[Any]]:
+    """Return a program of one loop, and the types of the carries that have a tangent only after a step.
+
+    It takes the operands of the loop, zeros of these types, and the tangents that `masks` marks.
+    """
+    cond_mask, const_mask, start_mask = masks
+
+    def perturbed_after(mask: Mask) -> Mask:
+        return [not is_zero(v) for v in linearize_jaxpr(body_jaxpr, [*const_mask, *mask]).linear.outvars]
+
+    mask = settled(start_mask, perturbed_after)
+    dual = dual_body(linearize_jaxpr(body_jaxpr, [*const_mask, *mask]), const_mask, mask)
+    num_conds, num_consts = len(cond_mask), len(dual.invars) - len(dual.outvars)
+    params = {
+        "body_jaxpr": dual,
+        "body_nconsts": num_consts,
+        "cond_jaxpr": unseeing(cond_jaxpr, num_conds, mask),
+        "cond_nconsts": num_conds,
+    }
+    call = wrapped(dual, while_p, params | how, [*cond_jaxpr.in_avals[:num_conds], *dual.in_avals], dual.out_avals)
+    rest = call.invars[num_conds + len(const_mask) :]
+    const_dots, carry, dots = parted(rest, sum(const_mask), len(mask))
+    early = only(start_mask, mask)
+    unused = [Var(v.aval.to_tangent_aval()) for v in only(call.invars[:num_conds], cond_mask)]
+    residuals = [*call.invars[: num_conds + len(const_mask)], *carry, *others(dots, early)]
+    results, avals = iter(call.outvars[len(mask) :]), [v.aval.to_tangent_aval() for v in carry]
+    program = call.replace(
+        invars=[*residuals, *unused, *const_dots, *only(dots, early)],
+        outvars=[next(results) if m else Literal(zero_of(aval), aval) for m, aval in zip(mask, avals)],
+    )
+    return program, [v.aval for v in others(dots, early)]
+
+
+def dual_body(parts: Linearized, const_mask: Mask, mask: Mask) -> Jaxpr:
+    """Return the body of constants, tangents of those in `const_mask`, the carry, and tangents of those in `mask`."""
+    num_consts, num_carry = len(const_mask), len(mask)
+
+    def dual(*args: Value) -> list[Value]:
+        consts, const_dots, carry, dots = parted(args, num_consts, sum(const_mask), num_carry)
+        outs = eval_jaxpr(parts.known, parts.known.consts, *consts, *carry)
+        residuals = parts.residuals([*consts, *carry], outs)
+        out_dots = eval_jaxpr(parts.linear, parts.linear.consts, *residuals, *const_dots, *dots)
+        return [*outs[:num_carry], *map(instantiate_zeros, only(out_dots, mask))]
+
+    consts, carry = parted(parts.known.in_avals, num_consts)
+    const_dots, dots = (
+        [aval.to_tangent_aval() for aval in only(avals, marks)]
+        for avals, marks in ((consts, const_mask), (carry, mask))
+    )
+    return stage(dual, [*consts, *const_dots, *carry, *dots], verb="linearize")
+
+
+# Partial evaluation
+
+
 @while_p.def_rule("partial_eval")
 def while_partial_eval(
     known_mask: Sequence[bool],
     *operands: Value,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
+    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> list[Value]:
     """Run the loop over the carries that are known at every step; record the whole loop for the others."""
     cond_mask, const_mask, start_mask = parts_of(known_mask, cond_nconsts, body_nconsts)
-    params = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts}
+    params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
     results = record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})
 
     def unknown_after(unknown: Mask) -> Mask:
@@ -108,6 +203,7 @@ def while_partial_eval(
             *only(carry, known),
             body_jaxpr=dce_jaxpr(body.known, kept, instantiate=True)[0],
             body_nconsts=sum(const_mask),
+            checkpoints=checkpoints,
             cond_jaxpr=condition.known,
             cond_nconsts=sum(cond_mask),
         )
@@ -115,17 +211,40 @@ def while_partial_eval(
     return [next(found) if k else x for x, k in zip(results, known)]
 
 
-@while_p.def_rule("transpose")
-def while_transpose(cts: Sequence[Value], *operands: Value, **params: Any) -> list[Value]:
-    """Refuse: a loop that may take any number of steps has not kept their values.
+# Backwards
 
-    Raises: MissingRuleError.
+
+@while_p.def_rule("transpose")
+def while_transpose(
+    cts: Sequence[Value],
+    *operands: Value,
+    body_jaxpr: Jaxpr,
+    body_nconsts: int,
+    checkpoints: int,
+    cond_jaxpr: Jaxpr,
+    cond_nconsts: int,
+) -> list[Value]:
+    """Count the steps, and take them back, from the last to the first; `checkpoints` states at most are kept.
+
+    Raises: MissingRuleError if the condition depends on a linear operand.
     """
-    raise MissingRuleError(
-        f"Reverse-mode differentiation does not work for the while_loop{where()}: it keeps no values of its steps, "
-        "because their number is not known before. Give max_steps, or use scan, or fori_loop with bounds that are "
-        "numbers, or differentiate it forward, with jvp or jacfwd.",
-        primitive="while",
-        kind="transpose",
-        package="calque_autodiff",
-    )
+    linear = is_linear(operands)
+    cond_linear, const_linear, start_linear = parts_of(linear, cond_nconsts, body_nconsts)
+    carry_linear = settled_linear(body_jaxpr, const_linear, start_linear)
+    condition = without_linear(cond_jaxpr, [*cond_linear, *carry_linear])
+    ct_mask = only(is_nonzero(cts), carry_linear)
+
+    def make() -> tuple[Jaxpr, Step]:
+        step = cut_step(body_jaxpr, const_linear, carry_linear, ct_mask)
+        return backwards(step, condition, checkpoints), step
+
+    key = ("backwards", body_nconsts, condition, checkpoints, *linear, *ct_mask, *settings_key())
+    program, step = body_jaxpr.memo(key, make) if condition.is_closed else make()
+    consts = operands[cond_nconsts : cond_nconsts + body_nconsts]
+    sums = [zeros_of(x.aval) for x in only(only(consts, const_linear), step.const_mask)]
+    bars = [instantiate_zeros(ct) for ct in only(only(cts, carry_linear), step.carry_mask)]
+    known = others(operands, [*cond_linear, *const_linear, *carry_linear])
+    found = iter(eval_jaxpr(program, program.consts, *known, *sums, *bars))
+    per_linear = iter([next(found) if m else None for m in (*step.const_mask, *step.carry_mask)])
+    spread = [next(per_linear) if m else None for m in (*cond_linear, *const_linear, *carry_linear)]
+    return [ct if m else None for ct, m in zip(spread, linear)]

@@ -26,17 +26,15 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
-    eq,
+    detach,
+    dynamic_index_in_dim,
     iota,
     mul,
     reduce_max,
     reduce_or,
-    reduce_sum,
     select_n_p,
-    stop_gradient,
     while_p,
 )
-from calque_core.linear import zeros_of
 from calque_core.ops.call import forwarded
 from calque_core.ops.collective import named_axes
 from calque_core.ops.control_flow import join_constants
@@ -46,6 +44,7 @@ from calque_core.stage import stage
 Value = Any
 Dims = Sequence[int | None]
 Batch = tuple[list[Value], list[int | None]]
+How = dict[str, int]  # the parameters of a loop that say nothing about its programs: checkpoints
 
 
 class _Values(NamedTuple):
@@ -71,6 +70,7 @@ def while_batch(
     body_nconsts: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
+    **how: int,
 ) -> Batch:
     """Loop over the whole batch: as one if the condition is unmapped, otherwise until every element is done."""
     values, given = _Values.of(args, cond_nconsts, body_nconsts), _Values.of(dims, cond_nconsts, body_nconsts)
@@ -79,12 +79,12 @@ def while_batch(
     condition, (predicate_dim,) = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims)
     values = values._replace(carry=carry_in_front(axis, values.carry, given.carry, carry_dims))
     if predicate_dim is None:
-        return _bind(condition, body, values), carry_dims
+        return _bind(condition, body, values, how), carry_dims
     _check_effects(cond_jaxpr, body_jaxpr)
     is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded(body_jaxpr))]
     mixes = axis.name is not None and axis.name in named_axes({"cond": cond_jaxpr, "body": body_jaxpr})
     condition, _ = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims, [True])
-    loop = _Loop(axis, condition, body, given.body, carry_dims, is_changed, mixes)
+    loop = _Loop(axis, condition, body, given.body, carry_dims, is_changed, mixes, how)
     with np.errstate(all="ignore"):  # what elements compute that are done is thrown away
         finals = loop.run(values)
     outs = [final if changed else x for x, final, changed in zip(values.carry, finals, is_changed)]
@@ -94,7 +94,7 @@ def while_batch(
 while_p.def_rule("axis_batch", while_batch)
 
 
-def _bind(condition: Jaxpr, body: Jaxpr, values: _Values) -> list[Value]:
+def _bind(condition: Jaxpr, body: Jaxpr, values: _Values, how: How) -> list[Value]:
     """Bind a loop of programs that may have constants."""
     (condition,), cond_consts = join_constants([condition])
     (body,), body_consts = join_constants([body])
@@ -108,6 +108,7 @@ def _bind(condition: Jaxpr, body: Jaxpr, values: _Values) -> list[Value]:
         body_nconsts=len(body_consts) + len(values.body),
         cond_jaxpr=condition,
         cond_nconsts=len(cond_consts) + len(values.condition),
+        **how,
     )
 
 
@@ -134,6 +135,7 @@ class _Loop(NamedTuple):
     carry_dims: Dims
     is_changed: Sequence[bool]
     mixes: bool
+    how: How
 
     @property
     def is_frozen(self) -> list[bool]:
@@ -159,7 +161,7 @@ class _Loop(NamedTuple):
 
         body = stage(step, [typeof(x) for x in (*consts, *state)], verb="vmap")
         condition = stage(lambda running, *_: [reduce_or(running)], [typeof(x) for x in state], verb="vmap")
-        _, *outs = _bind(condition, body, _Values((), consts, state))
+        _, *outs = _bind(condition, body, _Values((), consts, state), self.how)
         seen = iter(outs[len(starts) :])
         return [next(seen) if shared else x for x, shared in zip(outs, self.is_shared)]
 
@@ -194,16 +196,13 @@ class _Loop(NamedTuple):
         """Return mapped values in which elements that never start have those of one that does."""
         if self.axis.size < 2 or self.mixes or all(d is None for d in dims):
             return list(values)
-        numbers = iota(np.int32, self.axis.size)
-        is_last = eq(numbers, reduce_max(mul(numbers, convert_element_type(is_running, np.int32))))
-        return [x if d is None else _chosen(is_running, x, _element(is_last, x, d), d) for x, d in zip(values, dims)]
+        last = reduce_max(mul(iota(np.uint32, self.axis.size), convert_element_type(is_running, np.uint32)))
+        return [x if d is None else _chosen(is_running, x, _element(x, last, d), d) for x, d in zip(values, dims)]
 
 
-def _element(is_chosen: Value, x: Value, dim: int) -> Value:
-    """Return the element of a batch that is marked, as a constant to derivatives."""
-    (mask, zero, x), dim = aligned([is_chosen, zeros_of(typeof(x)), stop_gradient(x)], [0, dim, dim])
-    alone = select_n_p.bind(mask, zero, x)
-    return reduce_or(alone, (dim,)) if typeof(x).dtype == np.bool_ else reduce_sum(alone, (dim,))
+def _element(x: Value, i: Value, dim: int) -> Value:
+    """Return an element of a batch, as a constant to derivatives."""
+    return dynamic_index_in_dim(detach(x), i, dim, keepdims=False)
 
 
 def _chosen(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:

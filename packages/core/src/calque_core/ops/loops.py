@@ -106,6 +106,11 @@ def settled_carry(what: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
     return stage(converted, body.jaxpr.in_avals, verb="loop")
 
 
+def add_step(error: FloatingPointError, verb: str, step: int) -> None:
+    """Say in which step of an evaluated loop an operation made a nan or an infinity."""
+    error.add_note(f"This happened in step {step} of a {verb}{where()}, counted from 0.")
+
+
 def loop_name(verb: str, fun: Any) -> str:
     """Return 'scan of step (model.py:12) at train.py:41 (main)', for messages."""
     return f"{verb} of {describe_function(fun)}{where()}"

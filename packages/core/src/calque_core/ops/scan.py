@@ -19,7 +19,16 @@ from calque_core.avals import shaped_array, typeof
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.ops.call import check_operands, strong_results
-from calque_core.ops.loops import Body, check_carry, check_step, loop_name, settled_carry, strong_leaves, trace_body
+from calque_core.ops.loops import (
+    Body,
+    add_step,
+    check_carry,
+    check_step,
+    loop_name,
+    settled_carry,
+    strong_leaves,
+    trace_body,
+)
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function
@@ -58,8 +67,12 @@ def scan_impl(
     consts, carry = args[:num_consts], list(args[num_consts : num_consts + num_carry])
     xs = args[num_consts + num_carry :]
     stacked = [np.empty((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:]]
-    for i in reversed(range(length)) if reverse else range(length):
-        outs = eval_jaxpr(jaxpr, jaxpr.consts, *consts, *carry, *[x[i] for x in xs])
+    for step, i in enumerate(reversed(range(length)) if reverse else range(length)):
+        try:
+            outs = eval_jaxpr(jaxpr, jaxpr.consts, *consts, *carry, *[x[i] for x in xs])
+        except FloatingPointError as error:
+            add_step(error, "scan", step)
+            raise
         carry = strong_results(outs[:num_carry])
         for ys, y in zip(stacked, outs[num_carry:]):
             ys[i] = y

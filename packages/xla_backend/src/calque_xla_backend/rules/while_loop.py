@@ -25,6 +25,7 @@ def while_lowering(
     *args: IrValue,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
+    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> Sequence[IrValue]:

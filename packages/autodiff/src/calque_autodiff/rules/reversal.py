@@ -1,0 +1,134 @@
+"""Running a loop backwards from a fixed number of saved states: what the reverse mode of `while` is made of.
+
+One idea: the state before the last step is computed again from the nearest one kept, and states on the way are kept in
+the places that are free, for the steps before.  How far apart they are follows from the numbers of steps and of places
+that are left: so the number of places is part of the program, and the number of steps is a value.
+
+Source: Griewank (1992), Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
+differentiation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_core.avals import typeof
+from calque_core.dtypes import scalar_dtype
+from calque_core.lax import (
+    broadcast,
+    convert_element_type,
+    div,
+    dynamic_index_p,
+    dynamic_update_index_p,
+    eq,
+    max,
+    min,
+    rem,
+    select,
+    while_loop,
+)
+from calque_pytree import tree_map
+
+Value = Any
+State = Sequence[Value]
+Step = Callable[[State], State]
+Undo = Callable[[State, State], State]
+
+
+class Entry(NamedTuple):
+    """A state, its number, and how often the steps after it may be computed still; the stack is an entry of rows."""
+
+    start: Value
+    turns: Value
+    state: State
+
+
+def run_backwards(count: Value, places: int, step: Step, undo: Undo, state: State, bars: State) -> State:
+    """Return `undo(state, undo(step(state), undo(step(step(state)), ... bars)))`, of `count` states.
+
+    At most `places` of them are kept at a time.  Each step is computed `fewest_turns(count, places)` times at most.
+    """
+    if not state:
+        return _repeated(count, places, lambda bars: undo([], bars), bars)
+    first = Entry(convert_element_type(0, typeof(count).dtype), fewest_turns(count, places), list(state))
+    stack = tree_map(lambda x: broadcast(x, (places + 1,)), first)  # the last place takes what is not kept
+
+    def back(carry: Any) -> Any:
+        end, top, stack, bars = carry
+        top, stack, state = _rewound(end, places, step, top, stack)
+        is_done = eq(_read(stack.start, top), end - 1)
+        return end - 1, top - convert_element_type(is_done, np.int32), stack, list(undo(state, bars))
+
+    start = (count, np.int32(0), stack, list(bars))
+    *_, bars = while_loop(lambda carry: carry[0] > 0, back, start, checkpoints=places)
+    return bars
+
+
+def _rewound(end: Value, places: int, step: Step, top: Value, stack: Entry) -> tuple[Value, Entry, State]:
+    """Return the last of `end` states, computed from the entry at `top`, and the stack with those kept on the way."""
+
+    def advance(carry: tuple[Value, Entry, Entry]) -> tuple[Value, Entry, Entry]:
+        top, stack, (start, turns, state) = carry
+        ahead = split(end - start, turns, places - convert_element_type(top, typeof(start).dtype))
+        entry = Entry(start + ahead, turns, _repeated(ahead, places, step, state))
+        stack = stack._replace(turns=_written(stack.turns, top, turns - 1))
+        is_kept = end - entry.start > 1
+        top = top + convert_element_type(is_kept, np.int32)
+        return top, _written(stack, select(is_kept, top, np.int32(places)), entry), entry
+
+    carry = (top, stack, _read(stack, top))
+    top, stack, entry = while_loop(lambda carry: end - carry[2].start > 1, advance, carry, checkpoints=places)
+    return top, stack, entry.state
+
+
+def _repeated(count: Value, places: int, step: Step, state: State) -> State:
+    """Return the state after `count` steps."""
+    start = (convert_element_type(0, typeof(count).dtype), list(state))
+    _, state = while_loop(lambda c: c[0] < count, lambda c: (c[0] + 1, list(step(c[1]))), start, checkpoints=places)
+    return state
+
+
+# The schedule
+
+
+def fewest_turns(count: Value, places: int) -> Value:
+    """Return how often a step has to be computed: the least r with C(places + r, r) >= count.
+
+    >>> [int(fewest_turns(np.int64(n), 16)) for n in (1, 17, 18, 153, 154, 969)]
+    [0, 1, 2, 2, 3, 3]
+    """
+
+    def more(state: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+        turns, floating, reach = state
+        return turns + 1, floating + 1.0, reach * (places + 1.0 + floating) / (floating + 1.0)
+
+    start = (convert_element_type(0, typeof(count).dtype), 0.0, 1.0)
+    goal = convert_element_type(count, scalar_dtype(float))
+    turns, _, _ = while_loop(lambda state: state[2] < goal, more, start, checkpoints=places)
+    return turns
+
+
+def split(count: Value, turns: Value, places: Value) -> Value:
+    """Return after how many of `count` steps to keep the next state, given the places, that of the first one included.
+
+    The steps are divided as turns to places.  If they are C(places + turns, turns) at most, those before the state are
+    C(places + turns - 1, turns - 1) at most, and are left with a turn less; those after it are
+    C(places + turns - 1, turns) at most, and are left with a place less.
+    """
+    parts = places + turns
+    ahead = div(count, parts) * turns + div(rem(count, parts) * turns + parts - 1, parts)
+    return select(eq(places, 1), count - 1, max(min(ahead, count - 1), convert_element_type(1, typeof(count).dtype)))
+
+
+# The stack
+
+
+def _read(stack: Any, i: Value) -> Any:
+    return tree_map(lambda rows: dynamic_index_p.bind(rows, i), stack)
+
+
+def _written(stack: Any, i: Value, entry: Any) -> Any:
+    return tree_map(lambda rows, x: dynamic_update_index_p.bind(rows, x, i), stack, entry)

@@ -1,0 +1,136 @@
+"""The reverse pass of `while`: a step cut in two, and the program that takes the steps back.
+
+One idea: what a step needs to be taken back follows from its halves.  The half that is not linear is computed again,
+from those carries only that change and that it needs; the linear half is transposed.
+
+Read next: `reversal.py`, which says when a state is kept, and when it is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.jaxprs import partial_eval_jaxpr
+from calque_autodiff.rules.loops import only, others, settled
+from calque_autodiff.rules.reversal import run_backwards
+from calque_autodiff.rules.scan import parted
+from calque_autodiff.transpose import transpose_jaxpr
+from calque_core.errors import MissingRuleError
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.linear import add_tangents
+from calque_core.ops.while_loop import while_loop
+from calque_core.passes import dce_jaxpr
+from calque_core.source import where
+from calque_core.stage import stage
+
+Value = Any
+Mask = list[bool]
+
+
+def settled_linear(body_jaxpr: Jaxpr, const_linear: Mask, start_linear: Mask) -> Mask:
+    """Return which carries depend on a linear operand at some step."""
+
+    def after(mask: Mask) -> Mask:
+        known = [not m for m in (*const_linear, *mask)]
+        return [not k for k in partial_eval_jaxpr(body_jaxpr, known).known_outs]
+
+    return settled(start_linear, after)
+
+
+def without_linear(cond_jaxpr: Jaxpr, linear: Mask) -> Jaxpr:
+    """Return the condition as one that does not take its linear operands.
+
+    Raises: MissingRuleError if it needs one.
+    """
+    condition, used = dce_jaxpr(cond_jaxpr, [True], instantiate=[not m for m in linear])
+    if any(a and b for a, b in zip(used, linear)):
+        raise MissingRuleError(
+            f"The while_loop{where()} cannot be transposed: its condition depends on values in which it has to be "
+            "linear. Let other values decide when it ends.",
+            primitive="while",
+            kind="transpose",
+            package="calque_autodiff",
+        )
+    return condition
+
+
+class Step(NamedTuple):
+    """A step of a loop that is linear in some operands, cut in two.
+
+    `forward` takes the other constants and carries; it gives the next carries, then residuals.  Of these carries, those
+    in `is_saved` have to be known to take back the step.  `backward` takes the residuals, then the cotangents of those
+    linear carries in `carry_mask` that are in `is_open`: the others are not linear after the step.  It gives the
+    cotangents of the linear constants in `const_mask`, then those of the carries in `carry_mask`.
+    """
+
+    forward: Jaxpr
+    is_saved: Mask
+    backward: Jaxpr
+    is_open: Mask
+    const_mask: Mask
+    carry_mask: Mask
+
+
+def cut_step(body_jaxpr: Jaxpr, const_linear: Mask, carry_linear: Mask, ct_mask: Mask) -> Step:
+    """Cut the body of a loop in two; transpose the linear half for the cotangents that carries have at some step."""
+    split = partial_eval_jaxpr(body_jaxpr, [not m for m in (*const_linear, *carry_linear)])
+    num_known, num_values = sum(split.known_outs), carry_linear.count(False)
+    outs, residuals = split.known.outvars[:num_known], split.known.outvars[num_known:]
+    forward = split.known.replace(outvars=[*others(outs, only(carry_linear, split.known_outs)), *residuals])
+    is_open = [not k for k in only(split.known_outs, carry_linear)]
+    linear = [*[False] * len(residuals), *[True] * (sum(const_linear) + len(is_open))]
+    num_consts = sum(const_linear)
+    carry_mask = settled(ct_mask, lambda m: transpose_jaxpr(split.unknown, linear, only(m, is_open))[1][num_consts:])
+    wanted = [*[False] * num_consts, *carry_mask]
+    backward, nonzero = transpose_jaxpr(split.unknown, linear, only(carry_mask, is_open), instantiate=wanted)
+    return Step(forward, saved_carries(forward, num_values), backward, is_open, nonzero[:num_consts], carry_mask)
+
+
+def saved_carries(forward: Jaxpr, num_carry: int) -> Mask:
+    """Return which carries change from step to step, and are needed for residuals, of this step or of later ones."""
+    num_consts, num_residuals = len(forward.invars) - num_carry, len(forward.outvars) - num_carry
+    is_needed = settled(
+        [False] * num_carry, lambda m: dce_jaxpr(forward, [*m, *[True] * num_residuals])[1][num_consts:]
+    )
+    is_changed = [a is not b for a, b in zip(forward.invars[num_consts:], forward.outvars)]
+    return [a and b for a, b in zip(is_needed, is_changed)]
+
+
+def backwards(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
+    """Return the reverse pass.
+
+    It takes the operands that are not linear, then cotangents: sums of those of constants, and those of carries after
+    the last step.  It gives the sums after, and the others before, the first step.
+    """
+    num_values, num_sums = len(step.is_saved), sum(step.const_mask)
+    num_conds, num_consts = len(condition.invars) - num_values, len(step.forward.invars) - num_values
+
+    def program(*args: Value) -> Sequence[Value]:
+        cond_consts, consts, carry, bars = parted(args, num_conds, num_consts, num_values)
+
+        def forward(values: Sequence[Value]) -> list[Value]:
+            return eval_jaxpr(step.forward, step.forward.consts, *consts, *values)
+
+        def after(saved: Sequence[Value]) -> list[Value]:
+            rest = iter(saved)
+            return forward([next(rest) if s else x for x, s in zip(carry, step.is_saved)])
+
+        def undo(saved: Sequence[Value], bars: Sequence[Value]) -> list[Value]:
+            given = only(bars[num_sums:], only(step.is_open, step.carry_mask))
+            found = eval_jaxpr(step.backward, step.backward.consts, *after(saved)[num_values:], *given)
+            return [*map(add_tangents, bars, found[:num_sums]), *found[num_sums:]]
+
+        count, _ = while_loop(
+            lambda state: eval_jaxpr(condition, condition.consts, *cond_consts, *state[1])[0],
+            lambda state: (state[0] + 1, forward(state[1])[:num_values]),
+            (0, carry),
+            checkpoints=checkpoints,
+        )
+        redo = lambda saved: only(after(saved)[:num_values], step.is_saved)
+        return run_backwards(count, checkpoints, redo, undo, only(carry, step.is_saved), bars)
+
+    bar_avals = [aval.strip_weak_type() for aval in step.backward.out_avals]
+    jaxpr = stage(program, [*condition.in_avals[:num_conds], *step.forward.in_avals, *bar_avals], verb="transpose")
+    return dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)[0]
