@@ -1,0 +1,193 @@
+"""Policies: what the derivative of a checkpointed function keeps, instead of computing it again.
+
+One idea: a policy is a function of an operation, `policy(primitive, *avals, **params) -> bool`, which sees the types of
+its operands and its parameters.  Where it says True, the results are kept, if the derivative needs them.  Policies made
+here compare by value and print as they were made; write others as plain functions.
+
+Read next: `checkpoint.py`, which takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from calque_core.ops.checkpoint import name_p
+from calque_core.ops.dot import dot_general_p
+
+__all__ = [
+    "everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "checkpoint_dots",
+    "checkpoint_dots_with_no_batch_dims", "save_only_these_names", "save_any_names_but_these",
+    "save_anything_except_these_names", "save_from_both_policies",
+]  # fmt: skip
+
+Policy = Callable[..., bool]
+
+
+def everything_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+    """Save all results: what is done without a checkpoint.
+
+    >>> everything_saveable(dot_general_p)
+    True
+    """
+    return True
+
+
+def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+    """Save no result: what is done without a policy.
+
+    >>> nothing_saveable(dot_general_p)
+    False
+    """
+    return False
+
+
+def dots_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+    """Save the results of matrix products.
+
+    >>> dots_saveable(dot_general_p), dots_saveable(name_p, name="hidden")
+    (True, False)
+    """
+    return primitive is dot_general_p
+
+
+def dots_with_no_batch_dims_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+    """Save the results of matrix products that are not batches of products.
+
+    >>> dots_with_no_batch_dims_saveable(dot_general_p, dimension_numbers=(((2,), (1,)), ((0,), (0,))))
+    False
+    """
+    return primitive is dot_general_p and not any(params["dimension_numbers"][1])
+
+
+checkpoint_dots = dots_saveable
+checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
+
+
+@dataclass(frozen=True)
+class ByName:
+    """Decides by the name of a value: what to do with the listed names, with other names, and with what has none."""
+
+    maker: str
+    names: frozenset[str]
+    listed: bool
+    unlisted: bool
+    unnamed: bool
+
+    def __call__(self, primitive: Any, *avals: Any, **params: Any) -> bool:
+        """Tell whether to save the results of an operation."""
+        if primitive is not name_p:
+            return self.unnamed
+        return self.listed if params["name"] in self.names else self.unlisted
+
+    def refuses(self, name: str) -> bool:
+        """Tell whether a value of this name is not to be saved, not even as the result of the operation before."""
+        return self.unnamed and not self.listed and name in self.names
+
+    def __repr__(self) -> str:
+        return f"{self.maker}({', '.join(map(repr, sorted(self.names)))})"
+
+
+def save_only_these_names(*names: str) -> Policy:
+    """Return a policy that saves the values that `checkpoint_name` gave one of these names.
+
+    Raises: TypeError if a name is not a string.
+
+    >>> save_only_these_names("hidden")
+    save_only_these_names('hidden')
+    """
+    return _by_name("save_only_these_names", names, listed=True, unlisted=False, unnamed=False)
+
+
+def save_any_names_but_these(*names: str) -> Policy:
+    """Return a policy that saves the values that `checkpoint_name` gave a name which is none of these.
+
+    Raises: TypeError if a name is not a string.
+
+    >>> save_any_names_but_these("hidden")(name_p, name="out")
+    True
+    """
+    return _by_name("save_any_names_but_these", names, listed=False, unlisted=True, unnamed=False)
+
+
+def save_anything_except_these_names(*names: str) -> Policy:
+    """Return a policy that saves all results but the values that `checkpoint_name` gave one of these names.
+
+    Raises: TypeError if a name is not a string.
+
+    >>> save_anything_except_these_names("hidden")(name_p, name="hidden")
+    False
+    """
+    return _by_name("save_anything_except_these_names", names, listed=False, unlisted=True, unnamed=True)
+
+
+def _by_name(maker: str, names: tuple[str, ...], *, listed: bool, unlisted: bool, unnamed: bool) -> ByName:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{maker} got {name!r} of type {type(name).__name__}. Give the names, as strings; the result is the "
+                f"policy: policy={maker}('hidden')."
+            )
+    return ByName(maker, frozenset(names), listed, unlisted, unnamed)
+
+
+@dataclass(frozen=True)
+class Either:
+    """Saves what at least one of two policies saves."""
+
+    first: Policy
+    second: Policy
+
+    def __call__(self, primitive: Any, *avals: Any, **params: Any) -> bool:
+        """Tell whether to save the results of an operation."""
+        return self.first(primitive, *avals, **params) or self.second(primitive, *avals, **params)
+
+    def refuses(self, name: str) -> bool:
+        """Tell whether neither policy lets a value of this name be saved."""
+        return refuses(self.first, name) and refuses(self.second, name)
+
+    def __repr__(self) -> str:
+        return f"save_from_both_policies({policy_name(self.first)}, {policy_name(self.second)})"
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """Return a policy that saves what at least one of the two saves.
+
+    Raises: TypeError if one of them is not a policy.
+
+    >>> save_from_both_policies(dots_saveable, save_only_these_names("hidden"))
+    save_from_both_policies(dots_saveable, save_only_these_names('hidden'))
+    """
+    for policy in (policy_1, policy_2):
+        check_policy("save_from_both_policies", policy)
+    return Either(policy_1, policy_2)
+
+
+def check_policy(what: str, policy: Any) -> None:
+    """Check that `policy` can be called and, since it is part of keys, has a hash.
+
+    Raises: TypeError.
+    """
+    if not callable(policy):
+        raise TypeError(
+            f"{what} got {policy!r} of type {type(policy).__name__} as a policy. Give a function of an operation, such "
+            "as checkpoint_policies.dots_saveable."
+        )
+    try:
+        hash(policy)
+    except TypeError as error:
+        raise TypeError(
+            f"{what} got the policy {policy!r}, which has no hash ({error}). Give a function, or an object that can be "
+            "compared and hashed."
+        ) from error
+
+
+def policy_name(policy: Policy) -> str:
+    """Return what to call a policy in messages and prints."""
+    return str(getattr(policy, "__name__", policy))
+
+
+def refuses(policy: Policy, name: str) -> bool:
+    """Tell whether a policy wants no value of this name saved, whatever operation gave it; only those made here do."""
+    return isinstance(policy, (ByName, Either)) and policy.refuses(name)

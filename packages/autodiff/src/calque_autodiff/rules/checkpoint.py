@@ -1,0 +1,166 @@
+"""The derivatives of what is computed again: `remat`, `name` and `optimization_barrier`.
+
+One idea: linearizing a checkpointed program keeps its operands and what the policy saves; the linear program is one
+`remat` that starts with computing the other residuals again.  That part is not linear: transposing runs it forward.
+
+Read next: `saving.py`, which cuts the first computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
+from calque_autodiff.jaxprs import is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.rules.loops import only, others
+from calque_autodiff.rules.scan import is_linear, is_nonzero, with_residuals
+from calque_autodiff.saving import cut_jaxpr
+from calque_autodiff.tangent_trace import record
+from calque_autodiff.transpose import settings_key, transpose_jaxpr
+from calque_core.jaxpr import Atom, Jaxpr
+from calque_core.linear import zero_tangent
+from calque_core.ops.call import wrapped
+from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
+from calque_core.passes import dce_jaxpr
+
+Value = Any
+Params = dict[str, Any]
+
+
+# Programs
+
+
+@remat_p.def_rule("jvp")
+def remat_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
+) -> tuple[list[Value], list[Value]]:
+    """One program computes the results and their tangents; its derivatives follow the same policy."""
+    nonzeros = is_nonzero(tangents)
+    differentiated, out_mask = jvp_jaxpr(jaxpr, nonzeros)
+    results = remat_p.bind(*primals, *only(tangents, nonzeros), jaxpr=differentiated, **params)
+    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
+    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+
+
+class Rematted(NamedTuple):
+    """A program in two parts.
+
+    `forward` takes the operands and gives the results, then what is saved; `rest` takes the operands marked in `used`,
+    what is saved, and operands of its own: it computes again what it needs.
+    """
+
+    forward: Jaxpr
+    rest: Jaxpr
+    used: list[bool]
+
+
+def again(jaxpr: Jaxpr, params: Params) -> Params:
+    """Return the parameters of the `remat` of a program that computes something for the second time."""
+    return params | {"jaxpr": jaxpr, "differentiated": True}
+
+
+def rematted(known: Jaxpr, num_outs: int, rest: Jaxpr, policy: Policy | None) -> Rematted:
+    """Return the two parts, where `rest` takes what `known` gives after its first `num_outs` results."""
+    cut = cut_jaxpr(known, policy or nothing_saveable)
+    num_args, num_residuals = len(known.invars), len(known.outvars) - num_outs
+    program, used = dce_jaxpr(cut.again, [False] * num_outs + [True] * num_residuals)
+    kept = [True] * num_outs + [False] * num_residuals + used[num_args:]
+    forward, _ = dce_jaxpr(cut.forward, kept, instantiate=True)
+    return Rematted(forward, followed(program, rest), used[:num_args])
+
+
+def followed(first: Jaxpr, rest: Jaxpr) -> Jaxpr:
+    """Return both programs as one, where the results of `first` are the first arguments of `rest`."""
+    atoms: dict[Any, Atom] = dict(zip(rest.invars, first.outvars))
+    eqns = [eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars]) for eqn in rest.eqns]
+    return rest.replace(
+        constvars=(*first.constvars, *rest.constvars),
+        consts=(*first.consts, *rest.consts),
+        invars=(*first.invars, *rest.invars[len(first.outvars) :]),
+        eqns=(*first.eqns, *eqns),
+        outvars=[atoms.get(v, v) for v in rest.outvars],
+    )
+
+
+@remat_p.def_rule("linearize")
+def remat_linearize(
+    nonzeros: Sequence[bool], *primals: Value, jaxpr: Jaxpr, **params: Any
+) -> tuple[list[Value], list[Value], Jaxpr]:
+    """One program computes the results and what is saved; the linear program is one equation."""
+    key = ("remat", tuple(nonzeros), *sorted(params.items()), *settings_key())
+    parts, linear = jaxpr.memo(key, lambda: linearized(jaxpr, nonzeros, params))
+    results = remat_p.bind(*primals, jaxpr=parts.forward, **params)
+    num_outs = len(jaxpr.outvars)
+    return results[:num_outs], [*only(primals, parts.used), *results[num_outs:]], linear
+
+
+def linearized(jaxpr: Jaxpr, nonzeros: Sequence[bool], params: Params) -> tuple[Rematted, Jaxpr]:
+    """Return both parts of a linearized program, and the second as one equation; its zeros stay literal `Zero`s."""
+    halves = linearize_jaxpr(jaxpr, nonzeros)
+    outvars = halves.linear.outvars
+    nonzero = [not is_zero(v) for v in outvars]
+    linear = halves.linear.replace(outvars=only(outvars, nonzero))
+    parts = rematted(with_residuals(halves), len(jaxpr.outvars), linear, params["policy"])
+    call = wrapped(parts.rest, remat_p, again(parts.rest, params), parts.rest.in_avals, parts.rest.out_avals)
+    results = iter(call.outvars)
+    return parts, call.replace(outvars=[next(results) if n else v for v, n in zip(outvars, nonzero)])
+
+
+@remat_p.def_rule("partial_eval")
+def remat_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
+    """Run the known half now, and keep what the policy saves; make the rest one equation, which computes the others."""
+    policy = params["policy"]
+    split = partial_eval_jaxpr(jaxpr, known_mask)
+    num_known = sum(split.known_outs)
+    key = ("remat split", tuple(known_mask), policy, *settings_key())
+    parts = jaxpr.memo(key, lambda: rematted(split.known, num_known, split.unknown, policy))
+    known = only(operands, known_mask)
+    results = remat_p.bind(*known, jaxpr=parts.forward, **params)
+    rest = [*only(known, parts.used), *results[num_known:], *others(operands, known_mask)]
+    knowns, unknowns = iter(results[:num_known]), iter(record(remat_p, rest, again(parts.rest, params)))
+    return [next(knowns) if k else next(unknowns) for k in split.known_outs]
+
+
+@remat_p.def_rule("transpose")
+def remat_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
+    """One program computes again what is not linear, and then the cotangents of the linear operands."""
+    linear_mask, ct_mask = is_linear(operands), is_nonzero(cts)
+    transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
+    args = [*others(operands, linear_mask), *only(cts, ct_mask)]
+    results = iter(remat_p.bind(*args, jaxpr=transposed, **params))
+    found = iter([next(results) if n else None for n in nonzero])
+    return [next(found) if m else None for m in linear_mask]
+
+
+# Names
+
+
+@name_p.def_rule("jvp")
+def name_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, name: str) -> tuple[Value, Value]:
+    """Name the value, not its tangent."""
+    return name_p.bind(primals[0], name=name), tangents[0]
+
+
+@name_p.def_rule("transpose")
+def name_transpose(ct: Value, x: Value, *, name: str) -> list[Value]:
+    return [ct]
+
+
+# Barriers
+
+
+@optimization_barrier_p.def_rule("jvp")
+def optimization_barrier_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+    """Let the tangents that are not zero pass a barrier of their own."""
+    nonzeros = is_nonzero(tangents)
+    dots = iter(optimization_barrier_p.bind(*only(tangents, nonzeros)))
+    return optimization_barrier_p.bind(*primals), [next(dots) if n else t for t, n in zip(tangents, nonzeros)]
+
+
+@optimization_barrier_p.def_rule("transpose")
+def optimization_barrier_transpose(cts: Sequence[Value], *operands: Value) -> list[Value]:
+    """Let the cotangents that are not zero pass a barrier in their turn."""
+    nonzeros = is_nonzero(cts)
+    bars = iter(optimization_barrier_p.bind(*only(cts, nonzeros)))
+    return [next(bars) if n else None for n in nonzeros]

@@ -1,0 +1,107 @@
+"""Programs that are computed twice rather than remembered: the primitives `remat`, `name` and `optimization_barrier`.
+
+One idea: `remat` is a program applied to operands, and means the same as its equations.  What sets it apart is what its
+derivative keeps: results that the static parameter `policy` chooses, by default none; all else is computed again.  The
+program that does so is `differentiated`: a compiler must not merge it with the first computation, which a barrier says.
+A `name` is a handle by which a policy finds a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.api_util import check_arrays
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.call import check_operands, dce_jit, strong_results
+from calque_core.primitive import Primitive
+from calque_core.source import where
+from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+Policy = Callable[..., bool]
+
+# Programs
+
+remat_p = Primitive("remat", multiple_results=True)
+
+
+@remat_p.def_abstract_eval
+def remat_abstract_eval(*avals: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
+    check_operands(f"checkpoint of {jaxpr.debug_name or 'a program'}", jaxpr, avals)
+    return [aval.strip_weak_type() for aval in jaxpr.out_avals]
+
+
+@remat_p.def_impl
+def remat_impl(
+    *args: Value, jaxpr: Jaxpr, policy: Policy | None, prevent_cse: bool, differentiated: bool
+) -> list[Value]:
+    return strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *args))
+
+
+@remat_p.def_pp
+def remat_pp(params: dict[str, Any]) -> dict[str, Any]:
+    usual = {"policy": None, "prevent_cse": True, "differentiated": False}
+    return {name: value for name, value in params.items() if name == "jaxpr" or value is not usual[name]}
+
+
+def remat_interpret(run: Callable[..., list[Value]], *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
+    """Interpret the program inside, as part of the one around it."""
+    return run(jaxpr, *args)
+
+
+remat_p.def_rule("dce", dce_jit)
+remat_p.def_rule("interpret", remat_interpret)
+
+# Names
+
+name_p = Primitive("name")
+
+
+@name_p.def_abstract_eval
+def name_abstract_eval(x_aval: Any, *, name: str) -> Any:
+    return x_aval.strip_weak_type()
+
+
+name_p.def_impl(lambda x, *, name: strong_results([x])[0], leaf=True)
+
+# Barriers
+
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+
+
+@optimization_barrier_p.def_abstract_eval
+def optimization_barrier_abstract_eval(*avals: Any) -> list[Any]:
+    return [aval.strip_weak_type() for aval in avals]
+
+
+optimization_barrier_p.def_impl(lambda *args: strong_results(args), leaf=True)
+
+
+def dce_optimization_barrier(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop the operands whose results nobody uses."""
+    used = list(used_outputs)
+    if not any(used):
+        return used, None
+    invars, outvars = ([v for v, u in zip(some, used) if u] for some in (eqn.invars, eqn.outvars))
+    return used, eqn.replace(invars=invars, outvars=outvars)
+
+
+optimization_barrier_p.def_rule("dce", dce_optimization_barrier)
+
+
+def optimization_barrier(operand: Any) -> Any:
+    """Return `operand`, a pytree of arrays, as it is; to a compiler, all of it is there before any of it is used.
+
+    What is computed from the result is neither merged with what is computed from `operand` nor moved before it.
+    Shapes and dtypes: kept.
+    Raises: TypeError if a leaf is not an array.
+
+    >>> optimization_barrier({"x": 2.0})
+    {'x': np.float64(2.0)}
+    """
+    leaves, treedef = tree_flatten(operand)
+    names = lambda: [f"operand{keystr(path)}" for path, _ in tree_flatten_with_path(operand)[0]]
+    check_arrays(leaves, names, f"optimization_barrier{where()}")
+    return treedef.unflatten(optimization_barrier_p.bind(*leaves) if leaves else leaves)
