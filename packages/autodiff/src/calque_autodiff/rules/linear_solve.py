@@ -1,0 +1,120 @@
+"""The derivatives of `custom_linear_solve`, all of which are solutions of linear equations again.
+
+One idea: differentiating A x = b gives A dx = db - dA x, an equation with the same operator; and the transpose of
+solving with A is solving with the transpose of A.  No rule looks into a solver, except to transpose one where the user
+gave none for the transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_autodiff.define import check_known
+from calque_autodiff.rules.linear_call import tangents_along
+from calque_autodiff.tangent_trace import record
+from calque_autodiff.transpose import transpose_jaxpr
+from calque_core.errors import MissingRuleError
+from calque_core.jaxpr import Jaxpr
+from calque_core.lax import neg
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
+from calque_core.ops.linear_solve import custom_linear_solve_p, without_aux
+from calque_core.source import where
+
+Value = Any
+
+
+@custom_linear_solve_p.def_rule("jvp")
+def custom_linear_solve_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, matvec: Jaxpr, solve: Jaxpr, num_consts: int, **params: Any
+) -> tuple[list[Value], list[Value]]:
+    """Solve A dx = db - dA x; auxiliary results have no derivative."""
+    params |= {"matvec": matvec, "num_consts": num_consts}
+    outs = custom_linear_solve_p.bind(*primals, solve=solve, **params)
+    consts, const_dots = primals[:num_consts], tangents[:num_consts]
+    b_dots = tangents[num_consts:]
+    x = outs[: len(b_dots)]
+    operator_dots = tangents_along(matvec, [*consts, *x], [*const_dots, *map(zero_tangent, x)])
+    rhs = [add_tangents(b_dot, minus(t)) for b_dot, t in zip(b_dots, operator_dots)]
+    if all(type(t) is Zero for t in rhs):
+        return outs, [zero_tangent(x) for x in outs]
+    x_dots = custom_linear_solve_p.bind(
+        *consts, *map(instantiate_zeros, rhs), solve=without_aux(solve, len(x)), **params
+    )
+    return outs, [*x_dots, *(zero_tangent(x) for x in outs[len(x) :])]
+
+
+def minus(tangent: Value) -> Value:
+    """Return the negative of a tangent, which may be a `Zero`."""
+    return tangent if type(tangent) is Zero else neg(tangent)
+
+
+@custom_linear_solve_p.def_rule("partial_eval")
+def custom_linear_solve_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
+    """Record the whole equation: each part of the solution depends on all operands."""
+    return record(custom_linear_solve_p, operands, params)
+
+
+@custom_linear_solve_p.def_rule("transpose")
+def custom_linear_solve_transpose(
+    cts: Sequence[Value],
+    *operands: Value,
+    matvec: Jaxpr,
+    vecmat: Jaxpr | None,
+    solve: Jaxpr,
+    transpose_solve: Jaxpr | None,
+    num_consts: int,
+) -> list[Value]:
+    """Solve the transposed equation; where nobody gave its operator or its solver, transpose those of this one."""
+    consts, b = operands[:num_consts], operands[num_consts:]
+    check_known(custom_linear_solve_p, *consts)
+    check_solution_only(cts[len(b) :])
+    solve = without_aux(solve, len(b))
+    b_bars = custom_linear_solve_p.bind(
+        *consts,
+        *map(instantiate_zeros, cts[: len(b)]),
+        matvec=vecmat or transposed(matvec, num_consts),
+        vecmat=matvec,
+        solve=transpose_solve or transposed_solver(solve, num_consts),
+        transpose_solve=solve,
+        num_consts=num_consts,
+    )
+    return [*[None] * num_consts, *(ct if type(x) is UndefinedPrimal else None for x, ct in zip(b, b_bars))]
+
+
+def transposed(jaxpr: Jaxpr, num_consts: int) -> Jaxpr:
+    """Return the transpose of a program that is linear in all but its first `num_consts` arguments."""
+    return transpose_jaxpr(jaxpr, [i >= num_consts for i in range(len(jaxpr.invars))], instantiate=True)[0]
+
+
+def transposed_solver(solve: Jaxpr, num_consts: int) -> Jaxpr:
+    """Return the transpose of a solver.
+
+    Raises: MissingRuleError if its operations have none, as those of an iteration that stops by itself.
+    """
+    try:
+        return transposed(solve, num_consts)
+    except MissingRuleError as error:
+        raise MissingRuleError(
+            f"Reverse-mode differentiation of the linear solve{where()} has no transpose_solve to call, and the "
+            f"operations of its solver cannot be transposed: {error} Give custom_linear_solve a transpose_solve, or "
+            "symmetric=True if the operator is; a tangent_solve of custom_root calls custom_linear_solve for that.",
+            primitive="custom_linear_solve",
+            kind="transpose",
+            package="calque_autodiff",
+        ) from error
+
+
+def check_solution_only(aux_cts: Sequence[Value]) -> None:
+    """Check that no cotangent flows into an auxiliary result.
+
+    Raises: MissingRuleError.
+    """
+    if any(type(ct) is not Zero for ct in aux_cts):
+        raise MissingRuleError(
+            f"custom_linear_solve{where()} was asked for its transpose in an auxiliary result, which need not be "
+            "linear. Transpose a function of the solution alone.",
+            primitive="custom_linear_solve",
+            kind="transpose",
+            package="calque_autodiff",
+        )

@@ -1,0 +1,10 @@
+"""Batching `custom_root`: one equation for the whole batch, in which roots and guesses are mapped."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from calque_batching.rules.linear_solve import equation_batch
+from calque_core.ops.root import custom_root_p
+
+custom_root_p.def_rule("axis_batch", partial(equation_batch, custom_root_p))

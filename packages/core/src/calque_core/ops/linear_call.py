@@ -1,0 +1,122 @@
+"""Linear functions as one equation: `linear_call`, whose transpose is given, and `linear_transpose`, which is one.
+
+One idea: the first `num_res` operands are residuals, in which the program need not be linear; what the functions close
+over is among them.  The program is linear in the other operands together.  `linear_call` holds a second program, its
+transpose, and transposing swaps the two.  `linear_transpose` means the transpose of the program that it holds, before
+anybody has worked that out: core binds it without knowing how to transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.api_util import FlatFunction, check_callable
+from calque_core.avals import typeof
+from calque_core.errors import MissingRuleError
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.control_flow import join_constants
+from calque_core.ops.loops import loop_name, strong_leaves
+from calque_core.ops.spaces import check_floating, space_of
+from calque_core.primitive import Primitive
+from calque_core.source import where
+from calque_core.stage import stage
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+
+# A program and its transpose
+
+linear_call_p = Primitive("linear_call", multiple_results=True)
+
+
+@linear_call_p.def_abstract_eval
+def linear_call_abstract_eval(*avals: Any, callee: Jaxpr, transpose: Jaxpr, num_res: int) -> list[Any]:
+    check_operands("linear_call", callee, avals)
+    check_operands("the transpose of linear_call", transpose, [*avals[:num_res], *callee.out_avals])
+    return [aval.strip_weak_type() for aval in callee.out_avals]
+
+
+@linear_call_p.def_impl
+def linear_call_impl(*args: Value, callee: Jaxpr, transpose: Jaxpr, num_res: int) -> list[Value]:
+    return strong_results(eval_jaxpr(callee, callee.consts, *args))
+
+
+linear_call_p.def_rule("interpret", lambda run, *args, callee, **_: run(callee, *args))
+
+
+def linear_call(
+    fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: Any, linear_args: Any
+) -> Any:
+    """Return `fun(residual_args, linear_args)`, a function linear in its second argument whose transpose is given.
+
+    `fun_transpose(residual_args, ct)` takes a cotangent of the result and returns one of `linear_args`; reverse mode
+    calls it in place of transposing the operations of `fun`.  Derivatives with respect to residuals are those of `fun`.
+    All arguments are pytrees; both functions are traced.
+    Raises: TypeError if `linear_args` or the result is not floating, or `fun_transpose` returns another structure or
+    other types than those of `linear_args`.
+
+    >>> linear_call(lambda r, x: x / r, lambda r, ct: ct / r, 2.0, 3.0)
+    np.float64(1.5)
+    """
+    for function in (fun, fun_transpose):
+        check_callable(function, "linear_call")
+    what = loop_name("linear_call", fun)
+    res, res_tree = strong_leaves(what, "residual_args", residual_args)
+    linear, space = space_of(what, "linear_args", linear_args)
+    res_avals = [typeof(x) for x in res]
+
+    flat = FlatFunction(fun, _pair(res_tree, space.tree), "linear_call")
+    callee = stage(flat, [*res_avals, *space.avals], verb="linear_call", user_fun=fun)
+    out_tree, out_avals = flat.out_tree, [aval.strip_weak_type() for aval in callee.out_avals]
+    check_floating(what, lambda: _names("the result", out_tree), out_avals)
+
+    flat = FlatFunction(space.mapped(what, "fun_transpose", fun_transpose), _pair(res_tree, out_tree), "linear_call")
+    transpose = stage(flat, [*res_avals, *out_avals], verb="linear_call", user_fun=fun_transpose)
+
+    (callee, transpose), consts = join_constants([callee, transpose])
+    num_res = len(consts) + len(res)
+    outs = linear_call_p.bind(*consts, *res, *linear, callee=callee, transpose=transpose, num_res=num_res)
+    return out_tree.unflatten(outs)
+
+
+def _pair(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:
+    """Return the structure of the arguments of a function of two values."""
+    values = (tree.unflatten([0] * tree.num_leaves) for tree in (first, second))
+    return tree_flatten((tuple(values), {}))[1]
+
+
+def _names(name: str, tree: PyTreeDef) -> list[str]:
+    return [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree.unflatten([0] * tree.num_leaves))[0]]
+
+
+# The transpose of a program
+
+linear_transpose_p = Primitive("linear_transpose", multiple_results=True)
+
+
+@linear_transpose_p.def_abstract_eval
+def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> list[Any]:
+    linear_avals = jaxpr.in_avals[num_res:]
+    check_operands("linear_transpose", jaxpr, [*avals[:num_res], *linear_avals])
+    wanted, got = (", ".join(a.str_short() for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
+    if wanted != got:
+        raise TypeError(f"linear_transpose got cotangents ({got}) for a program that gives ({wanted}). Give its types.")
+    return [aval.strip_weak_type() for aval in linear_avals]
+
+
+@linear_transpose_p.def_impl
+def linear_transpose_impl(*args: Value, jaxpr: Jaxpr, num_res: int) -> Sequence[Value]:
+    """Run what the package that knows how to transpose makes of it."""
+    decomposition = linear_transpose_p.adapted.get("decomposition")
+    if decomposition is None:
+        raise MissingRuleError(
+            f"A transposed linear function was to be evaluated{where()}, and how to transpose is not known to "
+            "calque_core alone. Install calque_autodiff, and import it.",
+            primitive="linear_transpose",
+            kind="decomposition",
+            package="calque_autodiff",
+        )
+    return strong_results(decomposition(*args, jaxpr=jaxpr, num_res=num_res))

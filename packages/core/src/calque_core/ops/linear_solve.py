@@ -1,0 +1,181 @@
+"""Solutions of linear equations, defined by the equation: the primitive `custom_linear_solve`.
+
+One idea: the derivative of the solution of A x = b follows from the equation, A dx = db - dA x, so no transformation
+looks into the user's solver.  The equation holds the operator `matvec`, its transpose `vecmat` (None until somebody
+has worked it out), and the two solvers, as programs of the same operands: `num_consts` values that they close over,
+then a vector.
+
+Read next: `root.py`, for equations that are not linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from calque_core.api_util import FlatFunction, check_arrays, check_callable
+from calque_core.avals import typeof
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.control_flow import join_constants
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.linear_call import linear_transpose_p
+from calque_core.ops.spaces import Space, space_of
+from calque_core.passes import dce_jaxpr
+from calque_core.primitive import Primitive
+from calque_core.source import where
+from calque_core.stage import stage
+from calque_core.trace import canonical_value, trace_state_clean
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+Function = Callable[..., Any]
+
+custom_linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
+
+
+@custom_linear_solve_p.def_abstract_eval
+def custom_linear_solve_abstract_eval(
+    *avals: Any, matvec: Jaxpr, vecmat: Jaxpr | None, solve: Jaxpr, transpose_solve: Jaxpr | None, num_consts: int
+) -> list[Any]:
+    programs = {"matvec": matvec, "vecmat": vecmat, "solve": solve, "transpose_solve": transpose_solve}
+    for role, jaxpr in programs.items():
+        if jaxpr is not None:
+            check_endomorphism(f"{role} of custom_linear_solve", jaxpr, avals, avals[num_consts:])
+    return [aval.strip_weak_type() for aval in solve.out_avals]
+
+
+def check_endomorphism(what: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_avals: Sequence[Any]) -> None:
+    """Check that a program of operands of the types `avals` gives a vector of the types `vector_avals` first.
+
+    Raises: TypeError with both.
+    """
+    check_operands(what, jaxpr, avals)
+    out_avals = jaxpr.out_avals[: len(vector_avals)]
+    if [(a.shape, a.dtype) for a in out_avals] != [(a.shape, a.dtype) for a in vector_avals]:
+        got, want = (", ".join(a.str_short() for a in types) for types in (out_avals, vector_avals))
+        raise TypeError(f"{what} is a program that gives ({got}) for a vector of ({want}). Let it keep the types.")
+
+
+@custom_linear_solve_p.def_impl
+def custom_linear_solve_impl(*args: Value, solve: Jaxpr, **_: Any) -> list[Value]:
+    return strong_results(eval_jaxpr(solve, solve.consts, *args))
+
+
+@custom_linear_solve_p.def_pp
+def custom_linear_solve_pp(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def dce_solver(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop auxiliary results that nobody uses, and values that no program needs any more; the solution stays whole."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    num_consts = eqn.params["num_consts"]
+    size = len(eqn.invars) - num_consts
+    programs = {name: program for name, program in eqn.params.items() if type(program) is Jaxpr}
+    wanted = {name: [True] * len(program.outvars) for name, program in programs.items()}
+    wanted["solve"] = [True] * size + list(used_outputs[size:])
+    needed = [dce_jaxpr(program, wanted[name])[1][:num_consts] for name, program in programs.items()]
+    used_consts = [any(marks) for marks in zip(*needed)]
+    kept: dict[str, Any] = {"num_consts": sum(used_consts)}
+    for name, program in programs.items():
+        arguments = [True] * (len(program.invars) - num_consts)
+        kept[name] = dce_jaxpr(program, wanted[name], instantiate=[*used_consts, *arguments])[0]
+    used_inputs = used_consts + [True] * size
+    invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
+    outvars = [v for v, used in zip(eqn.outvars, wanted["solve"]) if used]
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | kept)
+
+
+custom_linear_solve_p.def_rule("dce", dce_solver)
+custom_linear_solve_p.def_rule("interpret", lambda run, *args, solve, **_: run(solve, *args))
+
+
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """Return `solve(matvec, b)`, the solution x of the linear equation `matvec(x) == b`, differentiated as such.
+
+    `matvec` is a linear function from the space of `b`, a pytree of floating arrays, to itself.  The derivative follows
+    from the equation, and `solve` is never differentiated.  Reverse mode calls `transpose_solve(vecmat, ct)`, which
+    solves `vecmat(y) == ct` with the transpose of `matvec`; without one it uses `solve` if `symmetric`, and otherwise
+    transposes the operations of `solve`.  With `has_aux`, the solvers return a pair `(x, aux)`, and so does this; aux
+    has no derivative.
+    In evaluation `solve` runs as it is, Python control flow included; under transformations it is traced.
+    Raises: TypeError if `b` is not floating, or `matvec` or a solver returns another structure or other types than b's.
+
+    >>> def divide(matvec, b):
+    ...     return b / matvec(1.0)
+    >>> custom_linear_solve(lambda x: 4.0 * x, 2.0, divide)
+    np.float64(0.5)
+    """
+    for fun in (matvec, solve, *(() if transpose_solve is None else (transpose_solve,))):
+        check_callable(fun, "custom_linear_solve")
+    what = f"custom_linear_solve{where()}"
+    leaves, space = space_of(what, "b", b)
+    solver = partial(space.mapped(what, "solve", solve, has_aux), matvec)
+    if trace_state_clean():
+        return evaluated(what, solver, space, leaves)
+    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, space.mapped(what, "matvec", matvec), matvec)
+    solve_jaxpr, out_tree = trace_in("custom_linear_solve", space, solver, solve)
+    programs = [matvec_jaxpr, solve_jaxpr]
+    if transpose_solve is not None:
+        vecmat = matvec if symmetric else partial(_vecmat, matvec_jaxpr, space)
+        transposed = partial(space.mapped(what, "transpose_solve", transpose_solve, has_aux), vecmat)
+        programs.append(trace_in("custom_linear_solve", space, transposed, transpose_solve)[0])
+    joined, consts = join_constants(programs)
+    back = joined[-1] if transpose_solve is not None or symmetric else None
+    outs = custom_linear_solve_p.bind(
+        *consts,
+        *leaves,
+        matvec=joined[0],
+        vecmat=joined[0] if symmetric else None,
+        solve=joined[1],
+        transpose_solve=back and without_aux(back, len(leaves)),
+        num_consts=len(consts),
+    )
+    return out_tree.unflatten(outs)
+
+
+def evaluated(what: str, solver: Function, space: Space, leaves: Sequence[Value]) -> Any:
+    """Return what a solver gives for numbers: it runs in Python.
+
+    Raises: TypeError if a result is not an array.
+    """
+    out = solver(space.tree.unflatten([canonical_value(x) for x in leaves]))
+    outs, out_tree = tree_flatten(out)
+    check_arrays(outs, lambda: [f"the result{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]], what)
+    return out_tree.unflatten([canonical_value(x) for x in outs])
+
+
+def trace_in(verb: str, space: Space, fun: Function, user_fun: Function) -> tuple[Jaxpr, PyTreeDef]:
+    """Return the program of a function of one vector, and the structure of its result."""
+    flat = FlatFunction(fun, space.in_tree, verb)
+    return stage(flat, space.avals, verb=verb, user_fun=user_fun), flat.out_tree
+
+
+def _vecmat(matvec: Jaxpr, space: Space, ct: Any) -> Any:
+    """Return the transpose of `matvec` applied to `ct`, as an equation that leaves the transposing to others."""
+    leaves, tree = tree_flatten(ct)
+    if tree != space.tree:
+        raise TypeError(
+            f"vecmat got the structure {tree}{where()}, but b has the structure {space.tree}. Give it a vector like b."
+        )
+    weak = [typeof(x).weak_type for x in leaves]
+    operands = [convert_element_type(x, a.dtype) if w else x for x, a, w in zip(leaves, space.avals, weak)]
+    (program,), consts = join_constants([matvec])
+    return tree.unflatten(linear_transpose_p.bind(*consts, *operands, jaxpr=program, num_res=len(consts)))
+
+
+def without_aux(solve: Jaxpr, size: int) -> Jaxpr:
+    """Return a solver that gives the solution only, a vector of `size` leaves."""
+    used = [i < size for i in range(len(solve.outvars))]
+    return dce_jaxpr(solve, used, instantiate=True)[0]

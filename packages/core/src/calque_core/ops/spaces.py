@@ -1,0 +1,87 @@
+"""The space of a value: its structure and the types of its leaves, which a linear operator or a solver must give back.
+
+One idea: the user gave one value under a name, `b` or `initial_guess`, and functions that map its space to itself.
+What they return is checked where they return it, whether they are traced or run.
+
+Read next: `linear_solve.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+
+from calque_core.api_util import call, describe_value, split_aux
+from calque_core.avals import is_array_like, typeof
+from calque_core.dtypes import is_float
+from calque_core.ops.loops import strong_leaves
+from calque_core.source import describe_function
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+
+
+class Space(NamedTuple):
+    """The structure and the types of a value that the user knows by a name."""
+
+    name: str
+    tree: PyTreeDef
+    avals: list[Any]
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The structure of the arguments of a function of one such value."""
+        return tree_flatten(((self.tree.unflatten(self.avals),), {}))[1]
+
+    def check(self, source: str, returned: Any) -> None:
+        """Check that what `source` returned lies in this space; a Python scalar is of its dtype.
+
+        Raises: TypeError with both types, and the path of the leaf.
+        """
+        pairs, tree = tree_flatten_with_path(returned)
+        if tree != self.tree:
+            raise TypeError(
+                f"{source} returned the structure {tree}, but {self.name} has the structure {self.tree}. Return the "
+                f"structure of {self.name}."
+            )
+        for (path, leaf), aval in zip(pairs, self.avals):
+            found = typeof(leaf) if is_array_like(leaf) else None
+            if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
+                raise TypeError(
+                    f"{source} returned {describe_value(leaf)} for {self.name}{keystr(path)}, which is "
+                    f"{aval.str_short()}. Return the shapes and dtypes of {self.name}."
+                )
+
+    def mapped(self, what: str, role: str, fun: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
+        """Return `fun`, the user's `role`, with its result checked: the first of a pair if `has_aux`."""
+        source = f"{what}: {role} {describe_function(fun)}"
+
+        @wraps(fun)  # so that messages name the user's function
+        def checked(*args: Any) -> Any:
+            out = call(fun, what, *args)
+            self.check(source, split_aux(out, what, fun)[0] if has_aux else out)
+            return out
+
+        return checked
+
+
+def space_of(what: str, name: str, value: Any) -> tuple[list[Value], Space]:
+    """Return the leaves of the user's `value`, Python scalars made arrays, and their space.
+
+    Raises: TypeError if a leaf is not an array of a floating dtype.
+    """
+    leaves, tree = strong_leaves(what, name, value)
+    avals = [typeof(x) for x in leaves]
+    check_floating(what, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]], avals)
+    return leaves, Space(name, tree, avals)
+
+
+def check_floating(what: str, names: Callable[[], Sequence[str]], avals: Sequence[Any]) -> None:
+    """Check that all types are floating, real or complex.
+
+    Raises: TypeError that names the first that is not.
+    """
+    for i, aval in enumerate(avals):
+        if not is_float(aval.dtype):
+            raise TypeError(f"{what}: {names()[i]} is {aval.str_short()}, not of a floating dtype. Convert it to one.")

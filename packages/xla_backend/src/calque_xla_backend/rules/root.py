@@ -1,0 +1,16 @@
+"""Lowering of equations: the program of the solver, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.jaxpr import Jaxpr
+from calque_core.ops.root import custom_root_p
+from calque_xla_backend.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.types import IrValue
+
+
+@register_lowering(custom_root_p)
+def custom_root_lowering(ctx: LoweringRuleContext, *values: IrValue, solve: Jaxpr, **_: Any) -> Sequence[IrValue]:
+    return jaxpr_subcomp(ctx, solve, *values)
