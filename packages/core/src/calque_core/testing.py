@@ -1,0 +1,219 @@
+"""Testing kits for authors: `check_primitive` for the rules of a primitive, `check_trace` for a transformation.
+
+One idea: the laws that the primitives of this package obey are asked of anybody's.  What core knows is checked here:
+evaluation, types, staging, dead code, decomposition; and of a trace, what the machinery takes for granted.
+
+Read next: `report.py` for what comes of it; `calque.testing`, which goes on with derivatives, batching and compiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calque_core.api import make_jaxpr
+from calque_core.avals import typeof
+from calque_core.check import check_jaxpr
+from calque_core.interpret import eval_jaxpr
+from calque_core.ops.elementwise import mul_p, sin, sin_p
+from calque_core.ops.sort import sort_p
+from calque_core.passes import dce_jaxpr
+from calque_core.primitive import Primitive
+from calque_core.report import Report, compare
+from calque_core.trace import Trace, current_trace, tracing
+
+Value = Any
+Params = dict[str, Any]
+Function = Callable[..., list[Value]]
+
+
+def application(primitive: Primitive, params: Params | None = None) -> Function:
+    """Return a function from the operands of a primitive to the list of its results.
+
+    >>> from calque_core.lax import neg_p
+    >>> application(neg_p)(1.0)
+    [np.float64(-1.0)]
+    """
+
+    def apply(*args: Value) -> list[Value]:
+        out = primitive.bind(*args, **(params or {}))
+        return list(out) if primitive.multiple_results else [out]
+
+    apply.__name__ = primitive.name
+    return apply
+
+
+def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params | None = None) -> Report:
+    """Check the rules of a primitive that core reads, at the operands `args`; return a report of all laws.
+
+    The laws: evaluation gives the types that `abstract_eval` says and leaves its operands alone; a staged program gives
+    the same values; so does each part of it that `dce` leaves; and so does a decomposition, to rounding.
+    Raises: AssertionError that lists the laws that fail, with the values that break them.
+
+    >>> from calque_core.lax import mul_p
+    >>> check_primitive(mul_p, (2.0, np.ones(3)))
+    mul at (f64[], f64[3])
+      evaluate: holds
+      stage: holds
+      dead code: holds
+    """
+    report = examine(primitive, args, params)
+    report.raise_failures()
+    return report
+
+
+def examine(primitive: Primitive, args: Sequence[Value], params: Params | None = None) -> Report:
+    """Return the report of `check_primitive`, failures included."""
+    types = ", ".join(short_types(map(typeof, args)))
+    report = Report(f"{primitive.name} at ({types})", primitive)
+    fun = application(primitive, params)
+    report.ask("evaluate", partial(_check_evaluation, primitive, args, params or {}))
+    report.ask("stage", partial(check_staging, fun, args))
+    report.ask("dead code", partial(_check_dead_code, fun, args))
+    if "decomposition" in primitive.rules:
+        report.ask("decomposition", partial(_check_decomposition, primitive, args, params or {}))
+    return report
+
+
+def _check_evaluation(primitive: Primitive, args: Sequence[Value], params: Params) -> None:
+    copies = [np.array(x) for x in args]
+    outs = application(primitive, params)(*args)
+    compare("an operand, after evaluation,", [np.asarray(x) for x in args], copies)
+    if primitive.abstract is None:
+        return
+    avals = primitive.abstract(*map(typeof, args), **params)
+    got, want = [short_types(map(typeof, outs)), short_types(avals)]
+    if got != want:
+        raise AssertionError(f"evaluation gives ({', '.join(got)}), but abstract_eval says ({', '.join(want)}).")
+
+
+def short_types(avals: Iterable[Any]) -> list[str]:
+    """Return types in short form, weak ones as strong ones."""
+    return [aval.strip_weak_type().str_short() for aval in avals]
+
+
+def check_staging(fun: Function, args: Sequence[Value], tolerance: float = 0.0) -> None:
+    """Check that the jaxpr of a function is well typed and gives the function's values."""
+    want = fun(*args)
+    jaxpr = make_jaxpr(fun)(*args)
+    check_jaxpr(jaxpr)
+    compare("the staged program", eval_jaxpr(jaxpr, jaxpr.consts, *args), want, tolerance)
+
+
+def _check_dead_code(fun: Function, args: Sequence[Value]) -> None:
+    jaxpr, want = make_jaxpr(fun)(*args), fun(*args)
+    for i in range(len(want)):
+        mask = [i == j for j in range(len(want))]
+        smaller, _ = dce_jaxpr(jaxpr, mask, instantiate=True)
+        check_jaxpr(smaller)
+        compare(f"result {i} alone", eval_jaxpr(smaller, smaller.consts, *args), [want[i]])
+
+
+def _check_decomposition(primitive: Primitive, args: Sequence[Value], params: Params) -> None:
+    parts = list(primitive.adapted["decomposition"](*args, **params))
+    compare("the decomposition", parts, application(primitive, params)(*args), tolerance=200)
+
+
+def check_trace(make: Callable[[Trace], Trace], lift: Callable[[Any, Value], Value] | None = None) -> Report:
+    """Check a transformation: `make(parent)` gives a new trace; return a report of all laws.
+
+    `lift(trace, value)` makes a tracer of the trace out of a value, if the transformation has tracers.
+    The laws: `process_primitive` gives a list with one result for each that the primitive has, of the type that its
+    type rule says, and leaves the operands alone; the trace runs inside another of its kind, and while staging; the
+    trace around it is current again afterwards, after an error too; and it is closed then, so that its tracers are
+    refused.
+    Raises: AssertionError that lists the laws that fail.
+
+    >>> from calque_core.trace import hand_down
+    >>> class Plain(Trace):
+    ...     def process_primitive(self, primitive, args, params):
+    ...         return hand_down(self.parent, primitive, args, params)
+    >>> check_trace(Plain)
+    Plain
+      one result: holds
+      several results: holds
+      nesting: holds
+      staging: holds
+      leaving: holds
+      ending: holds
+    """
+    report = Report(getattr(make, "__name__", type(make).__name__))
+    run = partial(_run, make, lift or (lambda trace, x: x))
+    report.ask("one result", lambda: run(_check_one))
+    report.ask("several results", lambda: run(_check_several))
+    report.ask("nesting", lambda: run(lambda x: run(_check_one, x)))
+    report.ask("staging", partial(_check_under_staging, run))
+    report.ask("leaving", partial(_check_leaving, run))
+    report.ask("ending", partial(_check_ending, run))
+    report.raise_failures()
+    return report
+
+
+_EXAMPLE = np.array([0.5, 0.25, 1.0])
+_EXAMPLE.flags.writeable = False
+
+
+def _run(make: Any, lift: Any, fun: Callable[[Value], Any], x: Value = _EXAMPLE) -> Any:
+    """Run a function of an array under a new trace."""
+    with tracing(make(current_trace())) as trace:
+        return fun(lift(trace, x))
+
+
+def _check_one(x: Value) -> None:
+    (y,) = _processed(sin_p, x)
+    _processed(mul_p, y, 2.0)
+    _processed(mul_p, y, x)
+
+
+def _check_several(x: Value) -> None:
+    _processed(sort_p, x, x, dimension=0, is_stable=True, num_keys=1)
+
+
+def _processed(primitive: Primitive, *args: Value, **params: Any) -> list[Value]:
+    """Return what the current trace makes of a primitive, if that is a list of results of the right types."""
+    assert primitive.abstract is not None
+    given, wanted = list(args), short_types(primitive.abstract(*map(typeof, args), **params))
+    outs = current_trace().process_primitive(primitive, given, params)
+    if not isinstance(outs, list) or len(outs) != len(wanted):
+        raise AssertionError(
+            f"process_primitive gave a {type(outs).__name__} for {primitive.name}. Return a list of {len(wanted)}."
+        )
+    found = short_types(map(typeof, outs))
+    if found != wanted:
+        raise AssertionError(f"{primitive.name} gives ({', '.join(found)}) where ({', '.join(wanted)}) is right.")
+    if any(a is not b for a, b in zip(given, args)):
+        raise AssertionError(f"process_primitive changed the list of the operands of {primitive.name}. Make a new one.")
+    return outs
+
+
+def _check_under_staging(run: Callable[..., Any]) -> None:
+    def staged(x: Value) -> Value:
+        run(_check_one, x)
+        return sin(x)
+
+    check_jaxpr(make_jaxpr(staged)(_EXAMPLE))
+
+
+def _check_leaving(run: Callable[..., Any]) -> None:
+    before = current_trace()
+    run(sin)
+    after = [current_trace()]
+    try:
+        run(_fail)
+    except ZeroDivisionError:
+        after.append(current_trace())
+    if any(trace is not before for trace in after) or len(after) != 2:
+        raise AssertionError("the trace is still current after its block. Leave what `tracing` set as it is.")
+
+
+def _fail(x: Value) -> None:
+    raise ZeroDivisionError
+
+
+def _check_ending(run: Callable[..., Any]) -> None:
+    trace = run(lambda x: current_trace())
+    if trace.is_open or not trace.is_closed:
+        raise AssertionError("the trace is open after its block, so that its tracers still pass. Let `close` close it.")
