@@ -9,19 +9,22 @@ Read next: `forward.py` for `jvp`, `linearize.py` for the other half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from calque_autodiff.tangent_trace import TangentTrace
 from calque_core.avals import typeof
+from calque_core.captured import captured_tracers, cells_of
 from calque_core.context import context
+from calque_core.custom_rules import closed_over
+from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position
 from calque_core.stage import JaxprTracer
-from calque_core.trace import Trace, Tracer, check_lift, hand_down
+from calque_core.trace import Trace, hand_custom_down, hand_down
+from calque_core.tracer import Tracer, check_lift
 
 Value = Any
 
@@ -42,6 +45,11 @@ class JVPTracer(Tracer):
         return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
 
     @property
+    def carried(self) -> tuple[Value, ...]:
+        """The primal and the tangent."""
+        return self.primal, self.tangent
+
+    @property
     def origin(self) -> Position | None:
         """Where the value was made, as its tangent remembers."""
         return self.tangent.origin if isinstance(self.tangent, Tracer) else self._trace.position
@@ -60,7 +68,7 @@ class JVPTrace(Trace):
     def __init__(self, parent: Trace, tangent_trace: Trace) -> None:
         super().__init__(parent)
         self.tangent_trace = tangent_trace
-        self.is_linearizing = isinstance(tangent_trace, TangentTrace)
+        self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
         if self.is_linearizing:
             tangent_trace.is_open = True
 
@@ -91,11 +99,36 @@ class JVPTrace(Trace):
                 context.source = current_position(2)
             try:
                 outs, out_dots = rule(primals, tangents, **params)
+            except FloatingPointError as error:
+                error.add_note(f"This happened in the derivative rule of '{primitive.name}', in {self.describe()}.")
+                raise
             finally:
                 context.trace, context.source = before, source
         if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
             return [JVPTracer(self, outs[0], out_dots[0])]
         return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Apply the rules of the function if an argument carries a tangent, otherwise leave it to the parent."""
+        rules = params["rules"]
+        if not rules.has_derivative:
+            return list(fun(*args))
+        if any(self.owns(x) for fun_itself in rules.functions[:1] for x in cells_of(fun_itself)):
+            raise UnexpectedTracerError(closed_over(rules.name))
+        try:
+            if any(self.owns(x) for x in args):
+                return self.process_primitive(primitive, args, params)
+            return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+        except UnexpectedTracerError as error:
+            if any(self.owns(x) for x in captured_tracers(rules.functions)):
+                raise UnexpectedTracerError(closed_over(rules.name)) from error
+            raise
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` carries a tangent of this trace."""
+        return type(x) is JVPTracer and x._trace is self
 
     def hold(self, args: Sequence[Value]) -> None:
         """Keep the captured arrays among `args` from being overwritten while residuals may refer to them."""

@@ -7,13 +7,13 @@ known half runs now, and only the linear half is recorded, so that nothing non-l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from calque_core.avals import typeof
-from calque_core.context import context
+from calque_core.avals import NUMPY_AVALS, typeof
+from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.holds import frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.linear import Zero
@@ -21,7 +21,7 @@ from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.source import current_position
 from calque_core.stage import JaxprTrace, JaxprTracer
-from calque_core.trace import evaluation, hand_down
+from calque_core.trace import evaluation, hand_custom_down, hand_down, only_evaluates, plain_types
 
 Value = Any
 
@@ -32,13 +32,19 @@ class TangentTrace(JaxprTrace):
     verb = "linearize"
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        parent, mine, is_plain = self.parent, self, True
         for x in args:
-            if type(x) is JaxprTracer and x._trace is self:
-                break
+            kind = type(x)
+            if kind not in plain_types:
+                if kind is JaxprTracer and x._trace is mine:
+                    break
+                is_plain = False
         else:
-            if self.parent is evaluation and primitive.is_leaf:  # hand_down's shortcut, one call sooner
-                return evaluation.process_primitive(primitive, args, params)
-            return hand_down(self.parent, primitive, args, params)  # type: ignore[arg-type]
+            if parent is not evaluation or not primitive.is_leaf:
+                return hand_down(parent, primitive, args, params)  # type: ignore[arg-type]
+            if is_plain and context.settings is DEFAULT_SETTINGS and not primitive.multiple_results:
+                return [primitive.impl(*args, **params)]  # what evaluation does, 0.5 us sooner
+            return evaluation.process_primitive(primitive, args, params)
         if params:
             rule = primitive.adapted.get("partial_eval")
             if rule is not None:
@@ -50,6 +56,20 @@ class TangentTrace(JaxprTrace):
             [x.variable if type(x) is JaxprTracer and x._trace is self else self.constant(x) for x in args],
             params,
         )
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Leave the function to the parent, unless it is applied to tangents.
+
+        Then its operations are recorded; as one equation that keeps the rules if it has one for its transpose, or
+        somebody below may differentiate.
+        """
+        if not any(self.owns(x) for x in args):
+            return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+        if params["rules"].transpose is None and only_evaluates(self.parent):
+            return list(fun(*args))
+        return super().process_custom_derivative(primitive, fun, args, params)
 
     def split(self, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run a partial evaluation rule; its known half is computed, what it binds on tangents is recorded."""
@@ -81,6 +101,8 @@ class TangentTrace(JaxprTrace):
         return x.variable if self.owns(x) else self.constant(x)
 
     def constant(self, x: Value) -> Atom:
+        if type(x) in NUMPY_AVALS and context.settings is DEFAULT_SETTINGS:  # a number among residuals; 0.4 us sooner
+            return Literal(x, NUMPY_AVALS[type(x)])
         if type(x) is Zero:
             return Literal(x, x.aval)
         if type(x) is not np.ndarray or not x.ndim:

@@ -10,15 +10,18 @@ Read next: `vmap.py`; `define.py` for the short forms of rules.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from calque_core.avals import shaped_array, typeof
+from calque_core.captured import captured_tracers
 from calque_core.context import context
+from calque_core.custom_rules import CustomRules
 from calque_core.ops.collective import named_axes
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, register_internal_folder, where
-from calque_core.trace import Trace, Tracer, check_lift, hand_down
+from calque_core.trace import Trace, hand_custom_down, hand_down, only_evaluates
+from calque_core.tracer import Tracer, check_lift
 
 Value = Any
 
@@ -47,6 +50,11 @@ class BatchTracer(Tracer):
         return shaped_array(aval.shape[: self.bdim] + aval.shape[self.bdim + 1 :], aval.dtype)
 
     @property
+    def carried(self) -> tuple[Value, ...]:
+        """The whole array."""
+        return (self.val,)
+
+    @property
     def origin(self) -> Position | None:
         """Where the value was made, as the array under it remembers."""
         return self.val.origin if isinstance(self.val, Tracer) else self._trace.position
@@ -60,16 +68,17 @@ class BatchTrace(Trace):
 
     verb = "vmap"
 
-    def __init__(self, parent: Trace, axis: AxisData) -> None:
+    def __init__(self, parent: Trace, axis: AxisData, tag: object = None) -> None:
         super().__init__(parent)
         self.axis = axis
+        self.tag = object() if tag is None else tag
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         vals: list[Value] = []
         dims: list[int | None] = []
         is_mapped = False
         for x in args:
-            if type(x) is BatchTracer and x._trace is self:
+            if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
                 vals.append(x.val)
                 dims.append(x.bdim)
                 is_mapped = True
@@ -97,6 +106,35 @@ class BatchTrace(Trace):
                 raise ValueError(_misplaced(primitive, x, d, size))
         return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
 
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Let the parent apply the function to whole batches, by rules for whole batches.
+
+        A function that meets nothing of this axis is the same for all elements, and left to the parent as it is.
+        """
+        if params["rules"].batch is None and only_evaluates(self.parent):
+            return list(fun(*args))
+        if not self.is_met_by(args, params["rules"]):
+            return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+        vals, dims = self.split(args)
+        before, context.trace = context.trace, self.parent
+        try:
+            outs, out_dims = primitive.adapted["axis_batch"](self.axis, vals, dims, fun=fun, tag=self.tag, **params)
+        finally:
+            context.trace = before
+        return [BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
+
+    def is_met_by(self, args: Sequence[Value], rules: CustomRules) -> bool:
+        """Tell whether a function may meet this axis: in its arguments, in what it closes over, or by name."""
+        if self.axis.name is not None or any(self.owns(x) for x in args):
+            return True
+        return any(self.owns(x) for x in captured_tracers(rules.functions))
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` has the batch axis of this trace."""
+        return type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag)
+
     def concerns(self, params: dict[str, Any]) -> bool:
         """Tell whether a primitive without mapped operands names this axis: itself, or in a program that it holds."""
         return self.axis.name is not None and self.axis.name in named_axes(params)
@@ -106,7 +144,7 @@ class BatchTrace(Trace):
 
         Raises: UnexpectedTracerError for a tracer that is no constant here.
         """
-        is_mine = [type(x) is BatchTracer and x._trace is self for x in outs]
+        is_mine = [self.owns(x) for x in outs]
         for x, mine in zip(outs, is_mine):
             if not mine and isinstance(x, Tracer):
                 check_lift(x, self)

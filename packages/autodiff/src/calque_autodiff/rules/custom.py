@@ -1,0 +1,113 @@
+"""The derivatives of functions with rules of their own: what the rules say.
+
+One idea: a rule runs where every rule runs, over the tangent trace, on primals of the parent; so it may look at values,
+branch on them, and call its own function.  A vjp rule runs its forward half at once, and leaves one equation in the
+linear program, whose transpose is the backward half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.tangent_trace import record
+from calque_autodiff.transpose import backward_pass
+from calque_core.avals import typeof
+from calque_core.custom_rules import CustomRules, LinearCall, closed_rules
+from calque_core.dtypes import is_float
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.linear import Zero, zero_of, zero_tangent
+from calque_core.ops.call import strong_results
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, no_jvp_rule
+from calque_core.primitive import Primitive
+from calque_core.source import current_position
+from calque_core.trace import current_trace, evaluation
+
+Value = Any
+
+
+def custom_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, rules: CustomRules, jaxpr: Jaxpr | None = None
+) -> tuple[list[Value], list[Value]]:
+    """Run the jvp rule; a function without rules of its own is its program.
+
+    Raises: TypeError if there is only a vjp rule.
+    """
+    if rules.jvp is not None:
+        outs, out_dots = rules.jvp(primals, tangents)
+        return strong_results(outs), out_dots
+    if rules.fwd is not None:
+        raise TypeError(no_jvp_rule(rules.name))
+    assert jaxpr is not None, rules
+    return _program_jvp(primals, tangents, jaxpr)
+
+
+def _program_jvp(primals: Sequence[Value], tangents: Sequence[Value], jaxpr: Jaxpr) -> tuple[list[Value], list[Value]]:
+    dual, out_mask = jvp_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
+    results = eval_jaxpr(dual, dual.consts, *primals, *(t for t in tangents if type(t) is not Zero))
+    outs, rest = strong_results(results[: len(out_mask)]), iter(results[len(out_mask) :])
+    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+
+
+def custom_partial_eval(primitive: Primitive) -> Any:
+    """Return the rule that records the whole call: its rules cannot be cut in two."""
+
+    def partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
+        return record(primitive, operands, params)
+
+    return partial_eval
+
+
+def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
+    """Transpose by the rule for that, or the program: a function that is applied to tangents is linear in them."""
+    if rules.transpose is not None:
+        return rules.transpose(cts, operands)
+    return backward_pass(jaxpr, jaxpr.consts, operands, cts)
+
+
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+    _primitive.def_rule("jvp", custom_jvp)
+    _primitive.def_rule("partial_eval", custom_partial_eval(_primitive))
+    _primitive.def_rule("transpose", custom_transpose)
+
+
+@custom_vjp_call_p.def_rule("linearize")
+def custom_vjp_linearize(
+    nonzeros: Sequence[bool], *primals: Value, rules: CustomRules, jaxpr: Jaxpr | None = None
+) -> tuple[list[Value], list[Value], Jaxpr]:
+    """Run the forward half; the linear program is one equation that holds the backward half.
+
+    The primals are kept too if the function has a jvp rule, by which the linear program then runs forwards.  That may
+    be anywhere, so the tracers which the rules hold become primals.
+    """
+    if rules.jvp is not None and current_trace() is not evaluation:
+        rules, held = closed_rules(rules, [typeof(x) for x in primals])
+        primals, nonzeros = (*held, *primals), [*[False] * len(held), *nonzeros]
+    assert rules.fwd is not None, rules
+    outs, residuals, bwd = rules.fwd(primals, nonzeros)
+    outs = strong_results(outs)
+    kept = list(primals) if rules.jvp is not None else []
+    tangent_avals = [typeof(x).to_tangent_aval() for x, n in zip(primals, nonzeros) if n]
+    out_avals = tuple(typeof(x).strip_weak_type().to_tangent_aval() for x in outs)
+    call = LinearCall(rules, bwd, len(residuals), len(kept), tuple(nonzeros), out_avals)
+    invars = [Var(typeof(x)) for x in (*residuals, *kept)] + [Var(aval) for aval in tangent_avals]
+    results = [Var(aval) if is_float(aval.dtype) else Literal(zero_of(aval), aval) for aval in out_avals]
+    eqn = JaxprEqn(
+        custom_vjp_linear_p, invars, [v for v in results if type(v) is Var], {"call": call}, current_position()
+    )
+    return outs, [*residuals, *kept], Jaxpr((), invars, [eqn], results, debug_name=rules.name)
+
+
+custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its function, if there is one")
+
+
+@custom_vjp_linear_p.def_rule("transpose")
+def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, call: LinearCall) -> list[Value]:
+    """Run the backward half."""
+    given = iter(cts)
+    all_cts = [next(given) if is_float(aval.dtype) else zero_of(aval) for aval in call.out_avals]
+    found = call.bwd(operands[: call.num_residuals], all_cts)
+    known = call.num_residuals + call.num_primals
+    return [*[None] * known, *(ct for ct, m in zip(found, call.mask) if m)]

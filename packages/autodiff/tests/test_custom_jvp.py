@@ -1,0 +1,281 @@
+import numpy as np
+import pytest
+
+from calque_autodiff import SymbolicZero, custom_jvp, grad, jvp, linear_transpose, linearize, vjp
+from calque_core import check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+
+
+def steep_sine():
+    """Return sin, with the rule that its derivative is 2 cos x."""
+    f = custom_jvp(lax.sin)
+    f.defjvp(lambda primals, tangents: (f(*primals), 2.0 * lax.cos(primals[0]) * tangents[0]))
+    return f
+
+
+def stable_log1pexp():
+    f = custom_jvp(lambda x: lax.log1p(lax.exp(x)))
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        return f(x), lax.logistic(x) * x_dot
+
+    return f
+
+
+def polar():
+    """Return a function of and to pytrees, with its right rule."""
+
+    @custom_jvp
+    def f(p):
+        return {"x": p["r"] * lax.cos(p["t"]), "y": [p["r"] * lax.sin(p["t"])]}
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (p,), (p_dot,) = primals, tangents
+        out = f(p)
+        x, (y,) = out["x"], out["y"]
+        x_dot = p_dot["r"] * x / p["r"] - y * p_dot["t"]
+        return out, {"x": x_dot, "y": [p_dot["r"] * y / p["r"] + x * p_dot["t"]]}
+
+    return f
+
+
+# The rule is right: every law holds
+
+
+def test_a_right_rule_obeys_the_laws(laws, spaced):
+    laws(stable_log1pexp(), spaced((3,)))
+
+
+def test_a_right_rule_of_pytrees_obeys_the_laws(laws):
+    f = polar()
+    laws(lambda r, t: f({"r": r, "t": t}), 1.5, 0.7)
+
+
+def test_a_right_rule_inside_programs_obeys_the_laws(laws, called):
+    f = stable_log1pexp()
+    laws(called(lambda x: f(x) * lax.sin(x)), 0.7)
+    laws(lambda x: lax.scan(lambda c, _: (f(c), c), x, None, length=3), 0.7)
+    laws(lambda x: lax.cond(x > 0.0, f, lax.sin, x), 0.7)
+
+
+def test_a_function_with_a_rule_inside_one_obeys_the_laws(laws):
+    inner = stable_log1pexp()
+    outer = custom_jvp(lambda x, y: inner(x) * y)
+
+    @outer.defjvp
+    def rule(primals, tangents):
+        return jvp(lambda x, y: inner(x) * y, primals, tangents)
+
+    laws(outer, 0.3, 0.7)
+
+
+# The rule is the one used
+
+
+DERIVATIVES = {
+    "jvp": lambda f, x: jvp(f, (x,), (1.0,))[1],
+    "grad": lambda f, x: grad(f)(x),
+    "vjp": lambda f, x: vjp(f, x)[1](1.0)[0],
+    "linearize": lambda f, x: linearize(f, x)[1](1.0),
+    "the transpose of linearize": lambda f, x: linear_transpose(linearize(f, x)[1], x)(1.0)[0],
+}
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES.values(), ids=DERIVATIVES)
+def test_every_derivative_is_by_the_rule(derivative):
+    np.testing.assert_allclose(derivative(steep_sine(), 0.7), 2.0 * np.cos(0.7), 1e-14)
+    jaxpr = make_jaxpr(lambda x: derivative(steep_sine(), x))(0.7)
+    check_jaxpr(jaxpr)
+    np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, 0.7)[0], 2.0 * np.cos(0.7), 1e-14)
+
+
+def test_the_rule_of_a_recorded_call_is_used_when_the_program_is_differentiated():
+    f = steep_sine()
+    program = make_jaxpr(lambda x: f(x))(0.7)
+    run = lambda x: eval_jaxpr(program, program.consts, x)[0]
+    np.testing.assert_allclose(grad(run)(0.7), 2.0 * np.cos(0.7), 1e-14)
+    np.testing.assert_allclose(grad(grad(run))(0.7), -2.0 * np.sin(0.7), 1e-14)
+
+
+def test_higher_derivatives_differentiate_the_rule():
+    f = steep_sine()
+    np.testing.assert_allclose(grad(grad(f))(0.7), -2.0 * np.sin(0.7), 1e-14)
+    np.testing.assert_allclose(grad(grad(grad(f)))(0.7), -2.0 * np.cos(0.7), 1e-14)
+
+
+def test_a_rule_may_look_at_values_where_they_are_known():
+    f = custom_jvp(lambda x: 2.0 * x if x > 0.0 else x)
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * (5.0 if primals[0] > 0.0 else 6.0)))
+    assert (grad(f)(1.0), grad(f)(-1.0)) == (5.0, 6.0)
+
+
+def test_the_later_rule_replaces_the_earlier_one():
+    f = steep_sine()
+    f.defjvp(lambda primals, tangents: (f(*primals), 7.0 * tangents[0]))
+    assert grad(f)(0.7) == 7.0
+
+
+def test_defjvp_gives_the_rule_back():
+    rule = lambda primals, tangents: (primals[0], tangents[0])
+    assert custom_jvp(lax.sin).defjvp(rule) is rule
+
+
+# Zeros
+
+
+def seen_by_rule(symbolic_zeros):
+    seen = []
+    f = custom_jvp(lambda x, y, n: x * y * n)
+
+    def rule(primals, tangents):
+        seen.extend(tangents)
+        return f(*primals), tangents[0] * primals[1]
+
+    f.defjvp(rule, symbolic_zeros=symbolic_zeros)
+    assert grad(lambda x: f(x, 3.0, 2))(5.0) == 3.0
+    return seen
+
+
+def test_tangents_that_are_zero_are_arrays_of_zeros():
+    _, y_dot, n_dot = seen_by_rule(symbolic_zeros=False)
+    assert (y_dot, type(y_dot)) == (0.0, np.float64)
+    assert n_dot.dtype == float0
+
+
+def test_tangents_that_are_zero_are_symbolic_if_the_rule_asks_for_them():
+    _, y_dot, n_dot = seen_by_rule(symbolic_zeros=True)
+    assert (type(y_dot), y_dot.aval.str_short()) == (SymbolicZero, "f64[]")
+    assert (type(n_dot), n_dot.aval.dtype) == (SymbolicZero, float0)
+
+
+def test_a_rule_may_give_symbolic_zeros():
+    f = custom_jvp(lambda x: (x, 2.0 * x))
+    f.defjvp(lambda p, t: (f(*p), (t[0], SymbolicZero(make_jaxpr(lax.sin)(1.0).out_avals[0]))))
+    assert jvp(f, (1.0,), (3.0,))[1] == (3.0, 0.0)
+
+
+def test_whole_numbers_have_float0_tangents_in_and_out():
+    f = custom_jvp(lambda x, n: (x**n, n + 1))
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x, n), (x_dot, n_dot) = primals, tangents
+        assert n_dot.dtype == float0
+        return f(x, n), (5.0 * x_dot, n_dot)
+
+    out, out_dot = jvp(lambda x: f(x, 2), (3.0,), (1.0,))
+    assert (out, out_dot[0], out_dot[1].dtype) == ((9.0, 3), 5.0, float0)
+
+
+# A rule for each argument
+
+
+def test_rules_for_each_argument_are_added_up(laws):
+    f = custom_jvp(lambda x, y: x * lax.sin(y))
+    f.defjvps(lambda t, out, x, y: t * lax.sin(y), lambda t, out, x, y: t * x * lax.cos(y))
+    laws(f, 0.3, 0.7)
+
+
+def test_none_among_rules_is_zero_and_rules_of_unperturbed_arguments_do_not_run():
+    runs = []
+    f = custom_jvp(lambda x, y, z: x * y * z)
+    f.defjvps(lambda t, out, x, y, z: t * 2.0, None, lambda t, out, x, y, z: runs.append(t))
+    assert grad(f, argnums=(0, 1))(3.0, 5.0, 7.0) == (2.0, 0.0)
+    assert runs == []
+
+
+# Errors
+
+
+def pair(x):
+    return {"a": x * x, "b": x}
+
+
+def with_rule(rule, fun=pair):
+    f = custom_jvp(fun)
+    f.defjvp(rule)
+    return f
+
+
+ONE = np.float64(1.0)  # which, unlike a Python scalar, has a dtype
+RULE = r"the jvp rule <lambda> \(test_custom_jvp\.py:\d+\) of pair \(test_custom_jvp\.py:\d+\) "
+ABOUT_RULES = {
+    "no pair": (lambda p, t: p[0], RULE + r"returned f64\[\]\. Return a pair: the output, and its tangent\."),
+    "three": (lambda p, t: (1, 2, 3), RULE + r"returned a tuple of length 3\. Return a pair"),
+    "another structure": (
+        lambda p, t: (pair(*p), {"a": t[0]}),
+        (
+            RULE + r"returned a tangent of the structure PyTreeDef\(\{'a': \*\}\) for an output of the structure "
+            r"PyTreeDef\(\{'a': \*, 'b': \*\}\)\. Return one tangent for each output\."
+        ),
+    ),
+    "another shape": (
+        lambda p, t: (pair(*p), {"a": t[0], "b": np.ones(3)}),
+        RULE + r"returned a tangent of f64\[3\] for the output\['b'\], which is f64\[\]\. Return f64\[\]\.",
+    ),
+    "another dtype": (
+        lambda p, t: (pair(*p), {"a": t[0], "b": np.float32(1)}),
+        RULE + r"returned a tangent of f32\[\] for the output\['b'\], which is f64\[\]\. Return f64\[\]\.",
+    ),
+    "no array": (
+        lambda p, t: (pair(*p), {"a": t[0], "b": "one"}),
+        RULE + r"returned a tangent of a value of type str for the output\['b'\]",
+    ),
+    "a generator": (lambda p, t: (x for x in p), r"the jvp rule of <lambda> .*: a generator or coroutine runs after"),
+}
+
+
+@pytest.mark.parametrize(("rule", "message"), ABOUT_RULES.values(), ids=ABOUT_RULES)
+def test_a_wrong_rule_is_refused_with_its_name_and_that_of_the_output(rule, message):
+    with pytest.raises(TypeError, match=message):
+        jvp(with_rule(rule), (ONE,), (ONE,))
+    with pytest.raises(TypeError, match=message):
+        make_jaxpr(lambda x: linearize(with_rule(rule), x)[0])(ONE)
+
+
+def test_a_float_tangent_of_a_whole_number_is_refused():
+    f = with_rule(lambda p, t: (1, t[0]), fun=lambda x: 1)
+    with pytest.raises(TypeError, match=r"for the output, which is i64\[\]\. Return zeros of dtype float0\."):
+        jvp(f, (1.0,), (1.0,))
+
+
+def generator(primals, tangents):
+    yield primals
+
+
+ABOUT_DEFINITIONS = {
+    "no function": (lambda f: f.defjvp(3), r"defjvp got 3 of type int at test_custom_jvp\.py:\d+ .* Give a function\."),
+    "a generator": (lambda f: f.defjvp(generator), r"defjvp of generator \(test_custom_jvp.* instead of yielding them"),
+    "no function of one argument": (lambda f: f.defjvps(3), r"defjvps got 3 of type int at .* Give a function\."),
+}
+
+
+@pytest.mark.parametrize(("define", "message"), ABOUT_DEFINITIONS.values(), ids=ABOUT_DEFINITIONS)
+def test_what_is_no_rule_is_refused_at_once(define, message):
+    with pytest.raises(TypeError, match=message):
+        define(custom_jvp(lax.sin))
+
+
+def test_a_rule_for_each_argument_needs_as_many_as_there_are():
+    f = custom_jvp(lambda x, y: x * y)
+    f.defjvps(lambda t, out, x, y: t)
+    with pytest.raises(
+        TypeError, match=r"defjvps of custom_jvp of <lambda> .* gave 1 rules for 2 arguments\. Give one"
+    ):
+        grad(f)(1.0, 2.0)
+
+
+def test_rules_for_each_argument_do_not_go_with_static_arguments():
+    f = custom_jvp(lambda x, n: x, static_argnums=1)
+    with pytest.raises(TypeError, match=r"defjvps of custom_jvp of <lambda> .* beside static arguments\. Use defjvp\."):
+        f.defjvps(None)
+
+
+def test_an_error_inside_a_rule_is_the_users_own():
+    def rule(primals, tangents):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        grad(with_rule(rule, fun=lax.sin))(1.0)

@@ -1,0 +1,68 @@
+"""Batching functions with derivative rules of their own: the program, and every rule, for whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from calque_batching.axes import matchaxis
+from calque_batching.batch_trace import AxisData
+from calque_batching.custom import CustomBatch
+from calque_core.custom_rules import CustomRules, LinearCall
+from calque_core.interpret import jaxpr_as_fun
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_core.primitive import Primitive
+from calque_core.trace import current_trace
+
+Value = Any
+Dims = Sequence[int | None]
+
+
+def custom_batch(primitive: Primitive) -> Any:
+    """Return the batching rule of one of the two primitives.
+
+    It takes the function as its program, `jaxpr`, or, where it is being called, as it is, `fun`, with the `tag` of the
+    trace whose tracers it may close over.
+    """
+
+    def batch(
+        axis: AxisData, args: Sequence[Value], dims: Dims, *, rules: CustomRules, **how: Any
+    ) -> tuple[list[Value], list[int | None]]:
+        call = CustomBatch(axis, dims, how.get("tag"))
+        fun = how["fun"] if "fun" in how else jaxpr_as_fun(how["jaxpr"])
+        params = {"rules": call.rules(rules)}
+        batch_rule = rules.batch if any(d is not None for d in dims) else None
+        outs = current_trace().process_custom_derivative(primitive, call.function(fun, batch_rule), args, params)
+        return outs, [0] * len(outs)
+
+    return batch
+
+
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+    _primitive.def_rule("axis_batch", custom_batch(_primitive))
+
+
+@custom_vjp_linear_p.def_rule("axis_batch")
+def custom_vjp_linear_batch(
+    axis: AxisData, args: Sequence[Value], dims: Dims, *, call: LinearCall
+) -> tuple[list[Value], list[int | None]]:
+    """Run for whole batches.  A primal and its tangent are mapped together, in front."""
+    count, start = call.num_residuals, call.num_residuals + call.num_primals
+    primals = list(zip(args[count:start], dims[count:start])) or [(None, None)] * len(call.mask)
+    rest = iter(zip(args[start:], dims[start:]))
+    tangents = [next(rest) if m else (None, None) for m in call.mask]
+    is_mapped = [d is not None or t is not None for (_, d), (_, t) in zip(primals, tangents)]
+    batch = CustomBatch(axis, [0 if m else None for m in is_mapped])
+
+    def aligned(pairs: Sequence[tuple[Value, int | None]]) -> list[Value]:
+        return [matchaxis(x, d, 0, axis.size) if m else x for (x, d), m in zip(pairs, is_mapped) if x is not None]
+
+    whole = replace(
+        call,
+        rules=batch.rules(call.rules),
+        bwd=batch.bwd(call.bwd, dims[:count]),
+        out_avals=tuple(map(batch.batched_aval, call.out_avals)),
+    )
+    outs = custom_vjp_linear_p.bind(*args[:count], *aligned(primals), *aligned(tangents), call=whole)
+    return outs, [0] * len(outs)

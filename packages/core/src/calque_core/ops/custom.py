@@ -1,0 +1,101 @@
+"""Functions with derivative rules of their own, as equations: `custom_jvp_call`, `custom_vjp_call`.
+
+One idea: an equation holds the function's jaxpr, which says what it computes, and the rules, which say everything
+about derivatives.  Evaluation and compilation read the first, differentiation the second.
+
+`custom_vjp_linear` is what differentiating a function with a vjp rule leaves in a linear program: it runs backwards by
+that rule, and forwards only if the function has a jvp rule beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.custom_rules import CustomRules, LinearCall
+from calque_core.dtypes import is_float
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.linear import Zero, instantiate_zeros, zero_tangent
+from calque_core.ops.call import check_operands, strong_results
+from calque_core.primitive import Primitive
+from calque_core.source import where
+
+Value = Any
+
+custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
+
+
+def custom_abstract_eval(*avals: Any, jaxpr: Jaxpr, rules: CustomRules) -> list[Any]:
+    check_operands(f"the function {rules.name}", jaxpr, avals)
+    return [aval.strip_weak_type() for aval in jaxpr.out_avals]
+
+
+def custom_impl(*args: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
+    return strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *args))
+
+
+def custom_pp(params: dict[str, Any]) -> dict[str, Any]:
+    """Print the name of the function, and which rules it has."""
+    rules: CustomRules = params["rules"]
+    given = [kind for kind in ("jvp", "fwd", "transpose", "batch") if getattr(rules, kind) is not None]
+    return {"name": rules.name.split(" ")[0], "jaxpr": params["jaxpr"], "rules": ",".join(given)}
+
+
+def dce_custom(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Keep or drop the call as a whole: its rules speak of all results."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    return [True] * len(eqn.invars), eqn
+
+
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+    _primitive.def_abstract_eval(custom_abstract_eval)
+    _primitive.def_impl(custom_impl)
+    _primitive.def_pp(custom_pp)
+    _primitive.def_rule("dce", dce_custom)
+
+
+# What is left of a vjp rule
+
+
+@custom_vjp_linear_p.def_pp
+def custom_linear_pp(params: dict[str, Any]) -> dict[str, Any]:
+    """Print the name of the function, and how many of the operands are residuals."""
+    call: LinearCall = params["call"]
+    return {"name": call.rules.name.split(" ")[0], "num_residuals": call.num_residuals}
+
+
+custom_vjp_linear_p.def_rule("dce", dce_custom)
+
+
+@custom_vjp_linear_p.def_abstract_eval
+def custom_linear_abstract_eval(*avals: Any, call: LinearCall) -> list[Any]:
+    return [aval for aval in call.out_avals if is_float(aval.dtype)]
+
+
+@custom_vjp_linear_p.def_impl
+@custom_vjp_linear_p.def_rule("decomposition")
+def custom_linear_decomposition(*args: Value, call: LinearCall) -> list[Value]:
+    """Run forwards, by the jvp rule.
+
+    Raises: TypeError if there is none.
+    """
+    if call.rules.jvp is None:
+        raise TypeError(no_jvp_rule(call.rules.name))
+    start = call.num_residuals + call.num_primals
+    primals, rest = args[call.num_residuals : start], iter(args[start:])
+    tangents: list[Value | Zero] = [next(rest) if m else zero_tangent(x) for x, m in zip(primals, call.mask)]
+    _, out_dots = call.rules.jvp(primals, tangents)
+    return [instantiate_zeros(t) for t, aval in zip(out_dots, call.out_avals) if is_float(aval.dtype)]
+
+
+def no_jvp_rule(name: str) -> str:
+    """Return the message for a derivative forwards of a function that has only a vjp rule."""
+    return (
+        f"can't apply forward-mode autodiff (jvp) to {name}{where()}: this function has only a vjp rule. Give it a jvp "
+        'rule too, defvjp(fwd, bwd, jvp=rule), or let its fwd be differentiated, defvjp(fwd, bwd, jvp="fwd"); or use '
+        "reverse mode."
+    )

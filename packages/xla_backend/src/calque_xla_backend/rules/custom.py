@@ -1,0 +1,23 @@
+"""Lowering of functions with derivative rules of their own: their programs, in place.
+
+Rules are read by differentiation only, which has happened before anything is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calque_core.custom_rules import CustomRules
+from calque_core.jaxpr import Jaxpr
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_xla_backend.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.types import IrValue
+
+
+@register_lowering(custom_jvp_call_p)
+@register_lowering(custom_vjp_call_p)
+def custom_lowering(ctx: LoweringRuleContext, *values: IrValue, jaxpr: Jaxpr, rules: CustomRules) -> Sequence[IrValue]:
+    return jaxpr_subcomp(ctx, jaxpr, *values)
+
+
+custom_vjp_linear_p.def_hole("lowering", "it is compiled as the jvp rule of its function, if there is one")

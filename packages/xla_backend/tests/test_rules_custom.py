@@ -1,0 +1,90 @@
+"""Lowering of functions with rules of their own: a compiled program has their operations, and nothing of the rules."""
+
+import numpy as np
+import pytest
+
+from calque_core import CustomRules, ShapedArray, current_trace, eval_jaxpr, lax, make_jaxpr, trace_state_clean
+from calque_core.custom_rules import LinearCall
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_xla_backend import jit
+
+PRIMITIVES = [custom_jvp_call_p, custom_vjp_call_p]
+F64 = ShapedArray((), "float64")
+
+
+def unused(*_):
+    raise AssertionError("a rule ran, and nobody asked for a derivative")
+
+
+def call(fun, *args, primitive=custom_jvp_call_p, **rules):
+    """Call `fun`, which gives a list, as a function with rules, as the package of derivatives does."""
+    given = CustomRules("f (f.py:1)", key=id(fun), functions=(fun,), **(rules or {"jvp": unused}))
+    return current_trace().process_custom_derivative(primitive, fun, args, {"rules": given})
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+def test_a_function_with_rules_compiles_to_what_it_evaluates_to(primitive, regime, dtypes_of, check_compiled):
+    program = lambda x, y: call(lambda x, y: [lax.mul(x, y), lax.add(x, y)], x, y, primitive=primitive)
+    check_compiled(program, [(np.arange(3).astype(d), np.full(3, 2, d)) for d in dtypes_of("iufc")])
+
+
+def test_its_operations_stand_in_the_program_without_a_function_around_them():
+    with_rules = jit(lambda x: call(lambda y: [lax.sin(y) * y], x)[0]).lower(1.0).as_text()
+    without = jit(lambda x: lax.sin(x) * x).lower(1.0).as_text()
+    body = lambda text: [line.split("loc(")[0].strip() for line in text.splitlines() if "stablehlo" in line]
+    assert body(with_rules) == body(without)
+
+
+def test_it_compiles_inside_loops_and_branches(check_compiled):
+    square = lambda x: call(lambda y: [y * y], x)[0]
+
+    def program(p, x):
+        looped = lax.scan(lambda c, _: (square(c), c), x, None, length=3)
+        bounded = lax.while_loop(lambda c: c < 10.0, lambda c: square(c) + 1.0, x)
+        return looped, bounded, lax.cond(p, square, lambda x: -x, x)
+
+    check_compiled(program, [(p, 1.1) for p in (np.True_, np.False_)], ulps=8)
+
+
+def test_what_it_closes_over_is_an_operand_or_a_constant(check_compiled):
+    table = np.arange(3.0)
+    program = lambda x, a: call(lambda y: [y * a + table], x, jvp=lambda p, t: ([p[0] * a], [t[0] * a]))
+    check_compiled(program, [(np.ones(3), 2.0), (np.ones(3), 3.0)])
+
+
+def test_the_function_is_traced_once_for_all_calls_of_the_compiled_program():
+    runs = []
+    f = jit(lambda x: call(lambda y: [runs.append(y) or lax.sin(y)], x)[0])
+    for x in (1.0, 2.0, 3.0):
+        np.testing.assert_allclose(f(x), np.sin(x), 1e-15)
+    assert len(runs) == 1
+
+
+def test_a_compiled_function_recorded_in_a_program_keeps_the_rules():
+    f = jit(lambda x: call(lambda y: [lax.sin(y)], x)[0])
+    np.testing.assert_allclose(f(1.0), np.sin(1.0), 1e-15)
+    jaxpr = make_jaxpr(f)(1.0)
+    assert "rules=jvp" in str(jaxpr)
+    np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, 1.0)[0], np.sin(1.0), 1e-15)
+
+
+def linear(**rules):
+    """Return the derivative of a function at 0.5 as differentiation by a vjp rule leaves it."""
+    call = LinearCall(
+        CustomRules("f (f.py:1)", key="f", functions=(), **rules), None, 0, len(rules) - 1, (True,), (F64,)
+    )
+    primals = [0.5][: len(rules) - 1]
+    return lambda t: custom_vjp_linear_p.bind(*primals, t, call=call)[0]
+
+
+def test_what_a_vjp_rule_leaves_compiles_by_the_jvp_rule():
+    f_lin = linear(fwd=unused, jvp=lambda primals, tangents: ([primals[0]], [5.0 * lax.cos(primals[0]) * tangents[0]]))
+    np.testing.assert_allclose(jit(f_lin)(2.0), 10.0 * np.cos(0.5), 1e-15)
+
+
+def test_without_a_jvp_rule_compiling_it_says_how_to_give_one():
+    with pytest.raises(
+        TypeError, match=r"can't apply forward-mode autodiff \(jvp\) to f \(f\.py:1\).* only a vjp rule"
+    ):
+        jit(linear(fwd=unused))(2.0)
+    assert trace_state_clean()
