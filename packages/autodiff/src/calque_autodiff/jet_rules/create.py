@@ -1,0 +1,7 @@
+"""Arrays made of nothing but a shape have no series."""
+
+from __future__ import annotations
+
+from calque_core.lax import iota_p
+
+iota_p.def_hole("jet", "it has no operands")

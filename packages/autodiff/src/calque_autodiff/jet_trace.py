@@ -1,0 +1,165 @@
+"""Values that carry a Taylor series, and the trace that applies Taylor rules to them.
+
+One idea: a value is x(t), a primal and the coefficients of t, t**2, ... up to the order of the trace; an operation
+makes another of it.  A coefficient has the type of its primal, so a zero one needs no more than None.
+
+A rule is `(primals, series, **params) -> (out, out_series)`, lists with `multiple_results`; each series is a list of
+coefficients.  A primitive without a rule is run by its derivative rule: y'(t) is the tangent along x'(t).
+
+Read next: `jet.py` for the public function, `jet_series.py` for the arithmetic, `jet_rules` for the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_autodiff.jet_series import Coefficient, Series, derivative, integral
+from calque_core.avals import typeof
+from calque_core.captured import cells_of
+from calque_core.context import context
+from calque_core.custom_rules import closed_over
+from calque_core.errors import UnexpectedTracerError
+from calque_core.linear import Zero, zero_tangent, zeros_of
+from calque_core.primitive import Primitive, decomposition_under
+from calque_core.source import Position
+from calque_core.trace import Trace, current_trace, hand_custom_down, hand_down, tracing
+from calque_core.tracer import Tracer, check_lift
+
+Value = Any
+
+
+class JetTracer(Tracer):
+    """A primal and its coefficients, not all None: a value without coefficients is no tracer."""
+
+    __slots__ = ("aval", "coefficients", "primal")
+
+    def __init__(self, trace: Trace, primal: Value, coefficients: Series) -> None:
+        self._trace, self.primal, self.coefficients = trace, primal, coefficients
+        self.aval = typeof(primal)
+
+    @property
+    def known_value(self) -> Value:
+        """The primal, if it is known: Python control flow may look at it."""
+        return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The primal, and the coefficients that are not zero."""
+        return self.primal, *(c for c in self.coefficients if c is not None)
+
+    @property
+    def origin(self) -> Position | None:
+        """Where the value was made, as the array under it remembers."""
+        return self.primal.origin if isinstance(self.primal, Tracer) else self._trace.position
+
+    def __repr__(self) -> str:
+        return f"JetTracer(primal={self.primal!r}, coefficients={self.coefficients!r})"
+
+
+class JetTrace(Trace):
+    """Applies Taylor rules of one order to what carries a series of its own; hands all else to its parent."""
+
+    verb = "jet"
+
+    def __init__(self, parent: Trace, order: int) -> None:
+        super().__init__(parent)
+        self.order = order
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        primals, series = self.split(args)
+        if not any(map(self.owns, args)):
+            return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
+        rules = primitive.adapted
+        if "jet" not in rules and "jvp" not in rules:
+            return decomposition_under(self, primitive, "jet")(args, params)
+        before = context.trace
+        context.trace = self.parent
+        try:
+            if "jet" in rules:
+                outs, out_series = rules["jet"](primals, series, **params)
+            else:
+                outs, out_series = jet_through_jvp(primitive, primals, series, params)
+        except FloatingPointError as error:
+            error.add_note(f"This happened in the Taylor rule of '{primitive.name}', in {self.describe()}.")
+            raise
+        finally:
+            context.trace = before
+        return [self.value(x, s) for x, s in zip(outs, out_series)]
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Apply the jvp rule of the function if an argument carries a series, otherwise leave it to the parent."""
+        rules = params["rules"]
+        if not rules.has_derivative:
+            return list(fun(*args))
+        if any(self.owns(x) for x in cells_of(rules.functions[0])):
+            raise UnexpectedTracerError(closed_over(rules.name))
+        if any(self.owns(x) for x in args):
+            return self.process_primitive(primitive, args, params)
+        return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` carries a series of this trace."""
+        return type(x) is JetTracer and x._trace is self
+
+    def value(self, primal: Value, coefficients: Series) -> Value:
+        """Return the value with these coefficients: a tracer, unless there are none but zeros."""
+        return primal if all(c is None for c in coefficients) else JetTracer(self, primal, coefficients)
+
+    def split(self, values: Sequence[Value]) -> tuple[list[Value], list[Series]]:
+        """Return the primals and the series of `values`.
+
+        Raises: UnexpectedTracerError for a tracer that is no constant here: its zero series would be a wrong number.
+        """
+        primals, series = [], []
+        for x in values:
+            if self.owns(x):
+                primals.append(x.primal)
+                series.append(x.coefficients)
+            else:
+                if isinstance(x, Tracer):
+                    check_lift(x, self)
+                primals.append(x)
+                series.append([None] * self.order)
+        return primals, series
+
+
+def jet_through_jvp(
+    primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: dict[str, Any]
+) -> tuple[list[Value], list[Series]]:
+    """Return the results and their series by the derivative rule: as y = f(x(t)), y' is the tangent of f along x'.
+
+    Both x and x' are series of one order less there, and so is y'; where the rule calls the primitive itself, the same
+    is done again, for one order less.  That is of polynomial cost if it does so once.
+    """
+    lower = JetTrace(current_trace(), len(series[0]) - 1)
+    with tracing(lower):
+        xs = [lower.value(x, s[:-1]) for x, s in zip(primals, series)]
+        x_dots = [velocity(lower, x, s) for x, s in zip(primals, series)]
+        results, dots = primitive.adapted["jvp"](xs, x_dots, **params)
+        outs, _ = lower.split(results)
+        slopes = [series_of(lower, t) for t in dots]
+    return outs, [integral(None, s)[1:] for s in slopes]
+
+
+def series_of(trace: JetTrace, x_dot: Value) -> Series:
+    """Return the series of a tangent under `trace`, from coefficient 0 on; a `Zero` has none but zeros."""
+    if type(x_dot) is Zero:
+        return [None] * (trace.order + 1)
+    (first,), (rest,) = trace.split([x_dot])
+    return [first, *rest]
+
+
+def velocity(trace: JetTrace, x: Value, coefficients: Series) -> Value:
+    """Return x'(t) as a tangent of `x` under `trace`, whose order is one less than that of x(t)."""
+    if all(c is None for c in coefficients):
+        return zero_tangent(x)
+    first, *rest = derivative([x, *coefficients])
+    return trace.value(instantiated(x, first), rest)
+
+
+def instantiated(primal: Value, x: Coefficient) -> Value:
+    """Return a coefficient of a value with this primal, zeros for None."""
+    return zeros_of(typeof(primal).to_tangent_aval()) if x is None else x
