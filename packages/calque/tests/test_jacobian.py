@@ -100,17 +100,114 @@ def test_integer_arguments_are_refused_by_type(transform):
 
 
 def test_an_output_without_derivative_is_refused():
-    with pytest.raises(TypeError, match=r"an output is bool\[3\]\. Return real floating arrays\."):
+    with pytest.raises(TypeError, match=r"jacrev of .*: an output is bool\[3\]\. Return floating arrays\."):
         jacrev(lambda x: x > 0)(X)
 
 
-def test_complex_arguments_ask_for_holomorphic():
-    with pytest.raises(TypeError, match=r"got c128\[\]\. Set holomorphic=True if the function is\."):
-        jacfwd(lambda z: z * z)(1.0 + 2.0j)
-    found = jacfwd(lambda z: z * z, holomorphic=True)(1.0 + 2.0j)
-    assert found == 2.0 + 4.0j
+Z = np.array([0.3 - 1j, -1.2 + 0.4j, 0.7 + 0.1j])
+STEP = 1e-6
+
+
+def holomorphic_function(z):
+    return np.stack([np.sin(z[0]) * z[1], z[1] / z[2] + z[0], np.exp(z[2])])
+
+
+def partials(fun, z):
+    """Return the derivatives by the real and by the imaginary part of each element, as two Jacobians."""
+    along = [differences(lambda t, d=direction: fun(z + d * t), np.zeros(z.shape)) for direction in (1, 1j)]
+    return along[0], along[1]
+
+
+@pytest.mark.parametrize("transform", [jacfwd, jacrev])
+def test_the_jacobian_of_a_holomorphic_function_is_complex(transform):
+    along_real, along_imaginary = partials(holomorphic_function, Z)
+    found = transform(holomorphic_function, holomorphic=True)(Z)
+    np.testing.assert_allclose(found, along_real, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(1j * found, along_imaginary, rtol=1e-7, atol=1e-8)
+
+
+def test_the_hessian_of_a_holomorphic_function_is_the_jacobian_of_its_jacobian():
+    gradient = jacrev(lambda z: holomorphic_function(z).sum(), holomorphic=True)
+    found = hessian(lambda z: holomorphic_function(z).sum(), holomorphic=True)(Z)
+    np.testing.assert_allclose(found, partials(gradient, Z)[0], rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(found, found.T, rtol=1e-14)
+
+
+def test_jacfwd_takes_a_real_argument_to_complex_outputs():
+    fun = lambda x: np.stack([np.exp(1j * x[0]) * x[1], x[2] + 1j * x[0] * x[1]])
+    np.testing.assert_allclose(jacfwd(fun)(X), differences(fun, X), rtol=1e-7, atol=1e-8)
+
+
+def test_jacrev_takes_complex_arguments_to_real_outputs():
+    fun = lambda z: np.stack([np.abs(z[0] * z[1]), np.real(z[2] * z[0]) + np.imag(z[1]) ** 2])
+    along_real, along_imaginary = partials(fun, Z)
+    np.testing.assert_allclose(jacrev(fun)(Z), along_real - 1j * along_imaginary, rtol=1e-7, atol=1e-8)
+
+
+def test_the_hessian_along_complex_directions_is_that_of_differences():
+    fun = lambda z: np.sum(np.abs(z) ** 2 * np.real(z))
+    direction = np.array([1j, 0.5 - 1j, -0.3])
+    (found,) = hvp(fun, (Z,), (direction,))
+    gradient = calque.grad(fun)
+    want = (gradient(Z + STEP * direction) - gradient(Z - STEP * direction)) / (2 * STEP)
+    np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-7)
+
+
+SQUARE, TURN = lambda z: z * z, lambda x: x * 1j
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: jacfwd(SQUARE)(1j), r"jacfwd of .* got c128\[\]\. Set holomorphic=True if the function is; if not"),
+        (lambda: hessian(np.abs)(1j), r"jacfwd of .* got c128\[\]\. .* use jvp, or jacrev for real outputs\."),
+        (lambda: jacrev(SQUARE)(1j), r"jacrev of .*: an output is c128\[\]\. Set holomorphic=True if the function is"),
+        (
+            lambda: jacrev(TURN)(1.0),
+            r"jacrev of .*: an output is c128\[\]\. .* use vjp, or jacfwd for real arguments\.",
+        ),
+        (lambda: jacfwd(np.sin, holomorphic=True)(1.0), r"holomorphic=True got f64\[\]\. Give complex arguments\."),
+        (lambda: jacrev(np.sin, holomorphic=True)(1.0), r"holomorphic=True got f64\[\]\. Give complex arguments\."),
+        (lambda: jacfwd(np.abs, holomorphic=True)(1j), r"an output is f64\[\]\. Return complex arrays\."),
+        (lambda: jacrev(np.abs, holomorphic=True)(1j), r"an output is f64\[\]\. Return complex arrays\."),
+    ],
+    ids=range(8),
+)
+def test_complex_numbers_where_none_fit_are_refused(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
 
 
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(TypeError, match=r"jacfwd got 3 of type int"):
         jacfwd(3)
+
+
+@pytest.mark.parametrize("transform", [jacfwd, jacrev])
+@pytest.mark.parametrize("chunk_size", [1, 2, 3, 8])
+def test_chunks_give_the_same_jacobian(transform, chunk_size):
+    weights = np.arange(10.0).reshape(2, 5) / 7
+    fun = lambda x: {"turned": np.sin(weights @ x), "square": (x * x).sum()}
+    x = np.linspace(-1.0, 1.0, 5)
+    whole, chunked = transform(fun)(x), transform(fun, chunk_size=chunk_size)(x)
+    for name in whole:
+        assert chunked[name].shape == whole[name].shape
+        np.testing.assert_allclose(chunked[name], whole[name], rtol=1e-14)
+
+
+def test_a_hessian_in_chunks_holds_no_array_for_all_directions_but_its_result():
+    fun = lambda x: np.sum(np.sin(np.outer(x, x)))
+    x = np.linspace(0.1, 1.0, 12)
+    staged = calque.make_jaxpr(hessian(fun, chunk_size=3))(x)
+    assert max(size_of(v.aval) for eqn in staged.eqns for v in eqn.outvars) <= 12 * 12 * 3
+    np.testing.assert_allclose(hessian(fun, chunk_size=3)(x), hessian(fun)(x), rtol=1e-13)
+
+
+def size_of(aval):
+    return int(np.prod(aval.shape))
+
+
+@pytest.mark.parametrize("chunk_size", [0, -1, 2.5])
+def test_a_chunk_size_that_is_no_positive_int_is_refused(chunk_size):
+    with pytest.raises(ValueError, match=r"jacfwd of .* got chunk_size=.*\. Give an int of 1 or more\."):
+        jacfwd(np.sin, chunk_size=chunk_size)(np.ones(3))

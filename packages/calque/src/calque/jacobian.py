@@ -14,10 +14,10 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from calque_autodiff import grad, jvp, vjp
-from calque_batching import vmap
+from calque_autodiff import grad, jvp, linearize, vjp
+from calque_batching import map, moveaxis, vmap
 from calque_core import register_internal_folder, typeof
-from calque_core.api_util import check_arrays, check_callable, normalize_argnums
+from calque_core.api_util import check_arrays, check_callable, describe_value, normalize_argnums
 from calque_core.lax import reshape, slice
 from calque_core.source import describe_function
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
@@ -30,14 +30,21 @@ register_internal_folder(str(Path(__file__).parent))
 
 
 def jacfwd(
-    fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[P, Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
 ) -> Callable[P, Any]:
     """Return a function that gives the Jacobian of `fun`, by forward mode: one pass per element of the input.
 
     The result has the structure of the output, each leaf of which holds the structure of the argument (a tuple of them
     if `argnums` is a sequence).  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With `has_aux`, `fun` returns a pair, and so
-    does this.
-    Raises: TypeError if an argument is not floating (complex if `holomorphic`).
+    does this.  The output may be complex.  With `chunk_size`, that many passes are made at a time: what they need
+    together is the memory that this takes beside the result.
+    Raises: TypeError if an argument is not real and floating, or with `holomorphic` if an argument or an output is not
+    complex; ValueError if `chunk_size` is not positive.
 
     >>> jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
@@ -47,15 +54,23 @@ def jacfwd(
 
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        restricted, chosen, example = _restrict("jacfwd", fun, argnums, args, kwargs)
-        _check_dtypes("jacfwd", fun, chosen, holomorphic, allow_int=False)
+        what = f"jacfwd of {describe_function(fun)}"
+        restricted, chosen, example = _restrict(what, fun, argnums, args, kwargs)
+        _check_inputs(what, chosen, holomorphic, allow_int=False)
+        if not holomorphic:
+            _check_real_inputs(what, chosen)
 
         def push(*tangents: Any) -> tuple[Any, ...]:
             return jvp(restricted, chosen, tangents, has_aux=has_aux)
 
-        out_axes = (None, -1, None) if has_aux else (None, -1)
-        out, columns, *aux = vmap(push, out_axes=out_axes)(*_basis(chosen))
-        _check_outputs("jacfwd", fun, out, holomorphic)
+        if chunk_size is None:
+            out_axes = (None, -1, None) if has_aux else (None, -1)
+            out, columns, *aux = vmap(push, out_axes=out_axes)(*_basis(chosen))
+        else:
+            out, apply, *aux = linearize(restricted, *chosen, has_aux=has_aux)
+            rows = _in_chunks(what, lambda tangents: apply(*tangents), _basis(chosen), chunk_size)
+            columns = tree_map(lambda r: moveaxis(r, 0, -1), rows)
+        _check_outputs(what, out, holomorphic)
         result = tree_map(lambda c: _split(c, example, axis=-1), columns)
         return (result, aux[0]) if has_aux else result
 
@@ -68,11 +83,15 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    *,
+    chunk_size: int | None = None,
 ) -> Callable[P, Any]:
     """Return a function that gives the Jacobian of `fun`, by reverse mode: one pass per element of the output.
 
-    The result is that of `jacfwd`.  Shapes: x [*n], f(x) [*m] -> [*m, *n].
-    Raises: TypeError if an argument is not floating (complex if `holomorphic`; integers pass with `allow_int`).
+    The result, and `chunk_size`, are those of `jacfwd`.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  Arguments may be
+    complex: with z = x + i y, the entry of a real output f is df/dx - i df/dy, as `grad` gives it.
+    Raises: TypeError if an argument is not floating (integers pass with `allow_int`) or an output not real and
+    floating, or with `holomorphic` if an argument or an output is not complex.
 
     >>> jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
@@ -82,11 +101,15 @@ def jacrev(
 
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        restricted, chosen, example = _restrict("jacrev", fun, argnums, args, kwargs)
-        _check_dtypes("jacrev", fun, chosen, holomorphic, allow_int=allow_int)
+        what = f"jacrev of {describe_function(fun)}"
+        restricted, chosen, example = _restrict(what, fun, argnums, args, kwargs)
+        _check_inputs(what, chosen, holomorphic, allow_int=allow_int)
         out, pull, *aux = vjp(restricted, *chosen, has_aux=has_aux)
-        _check_outputs("jacrev", fun, out, holomorphic)
-        rows = vmap(pull)(*_basis((out,)))
+        _check_outputs(what, out, holomorphic)
+        if not holomorphic:
+            _check_real_outputs(what, out)
+        (basis,) = _basis((out,))
+        rows = vmap(pull)(basis) if chunk_size is None else _in_chunks(what, pull, basis, chunk_size)
         rows = rows if isinstance(argnums, (tuple, list)) else rows[0]
         by_argument = tree_map(lambda r: _split(r, out, axis=0), rows)
         result = tree_transpose(tree_structure(example), tree_structure(out), by_argument)
@@ -99,16 +122,23 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[P, Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
 ) -> Callable[P, Any]:
     """Return a function that gives the Hessian of `fun`, forward over reverse.
 
-    Shapes: x [*n], f(x) [*m] -> [*m, *n, *n].  Arguments and errors are those of `jacfwd`.
+    Shapes: x [*n], f(x) [*m] -> [*m, *n, *n].  Arguments and errors are those of `jacfwd`; `chunk_size` columns are
+    computed at a time.
 
     >>> hessian(lambda x: x * x * x)(2.0)
     np.float64(12.0)
     """
-    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+    gradient = jacrev(fun, argnums, has_aux, holomorphic)
+    return jacfwd(gradient, argnums, has_aux, holomorphic, chunk_size=chunk_size)
 
 
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
@@ -121,16 +151,20 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     >>> hvp(lambda x: x * x * x, (2.0,), (1.0,))
     (np.float64(12.0),)
     """
+    what = f"hvp of {describe_function(fun)}"
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"{what} got {describe_value(given)} as its {name}. Give a tuple or a list: {name}=(x,).")
     gradient = grad(fun, argnums=tuple(range(len(primals))))
     product: tuple[Any, ...] = jvp(gradient, tuple(primals), tuple(tangents))[1]
     return product
 
 
 def _restrict(
-    verb: str, fun: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]
+    what: str, fun: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
     """Return `fun` as a function of the chosen arguments, these as a tuple, and in the form the result has."""
-    positions = normalize_argnums(argnums, len(args), f"{verb} of {describe_function(fun)}")
+    positions = normalize_argnums(argnums, len(args), what)
 
     @functools.wraps(fun)
     def restricted(*chosen: Any) -> Any:
@@ -143,28 +177,50 @@ def _restrict(
     return restricted, chosen, chosen if isinstance(argnums, (tuple, list)) else chosen[0]
 
 
-def _check_dtypes(verb: str, fun: Any, chosen: Any, holomorphic: bool, *, allow_int: bool) -> None:
-    what = f"{verb} of {describe_function(fun)}"
+def _check_inputs(what: str, chosen: Any, holomorphic: bool, *, allow_int: bool) -> None:
     leaves = tree_leaves(chosen)
     check_arrays(leaves, lambda: [f"leaf {i} of the chosen arguments" for i in range(len(leaves))], what)
     for leaf in leaves:
         kind = typeof(leaf).dtype.kind
         if holomorphic and kind != "c":
             raise TypeError(f"{what} with holomorphic=True got {typeof(leaf).str_short()}. Give complex arguments.")
-        if not holomorphic and kind == "c":
-            raise TypeError(f"{what} got {typeof(leaf).str_short()}. Set holomorphic=True if the function is.")
         if kind in "iub" and not allow_int:
             raise TypeError(f"{what} got {typeof(leaf).str_short()}, which has no derivative. Pass floats.")
 
 
-def _check_outputs(verb: str, fun: Any, out: Any, holomorphic: bool) -> None:
+def _check_real_inputs(what: str, chosen: Any) -> None:
+    """Refuse a complex argument: its derivatives along the two axes are one number for holomorphic functions only."""
+    for leaf in tree_leaves(chosen):
+        if typeof(leaf).dtype.kind == "c":
+            raise TypeError(
+                f"{what} got {typeof(leaf).str_short()}. Set holomorphic=True if the function is; if not, use jvp, or "
+                "jacrev for real outputs."
+            )
+
+
+def _check_outputs(what: str, out: Any, holomorphic: bool) -> None:
     for leaf in tree_leaves(out):
         kind = typeof(leaf).dtype.kind
-        if (kind == "c") != holomorphic or kind in "iub":
+        if kind in "iub" or (holomorphic and kind != "c"):
+            wanted = "complex" if holomorphic else "floating"
+            raise TypeError(f"{what}: an output is {typeof(leaf).str_short()}. Return {wanted} arrays.")
+
+
+def _check_real_outputs(what: str, out: Any) -> None:
+    """Refuse a complex output, as `_check_real_inputs` does a complex argument."""
+    for leaf in tree_leaves(out):
+        if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{verb} of {describe_function(fun)}: an output is {typeof(leaf).str_short()}. Return "
-                f"{'complex' if holomorphic else 'real floating'} arrays."
+                f"{what}: an output is {typeof(leaf).str_short()}. Set holomorphic=True if the function is; if not, "
+                "use vjp, or jacfwd for real arguments."
             )
+
+
+def _in_chunks(what: str, run: Callable[[Any], Any], basis: Any, chunk_size: Any) -> Any:
+    """Return the results of `run` on all basis vectors, stacked, a number of them at a time."""
+    if not isinstance(chunk_size, (int, np.integer)) or chunk_size < 1:
+        raise ValueError(f"{what} got chunk_size={chunk_size!r}. Give an int of 1 or more.")
+    return map(run, basis, batch_size=int(chunk_size))
 
 
 def _basis(tree: Any) -> Any:
