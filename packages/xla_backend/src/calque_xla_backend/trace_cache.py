@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from calque_core.api_util import FlatFunction, arg_names, check_arrays
@@ -22,7 +23,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.rules import rule_epoch
 from calque_core.source import describe_function
 from calque_core.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.trace import is_tracer
+from calque_core.tracer import is_tracer
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.static import StaticArguments
 
@@ -91,15 +92,16 @@ _caches: dict[int, tuple[weakref.ref[Any], dict[Hashable, TraceCache]]] = {}
 
 
 def cache_of(fun: Any, options: Hashable) -> TraceCache:
-    """Return the cache of a function, which dies with it; a new one if the function cannot be referred to weakly."""
+    """Return the cache of a function, which dies with it; a new one for anything else that is called.
+
+    A trace of an object can hold the object: one with derivative rules, whose rules call it.  Here it would never die.
+    """
+    if not isinstance(fun, FunctionType):
+        return TraceCache()
     found = _caches.get(id(fun))
     if found is None or found[0]() is not fun:
         number = id(fun)
-        try:
-            ref = weakref.ref(fun, lambda dead: _forget(number, dead))
-        except TypeError:
-            return TraceCache()
-        found = _caches[number] = ref, {}
+        found = _caches[number] = weakref.ref(fun, lambda dead: _forget(number, dead)), {}
     return found[1].setdefault(options, TraceCache())
 
 
