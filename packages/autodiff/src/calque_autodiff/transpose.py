@@ -11,15 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from calque_autodiff.checks import check_input, flatten_primals, tangent_leaves
+import numpy as np
+
+from calque_autodiff.checks import (
+    check_linear_input,
+    checked_cotangents,
+    flatten_primals,
+    only_argument,
+    tangent_leaves,
+)
 from calque_core.api_util import FlatFunction, arg_names, check_callable
 from calque_core.avals import typeof
-from calque_core.context import context
+from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.errors import MissingRuleError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, undefined_of, zero_of
+from calque_core.lax import add_any_p, add_p, sub_p
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, undefined_of, zero_of, zeros_of
 from calque_core.rules import missing_rule, rule_epoch
-from calque_core.source import describe_function
+from calque_core.source import at_place, describe_function, in_backward
 from calque_core.stage import stage
+from calque_core.trace import evaluation
+from calque_core.tracer import is_tracer
 from calque_pytree import tree_structure
 
 Value = Any
@@ -38,19 +50,29 @@ def backward(
         if type(var) is Var and type(ct) is not Zero and var not in known:
             found[var] = add_tangents(found[var], ct) if var in found else ct
     before = context.source
+    # What is recorded here, or checked, is to know its pass; marking costs 0.1 us per equation.
+    is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
+    is_checked = context.settings.enable_checks
     try:
         for primitive, invars, results, params, position in reversed(eqns):
-            result_cts = _take(found, results)
+            if len(results) == 1:  # nearly always
+                ct = found.pop(results[0], None)
+                result_cts = None if ct is None else [ct]
+            else:
+                result_cts = _take(found, results)
             if result_cts is None:
                 continue
-            context.source = position
+            context.source = in_backward(position) if is_marked else position
             rule = primitive.adapted.get("transpose")
             if rule is None:
                 raise missing_rule(primitive, "transpose")
             operands = [
                 x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars
             ]
-            for x, ct in zip(invars, rule(result_cts, *operands, **params)):
+            cts = rule(result_cts, *operands, **params)
+            if type(cts) is not list or len(cts) != len(invars) or is_checked:
+                cts = checked_cotangents(primitive, cts, invars)
+            for x, ct in zip(invars, cts):
                 if ct is not None and type(ct) is not Zero and x not in known:
                     found[x] = add_tangents(found[x], ct) if x in found else ct
     finally:
@@ -60,9 +82,6 @@ def backward(
 
 def _take(found: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
     """Take the cotangents of an equation's results out of `found`; None if all of them are zero."""
-    if len(outvars) == 1:
-        ct = found.pop(outvars[0], None)
-        return None if ct is None else [ct]
     cts = [found.pop(v, None) for v in outvars]
     if all(ct is None for ct in cts):
         return None
@@ -168,19 +187,63 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     what = f"linear_transpose of {describe_function(fun)}"
     leaves, in_tree = flatten_primals("linear_transpose", fun, primals)
     for name, x in zip(arg_names(fun, primals, {}), leaves):
-        check_input(what, name, typeof(x), holomorphic=False, allow_int=False)
+        check_linear_input(what, name, typeof(x))
     flat = FlatFunction(fun, in_tree, "linear_transpose")
     jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
     arguments = tree_structure(tuple(primals))
 
-    def transposed(ct: Any) -> tuple[Any, ...]:
+    def transposed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        ct = only_argument(f"the transpose of {describe_function(fun)}", args, kwargs)
         cts = tangent_leaves(what, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
-        undefined = [undefined_of(v.aval) for v in jaxpr.invars]
+        known: dict[Any, Value] = dict(zip(jaxpr.constvars, jaxpr.consts))
+        linear = forward(jaxpr, known)
+        _check_no_constant(what, jaxpr, linear, known)
         try:
-            found = backward_pass(jaxpr, jaxpr.consts, undefined, cts)
-        except NotImplementedError as error:
-            error.add_note(f"{what}: the function is not linear, or a primitive in it lacks a transpose rule.")
+            found = backward(linear, known, jaxpr.outvars, cts)
+        except MissingRuleError as error:
+            error.args = (_not_linear(what, error),)
             raise
-        return arguments.unflatten([instantiate_zeros(x) for x in found])  # type: ignore[no-any-return]
+        return arguments.unflatten(  # type: ignore[no-any-return]
+            [instantiate_zeros(found[v]) if v in found else zeros_of(v.aval) for v in jaxpr.invars]
+        )
 
     return transposed
+
+
+def _not_linear(what: str, error: MissingRuleError) -> str:
+    """Return the message for an operation that cannot be transposed: it is not linear, or nobody has said how."""
+    culprit, text = f"'{error.primitive}'{error.place}", error.args[0]
+    if not text.startswith("Transpose rule"):  # it says by itself which operands are to blame
+        return f"{what}: the function is not linear. {text}"
+    if any(note.startswith("There is none because") for note in error.__notes__):
+        advice = "Transpose a linear function; of any other, vjp transposes the derivative."
+        return f"{what}: the function is not linear, because of {culprit}: {text}. {advice}"
+    advice = "Give it one if it is; if not, vjp transposes the derivative of the function."
+    return f"{what}: {culprit} is not known to be linear: {text}. {advice}"
+
+
+def _check_no_constant(what: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], known: Mapping[Var, Value]) -> None:
+    """Refuse a constant term, which transposition would drop in silence; one that is traced is let pass.
+
+    Raises: MissingRuleError.
+    """
+    culprit = next((f"'{e.primitive}'{at_place(e.position)}" for e in linear if _adds_constant(e, known)), None)
+    if any(_is_nonzero(x, known) for x in jaxpr.outvars):
+        culprit = "an output"
+    if culprit is not None:
+        raise MissingRuleError(
+            f"{what}: the function is not linear, because of {culprit}: it has a constant part that is not zero. Leave "
+            "that out: the transpose is that of the rest.",
+            primitive="linear_transpose",
+            kind="transpose",
+            package="calque_autodiff",
+        )
+
+
+def _adds_constant(eqn: JaxprEqn, known: Mapping[Var, Value]) -> bool:
+    return eqn.primitive in (add_p, add_any_p, sub_p) and any(_is_nonzero(x, known) for x in eqn.invars)
+
+
+def _is_nonzero(x: Atom, known: Mapping[Var, Value]) -> bool:
+    value = x.val if type(x) is Literal else known.get(x, 0)  # type: ignore[arg-type]
+    return not is_tracer(value) and type(value) is not Zero and bool(np.any(np.asarray(value)))

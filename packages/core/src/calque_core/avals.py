@@ -305,3 +305,4 @@ NUMPY_SCALARS: tuple[type, ...] = (
     np.float16, np.float32, np.float64, np.complex64, np.complex128,
 )  # fmt: skip
 _aval_functions.update({kind: _numpy_scalar(kind) for kind in NUMPY_SCALARS})
+NUMPY_AVALS = {kind: _interned((), np.dtype(kind), False, True) for kind in NUMPY_SCALARS}  # by default settings

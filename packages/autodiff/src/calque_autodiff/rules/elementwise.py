@@ -3,7 +3,8 @@
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
 
-Conventions where a derivative does not exist: abs'(0) = 1, and max and min share equally at a tie.
+Conventions where a derivative does not exist: abs'(0) = 1 for real numbers and 0 for complex ones, and max and min
+share equally at a tie.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
-from calque_core.avals import typeof
+from calque_core.avals import NUMPY_AVALS, typeof
 from calque_core.lax import (
     abs_p,
     add,
@@ -19,6 +20,8 @@ from calque_core.lax import (
     add_p,
     bitwise_and,
     broadcast,
+    complex,
+    conj,
     convert_element_type,
     cos,
     cos_p,
@@ -30,6 +33,7 @@ from calque_core.lax import (
     expm1_p,
     ge,
     gt,
+    imag,
     integer_pow,
     integer_pow_p,
     le,
@@ -45,6 +49,7 @@ from calque_core.lax import (
     neg_p,
     pow,
     pow_p,
+    real,
     reduce_sum,
     rem_p,
     round,
@@ -80,7 +85,9 @@ def summed_to(ct: Value, operand: Value) -> Value:
     """
     if type(operand) is not UndefinedPrimal:
         return None
-    return ct if operand.aval.shape or not typeof(ct).shape else reduce_sum(ct)
+    if operand.aval.shape or type(ct) in NUMPY_AVALS:
+        return ct
+    return ct if not typeof(ct).shape else reduce_sum(ct)
 
 
 # Arithmetic
@@ -141,27 +148,19 @@ def is_complex(x: Value) -> bool:
     return bool(typeof(x).dtype.kind == "c")
 
 
-def inverse_sign(x: Value) -> Value:
-    """Return 1 / sign(x), which is the conjugate of sign(x), and 0 where x is 0."""
-    direction = sign(x)
-    return select(eq(direction, 0.0), direction, div(1.0, select(eq(direction, 0.0), 1.0, direction)))
-
-
 def abs_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     """Take the part of the tangent along x: its real part, once x is turned to the real axis."""
     if is_complex(x):
-        return convert_element_type(mul(x_dot, inverse_sign(x)), typeof(out).dtype)
+        return real(mul(x_dot, conj(sign(x))))
     return select(ge(x, 0.0), x_dot, neg(x_dot))
 
 
 def sign_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Turn by the part of the tangent across x; a real sign is piecewise constant."""
+    """Turn by the part of the tangent across x, not at all at 0; a real sign is piecewise constant."""
     if not is_complex(x):
         return zero_tangent(out)
-    dtype = typeof(x).dtype
-    relative = mul(x_dot, div(1.0, x))
-    along = convert_element_type(convert_element_type(relative, dtype.type().real.dtype), dtype)
-    return mul(out, sub(relative, along))
+    turn = imag(div(x_dot, select(eq(x, 0.0), 1.0, x)))
+    return mul(out, complex(typeof(turn).dtype.type(0), turn))
 
 
 defjvp(abs_p, abs_jvp)
