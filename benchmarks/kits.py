@@ -28,6 +28,7 @@ class Kit:
     numpy: Any = None  # the library's functions in NumPy's spelling
     scalar: Function = np.float64  # a float as the library's own scalar
     grad: Function | None = None
+    vmap: Function | None = None
     make_jaxpr: Function | None = None
     count_eqns: Function | None = None
     flatten: Function | None = None  # tree -> (leaves, treedef)
@@ -49,6 +50,7 @@ def calque_kit() -> Kit:
         lax=calque.lax,
         numpy=calque.numpy,
         grad=calque.grad,
+        vmap=calque.vmap,
         make_jaxpr=calque.make_jaxpr,
         count_eqns=count_eqns,
         flatten=calque.tree.flatten,
@@ -80,6 +82,7 @@ def jax_kit() -> Kit:
         numpy=jax.numpy,
         scalar=jax.numpy.float32,
         grad=jax.grad,
+        vmap=jax.vmap,
         make_jaxpr=jax.make_jaxpr,
         count_eqns=lambda closed: count_jax_eqns(closed.jaxpr),
         flatten=jax.tree.flatten,

@@ -12,6 +12,7 @@ PACKAGES = [
     "calque_core",
     "calque_core.lax",
     "calque_autodiff",
+    "calque_autodiff.checkpoint_policies",
     "calque_batching",
     "calque_xla_backend",
     "calque_numpy",

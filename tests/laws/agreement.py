@@ -1,6 +1,10 @@
 """How results are compared: types exactly, values by a stated distance.
 
 Derivatives are never compared with another derivative rule: `differences` takes them from the values of the function.
+
+Complex numbers are pairs of reals to these laws, since a derivative of a function of them is linear over the reals and
+no more.  A direction has random real and imaginary parts; along it, differences see any such derivative.  The inner
+product of u and v is the real part of the sum of u v, without conjugation: the pairing under which a transpose is one.
 """
 
 from __future__ import annotations
@@ -43,12 +47,13 @@ def ulps_between(got: np.ndarray, want: np.ndarray, by_array: bool) -> np.ndarra
     if want.dtype == float0:
         return np.zeros(want.shape)
     is_equal = (got == want) | ((got != got) & (want != want))
-    if want.dtype.kind != "f":
+    if want.dtype.kind not in "fc":
         return np.where(is_equal, 0, np.inf)
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(got), np.abs(want)).astype(np.float64)
         size = np.max(size, initial=0) if by_array else size
-        distance = np.abs(got.astype(np.float64) - want) / (np.finfo(want.dtype).eps * size)
+        difference = got.astype(np.result_type(got, np.float64)) - want
+        distance = np.abs(difference) / (np.finfo(want.dtype).eps * size)
     return np.where(is_equal, 0, np.where(np.isfinite(distance), distance, np.inf))
 
 
@@ -56,9 +61,9 @@ def assert_close(got: Any, want: Any, tolerance: float) -> None:
     """Check types exactly, and values to `tolerance` relative to the largest of all results, or to 1."""
     assert types_of(got) == types_of(want)
     leaves = [np.asarray(x) for x in tree_leaves(want)]
-    size = max((np.abs(x).max(initial=1.0) for x in leaves if x.dtype.kind == "f"), default=1.0)
+    size = max((np.abs(x).max(initial=1.0) for x in leaves if x.dtype.kind in "fc"), default=1.0)
     for x, y in zip(tree_leaves(got), leaves, strict=True):
-        if y.dtype.kind == "f":
+        if y.dtype.kind in "fc":
             np.testing.assert_allclose(np.asarray(x), y, rtol=0, atol=tolerance * size)
         elif y.dtype != float0:
             np.testing.assert_array_equal(np.asarray(x), y)
@@ -67,9 +72,13 @@ def assert_close(got: Any, want: Any, tolerance: float) -> None:
 def direction(x: Value, seed: int) -> Value:
     """Return random numbers of the tangent type of `x`: between -1 and 1, or `float0`."""
     aval = typeof(x).strip_weak_type()
-    if aval.dtype.kind != "f":
+    if aval.dtype.kind not in "fc":
         return np.zeros(aval.shape, float0)
-    return np.random.default_rng(seed).uniform(-1, 1, aval.shape).astype(aval.dtype)[()]
+    rng = np.random.default_rng(seed)
+    parts = rng.uniform(-1, 1, aval.shape)
+    if aval.dtype.kind == "c":
+        parts = parts + 1j * rng.uniform(-1, 1, aval.shape)
+    return np.asarray(parts).astype(aval.dtype)[()]
 
 
 def directions(xs: Sequence[Value], seed: int) -> list[Value]:
@@ -79,7 +88,7 @@ def directions(xs: Sequence[Value], seed: int) -> list[Value]:
 
 def unit_roundoff(xs: Sequence[Value]) -> float:
     """Return the eps of the narrowest floating dtype among `xs`; 0 if there is none."""
-    return max((float(np.finfo(typeof(x).dtype).eps) for x in xs if typeof(x).dtype.kind == "f"), default=0.0)
+    return max((float(np.finfo(typeof(x).dtype).eps) for x in xs if typeof(x).dtype.kind in "fc"), default=0.0)
 
 
 # By eps: the step of the differences, and what their error stays below.
@@ -105,15 +114,17 @@ def differences(fun: Function, args: Sequence[Value], dots: Sequence[Value]) -> 
 
     far_below, below, above, far_above = (at(k * step) for k in (-2, -1, 1, 2))
     slopes = [
-        (8 * (c - b) - (d - a)) / (12 * step) if a.dtype.kind == "f" else np.zeros(a.shape, float0)
+        (8 * (c - b) - (d - a)) / (12 * step) if a.dtype.kind in "fc" else np.zeros(a.shape, float0)
         for a, b, c, d in zip(far_below, below, above, far_above)
     ]
     return slopes, tolerance
 
 
 def inner(us: Sequence[Value], vs: Sequence[Value]) -> tuple[float, float]:
-    """Return the sum of the products of all elements, and the sum of their sizes; `float0` leaves count for nothing."""
-    pairs = [
-        (np.asarray(u, np.float64), np.asarray(v, np.float64)) for u, v in zip(us, vs) if typeof(u).dtype.kind == "f"
-    ]
-    return sum(float((u * v).sum()) for u, v in pairs), sum(float(np.abs(u * v).sum()) for u, v in pairs)
+    """Return the sum of the products of all elements, its real part, and the sum of their sizes.
+
+    Leaves of `float0` count for nothing.
+    """
+    kept = [(np.asarray(u), np.asarray(v)) for u, v in zip(us, vs) if typeof(u).dtype.kind in "fc"]
+    terms = [np.multiply(u, v, dtype=np.result_type(u, v, np.float64)) for u, v in kept]
+    return sum(float(t.real.sum()) for t in terms), sum(float(np.abs(t).sum()) for t in terms)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from program import FLOATS, INTEGERS, NUMBERS, Program, always, numbers
+from custom_program import CALLS
+from implicit import EQUATIONS
+from program import COMPLEX, FLOATS, INTEGERS, NUMBERS, Program, always, numbers
+from rematerialized import REMATERIALIZED
 
 from calque_batching import vmap
 from calque_core import hoist_tracers, lax, stage, typeof
 from calque_xla_backend import jit
 
 BITS = (*INTEGERS, "bool")
-ANY = (*NUMBERS, "bool")
+FIELD = ("float16", *FLOATS, *COMPLEX)
+ARITHMETIC = (*COMPLEX, "float16", *NUMBERS)
+ORDERED = ("float16", *NUMBERS, "bool")
+ANY = (*COMPLEX, *ORDERED)
 POSITIVE = numbers(low=0.3, high=3.0)
 X, Y = numbers(), numbers(low=-1.7, high=2.3)
 SMALL = numbers(low=-0.8, high=0.8)
@@ -19,17 +25,14 @@ MATRIX, CUBE = numbers((3, 4)), numbers((2, 3, 4))
 INDEX = ((0, 0, 0), (2, 3, 4))
 
 
-def unary(name, maker=X, dtypes=FLOATS, ulps=4.0):
-    return Program(name, getattr(lax, name), (maker,), dtypes, ulps)
+def unary(name, maker=X, dtypes=FLOATS, ulps=4.0, complex_ulps=16.0):
+    return Program(name, getattr(lax, name), (maker,), dtypes, ulps, complex_ulps=complex_ulps)
 
 
-def binary(name, makers=(X, Y), dtypes=NUMBERS, ulps=2.0, fun=None):
-    fun = fun or getattr(lax, name)
-    return [
-        Program(name, fun, makers, dtypes, ulps),
-        Program(f"{name} of a scalar", lambda x, y: fun(x, y), (makers[0], SCALAR), dtypes, ulps),
-        Program(f"{name} to a scalar", lambda x, y: fun(x, y), (SCALAR, makers[1]), dtypes, ulps),
-    ]
+def binary(name, makers=(X, Y), dtypes=NUMBERS, ulps=2.0, complex_ulps=16.0):
+    fun = getattr(lax, name)
+    rows = {name: makers, f"{name} of a scalar": (makers[0], SCALAR), f"{name} to a scalar": (SCALAR, makers[1])}
+    return [Program(key, fun, pair, dtypes, ulps, complex_ulps=complex_ulps) for key, pair in rows.items()]
 
 
 def sums(name, fun, makers, dtypes=FLOATS, ulps=16.0):
@@ -55,6 +58,10 @@ def branch(x, y):
     return lax.cond(lax.gt(lax.reduce_sum(x), 0), lambda a, b: lax.mul(a, b), lambda a, b: lax.sub(a, b), x, y)
 
 
+def branch_by(predicate, x):
+    return lax.cond(predicate, lax.sin, lax.cos, x)
+
+
 def running_products(start, xs):
     def step(carry, x):
         return lax.mul(carry, lax.cos(x)), lax.sin(carry)
@@ -70,35 +77,35 @@ def scaled_by_count(n, x):
 
 OPERATIONS: dict[str, list[Program]] = {
     # arithmetic
-    "neg": [unary("neg", dtypes=NUMBERS)],
+    "neg": [unary("neg", dtypes=ARITHMETIC)],
     "add": binary("add", dtypes=ANY),
-    "add_any": [Program("add_any", lax.add_any, (X, Y), NUMBERS)],
-    "sub": binary("sub"),
+    "add_any": [Program("add_any", lax.add_any, (X, Y), ARITHMETIC)],
+    "sub": binary("sub", dtypes=ARITHMETIC),
     "mul": binary("mul", dtypes=ANY),
-    "div": binary("div", (X, POSITIVE)),
+    "div": binary("div", (X, POSITIVE), ARITHMETIC),
     "rem": binary("rem", (numbers(low=-4, high=4), numbers(low=1.3, high=2.9))),
     "max": binary("max"),
     "min": binary("min"),
-    "abs": [unary("abs", dtypes=NUMBERS)],
-    "sign": [unary("sign", dtypes=NUMBERS)],
-    "square": [unary("square", dtypes=NUMBERS)],
-    "sqrt": [unary("sqrt", POSITIVE)],
-    "rsqrt": [unary("rsqrt", POSITIVE)],
-    "pow": binary("pow", (POSITIVE, Y), FLOATS, 16.0),
+    "abs": [unary("abs", dtypes=ARITHMETIC)],
+    "sign": [unary("sign", dtypes=ARITHMETIC)],
+    "square": [unary("square", dtypes=ARITHMETIC)],
+    "sqrt": [unary("sqrt", POSITIVE, FIELD)],
+    "rsqrt": [unary("rsqrt", POSITIVE, FIELD)],
+    "pow": binary("pow", (POSITIVE, Y), FIELD, 16.0, 128.0),
     "integer_pow": [
-        Program(f"integer_pow {n}", lambda x, n=n: lax.integer_pow(x, n), (POSITIVE,), NUMBERS if n >= 0 else FLOATS, 8)
-        for n in (0, 1, 2, 3, -2)
+        Program(f"integer_pow {n}", lambda x, n=n: lax.integer_pow(x, n), (POSITIVE,), dtypes, 8)
+        for n, dtypes in ((0, ARITHMETIC), (1, ARITHMETIC), (2, ARITHMETIC), (3, ARITHMETIC), (-2, FIELD))
     ],
     # exponentials, trigonometry
-    "exp": [unary("exp")],
-    "expm1": [unary("expm1")],
-    "log": [unary("log", POSITIVE, ulps=8)],
-    "log1p": [unary("log1p", numbers(low=-0.7, high=3.0), ulps=8)],
-    "sin": [unary("sin")],
-    "cos": [unary("cos", ulps=8)],
-    "tan": [unary("tan", numbers(low=-1.3, high=1.3))],
-    "tanh": [unary("tanh", ulps=8)],
-    "logistic": [unary("logistic", ulps=8)],
+    "exp": [unary("exp", dtypes=FIELD)],
+    "expm1": [unary("expm1", dtypes=FIELD)],
+    "log": [unary("log", POSITIVE, FIELD, 8, 64)],
+    "log1p": [unary("log1p", numbers(low=-0.7, high=3.0), FIELD, 8, 64)],
+    "sin": [unary("sin", dtypes=FIELD, complex_ulps=64)],
+    "cos": [unary("cos", dtypes=FIELD, ulps=8, complex_ulps=64)],
+    "tan": [unary("tan", numbers(low=-1.3, high=1.3), FIELD, complex_ulps=64)],
+    "tanh": [unary("tanh", dtypes=FIELD, ulps=8, complex_ulps=64)],
+    "logistic": [unary("logistic", dtypes=FIELD, ulps=8, complex_ulps=64)],
     "erf_inv": [unary("erf_inv", SMALL, ulps=8)],
     # rounding
     "floor": [unary("floor")],
@@ -109,7 +116,8 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     "is_finite": [unary("is_finite")],
     # comparison, bits, choice
-    **{name: [Program(name, getattr(lax, name), (X, Y), ANY)] for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: [Program(name, getattr(lax, name), (X, Y), ANY)] for name in ("eq", "ne")},
+    **{name: [Program(name, getattr(lax, name), (X, Y), ORDERED)] for name in ("lt", "le", "gt", "ge")},
     **{name: [Program(name, getattr(lax, f"bitwise_{name}"), (X, Y), BITS)] for name in ("and", "or", "xor")},
     "not": [Program("not", lax.bitwise_not, (X,), BITS)],
     **{
@@ -130,7 +138,7 @@ OPERATIONS: dict[str, list[Program]] = {
     # types
     "convert_element_type": [
         Program(f"convert_element_type {new}", lambda x, new=new: lax.convert_element_type(x, new), (X,), ANY)
-        for new in ("float32", "float64", "int32", "bool")
+        for new in ("float32", "float64", "int32", "bool", "complex64", "complex128")
     ],
     "bitcast_convert_type": [
         Program(
@@ -143,6 +151,14 @@ OPERATIONS: dict[str, list[Program]] = {
         # Of a step function, which differences see no derivative of either.
         Program("stop_gradient", lambda x: lax.mul(x, lax.sign(lax.stop_gradient(x))), (X,))
     ],
+    "detach": [
+        Program("detach", lambda x: lax.select(lax.eq(x, x), lax.sin(x), lax.detach(lax.exp(x))), (X,), ulps=4.0)
+    ],
+    # complex numbers
+    "real": [Program("real", lax.real, (X,), COMPLEX)],
+    "imag": [Program("imag", lambda z: lax.mul(lax.imag(z), lax.real(z)), (X,), COMPLEX)],
+    "conj": [Program("conj", lambda z: lax.mul(lax.conj(z), lax.square(z)), (X,), COMPLEX)],
+    "complex": binary("complex", dtypes=FLOATS, ulps=0),
     # shapes
     "broadcast_in_dim": [
         Program("broadcast_in_dim", lambda x: lax.broadcast_in_dim(x, (2, 4, 3), (0, 2)), (X,), ANY),
@@ -156,7 +172,7 @@ OPERATIONS: dict[str, list[Program]] = {
     "slice": [Program("slice", lambda x: lax.slice(x, (0, 1, 0), (2, 3, 4), (1, 1, 2)), (CUBE,), ANY)],
     "pad": [
         Program("pad", lambda x, p: lax.pad(x, p, ((1, 0, 2), (0, 2, 1))), (X, numbers(()))),
-        Program("pad that cuts", lambda x, p: lax.pad(x, p, ((-1, 1, 0), (2, -1, 1))), (X, numbers(())), NUMBERS),
+        Program("pad that cuts", lambda x, p: lax.pad(x, p, ((-1, 1, 0), (2, -1, 1))), (X, numbers(())), ARITHMETIC),
     ],
     "concatenate": [Program("concatenate", lambda x, y: lax.concatenate([x, y, x], 1), (X, numbers((2, 1))), ANY)],
     "iota": [
@@ -168,7 +184,7 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     # reductions
     "reduce_sum": [
-        sums(f"reduce_sum {axes}", lambda x, axes=axes: lax.reduce_sum(x, axes), (CUBE,), NUMBERS)
+        sums(f"reduce_sum {axes}", lambda x, axes=axes: lax.reduce_sum(x, axes), (CUBE,), ARITHMETIC)
         for axes in (None, 1, (0, 2))
     ],
     "reduce_max": [Program("reduce_max", lambda x: lax.reduce_max(x, (0, 2)), (CUBE,), NUMBERS)],
@@ -179,10 +195,10 @@ OPERATIONS: dict[str, list[Program]] = {
     "argmin": [Program("argmin", lambda x: lax.argmin(x, 0, np.int32), (CUBE,), NUMBERS)],
     # contractions
     "dot_general": [
-        sums("matrix product", dot((((1,), (0,)), ((), ()))), (MATRIX, numbers((4, 2))), NUMBERS),
-        sums("inner product", dot((((0,), (0,)), ((), ()))), (numbers((3,)), numbers((3,)))),
-        sums("outer product", dot((((), ()), ((), ()))), (numbers((3,)), numbers((2,)))),
-        sums("batched product", dot((((2,), (1,)), ((0,), (2,)))), (CUBE, numbers((3, 4, 2)))),
+        sums("matrix product", dot((((1,), (0,)), ((), ()))), (MATRIX, numbers((4, 2))), ARITHMETIC),
+        sums("inner product", dot((((0,), (0,)), ((), ()))), (numbers((3,)), numbers((3,))), FIELD),
+        sums("outer product", dot((((), ()), ((), ()))), (numbers((3,)), numbers((2,))), FIELD),
+        sums("batched product", dot((((2,), (1,)), ((0,), (2,)))), (CUBE, numbers((3, 4, 2))), FIELD),
         sums(
             "product in wider sums",
             lambda x, y: lax.dot_general(x, y, (((1,), (0,)), ((), ())), preferred_element_type=np.float64),
@@ -190,28 +206,58 @@ OPERATIONS: dict[str, list[Program]] = {
             ("float32",),
         ),
     ],
+    # positions that are values
+    "dynamic_index": [
+        Program("dynamic_index", lambda x, i: lax.dynamic_index_in_dim(x, i, 1), (CUBE, always("int32", ())), ANY),
+        Program(
+            "dynamic_index of an argument's rows",
+            lambda x, y: lax.dynamic_index_in_dim(x, lax.argmax(y, 0), keepdims=False),
+            (MATRIX, numbers((3,))),
+            NUMBERS,
+        ),
+    ],
+    "dynamic_update_index": [
+        Program(
+            "dynamic_update_index",
+            lambda x, y, i: lax.dynamic_update_index_in_dim(x, y, i, 1),
+            (CUBE, numbers((2, 4)), always("int32", ())),
+            ANY,
+        ),
+        Program(
+            "dynamic_update_index of an argument's rows",
+            lambda x, y: lax.dynamic_update_index_in_dim(x, y, lax.argmax(y, 0), 0),
+            (MATRIX, numbers((4,))),
+            NUMBERS,
+        ),
+    ],
     # order
     "sort": [
         Program("sort", lambda x: lax.sort(x, 1), (CUBE,), ANY),
-        Program("sort of two", lambda x, y: lax.sort((x, y), 0), (X, Y), NUMBERS),
+        Program("sort of two", lambda x, y: lax.sort((x, y), 0), (X, Y), ARITHMETIC),
         Program("sort by two keys", lambda x, y: lax.sort((lax.floor(x), y, x), 1, num_keys=2), (X, Y)),
     ],
     # programs in programs
     "jit": [
-        Program("jit without a compiler", evaluated_call, (X,), ulps=8),
+        Program("jit without a compiler", evaluated_call, (X,), FIELD, 8, complex_ulps=64),
         Program("jit", compiled_call, (X, Y), ulps=8),
     ],
     "cond": [
         Program("cond", branch, (numbers((3,)), numbers((3,)))),
-        Program("cond by an argument", lambda p, x: lax.cond(p, lax.sin, lax.cos, x), (always("bool", ()), X), ulps=8),
+        Program("cond by an argument", branch_by, (always("bool", ()), X), FIELD, 8, complex_ulps=64),
     ],
     # loops, of which `test_loops.py` has more
-    "scan": [Program("scan", running_products, (numbers((3,)), numbers((4, 3))), ulps=16)],
-    "while": [Program("while", scaled_by_count, (always("int32", ()), X))],
+    "scan": [Program("scan", running_products, (numbers((3,)), numbers((4, 3))), FIELD, 16, complex_ulps=64)],
+    "while": [Program("while", scaled_by_count, (always("int32", ()), X), FIELD)],
+    # functions with rules of their own, of which `test_custom.py` has more
+    **CALLS,
+    # linear functions and equations
+    **EQUATIONS,
+    # what is computed again
+    **REMATERIALIZED,
     # named axes, bound by the vmap around them
     "psum": [
-        sums("psum", vmap(lambda x: lax.mul(lax.psum(x, "i"), x), axis_name="i"), (numbers((3, 2)),), NUMBERS),
-        sums("pmean", vmap(lambda x: lax.sub(x, lax.pmean(x, "i")), axis_name="i"), (numbers((3, 2)),)),
+        sums("psum", vmap(lambda x: lax.mul(lax.psum(x, "i"), x), axis_name="i"), (numbers((3, 2)),), ARITHMETIC),
+        sums("pmean", vmap(lambda x: lax.sub(x, lax.pmean(x, "i")), axis_name="i"), (numbers((3, 2)),), FIELD),
     ],
     "pmax": [Program("pmax", vmap(lambda x: lax.sub(x, lax.pmax(x, "i")), axis_name="i"), (numbers((3, 2)),))],
     "pmin": [Program("pmin", vmap(lambda x: lax.mul(x, lax.pmin(x, "i")), axis_name="i"), (numbers((3, 2)),))],

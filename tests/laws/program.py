@@ -16,6 +16,7 @@ import numpy as np
 from calque_pytree import tree_flatten, tree_leaves
 
 FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
 NUMBERS = (*FLOATS, "int32", "uint8")
 INTEGERS = ("int32", "int64", "uint8")
 
@@ -25,7 +26,7 @@ class Program(NamedTuple):
 
     `makers` gives one function of `(rng, dtype)` per argument.  `ulps` is how far compiled and batched results may be
     from evaluated ones, in units of eps * |value|, or of eps * the largest |value| of the array if `by_array`: a sum in
-    another order is accurate to that and no better.
+    another order is accurate to that and no better.  `complex_ulps` is the same for complex arguments.
     """
 
     name: str
@@ -34,6 +35,16 @@ class Program(NamedTuple):
     dtypes: Sequence[str] = FLOATS
     ulps: float = 4
     by_array: bool = False
+    complex_ulps: float = 16
+
+    @property
+    def widest(self) -> str:
+        """The dtype in which derivatives are compared with differences, if there is such a one; or else any."""
+        return next((dtype for dtype in ("float64", "complex128") if dtype in self.dtypes), self.dtypes[0])
+
+    def ulps_in(self, dtype: str) -> float:
+        """Return how far results may be apart for arguments of this dtype."""
+        return self.complex_ulps if np.dtype(dtype).kind == "c" else self.ulps
 
     def example(self, dtype: str, seed: int = 0) -> Example:
         """Return arguments; other seeds give other values of the same types."""
@@ -61,11 +72,14 @@ class Example(NamedTuple):
     @property
     def floating(self) -> list[int]:
         """Which leaves a derivative can be taken of."""
-        return [i for i, x in enumerate(self.leaves) if np.asarray(x).dtype.kind == "f"]
+        return [i for i, x in enumerate(self.leaves) if np.asarray(x).dtype.kind in "fc"]
 
 
 def numbers(shape: tuple[int, ...] = (2, 3), low: float = -2.0, high: float = 2.0) -> Callable[..., Any]:
-    """Return a maker of distinct numbers in no order: floats between the bounds, small integers, or bools."""
+    """Return a maker of distinct numbers in no order: floats between the bounds, small integers, or bools.
+
+    Of complex numbers, the real part is between the bounds and the imaginary part between -1 and 1.
+    """
 
     def make(rng: np.random.Generator, dtype: np.dtype) -> Any:
         size = int(np.prod(shape))
@@ -73,6 +87,9 @@ def numbers(shape: tuple[int, ...] = (2, 3), low: float = -2.0, high: float = 2.
             return rng.integers(0, 2, shape).astype(bool)[()]
         if dtype.kind in "iu":
             return (rng.permutation(size).reshape(shape) + rng.integers(1, 4)).astype(dtype)[()]
+        if dtype.kind == "c":
+            parts = [numbers(shape, *bounds)(rng, np.dtype(np.float64)) for bounds in ((low, high), (-1.0, 1.0))]
+            return np.asarray(parts[0] + 1j * parts[1]).astype(dtype)[()]
         places = (rng.permutation(size) + rng.uniform(0.2, 0.8)) / max(size, 1)
         return (low + (high - low) * places).reshape(shape).astype(dtype)[()]
 

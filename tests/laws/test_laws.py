@@ -14,7 +14,11 @@ from agreement import (
     types_of,
     unit_roundoff,
 )
+from complex_programs import COMPLEX_PROGRAMS
 from composites import COMPOSITES
+from custom import CUSTOM
+from custom_backwards import BACKWARD_RULES
+from custom_places import PLACES
 from operations import OPERATIONS
 from transformations import TRANSFORMATIONS, batch_of, check_stack, is_mapped, looped
 
@@ -38,8 +42,14 @@ from calque_core.walk import nested_jaxprs
 from calque_pytree import tree_leaves, tree_structure
 from calque_xla_backend import jit
 
-PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
-SMOOTH = [p for p in PROGRAMS if "float64" in p.dtypes and p.example("float64").floating]
+OF_OPERATIONS = [row for rows in OPERATIONS.values() for row in rows]
+COMPOSED = [*COMPOSITES, *COMPLEX_PROGRAMS]
+PROGRAMS = [
+    *OF_OPERATIONS,
+    *COMPOSED,
+    *(row.right for row in [*CUSTOM, *BACKWARD_RULES, *PLACES]),
+]  # of the latter, `test_custom.py` has the pairs
+SMOOTH = [p for p in PROGRAMS if p.widest in ("float64", "complex128") and p.example(p.widest).floating]
 
 
 def each(programs, dtypes=None):
@@ -89,7 +99,7 @@ def test_stage(program, dtype):
     check_jaxpr(jaxpr)
     assert [a.strip_weak_type().str_short() for a in jaxpr.out_avals] == types_of(outs)
     # A primitive is the same NumPy call both times; a program of NumPy's own functions is made of others when staged.
-    ulps = program.ulps if program.by_array else 0
+    ulps = program.ulps_in(dtype) if program.by_array else 0
     assert_within(eval_jaxpr(jaxpr, jaxpr.consts, *example.leaves), outs, ulps, by_array=True)
     again = make_jaxpr(jaxpr_as_fun(jaxpr))(*jaxpr.in_avals)
     assert jaxpr_equal(jaxpr, again)
@@ -107,7 +117,7 @@ def test_shapes_are_known_without_computing(program, dtype):
 # Forward
 
 
-@each(SMOOTH, ("float64",))
+@each(SMOOTH, ("float64", "complex128"))
 def test_forward(program, dtype):
     example = program.example(dtype)
     for chosen in subsets(example.floating):
@@ -136,7 +146,7 @@ def restricted(example, chosen):
 # Adjoint
 
 
-@each(SMOOTH, ("float32", "float64"))
+@each(SMOOTH, ("float32", "float64", "complex64", "complex128"))
 def test_adjoint(program, dtype):
     example = program.example(dtype)
     for chosen in subsets(example.floating):
@@ -147,7 +157,7 @@ def test_adjoint(program, dtype):
         last, f_vjp = vjp(fun, *xs)
         assert_same(again, outs)
         assert_same(last, outs)
-        assert_within(f_lin(*dots), out_dots, program.ulps, by_array=True)
+        assert_within(f_lin(*dots), out_dots, program.ulps_in(dtype), by_array=True)
         cts = directions(outs, 2)
         bars = f_vjp(cts)
         assert types_of(bars) == types_of(dots)
@@ -165,11 +175,11 @@ def test_what_is_not_floating_has_float0_tangents(program):
     assert types_of(f_vjp(directions(outs, 2))) == types_of(directions(example.leaves, 1))
 
 
-@each(SMOOTH, ("float64",))
+@each(SMOOTH, ("float64", "complex128"))
 def test_transposing_the_linear_program_twice_gives_it_back(program, dtype):
     example = program.example(dtype)
     jaxpr = make_jaxpr(example)(*example.leaves)
-    parts = linearize_jaxpr(jaxpr, [v.aval.dtype.kind == "f" for v in jaxpr.invars])
+    parts = linearize_jaxpr(jaxpr, [v.aval.dtype.kind in "fc" for v in jaxpr.invars])
     residuals = parts.residuals(example.leaves, eval_jaxpr(parts.known, parts.known.consts, *example.leaves))
     shown = [type(getattr(v, "val", None)) is not Zero for v in parts.linear.outvars]
     linear = parts.linear.replace(outvars=[v for v, is_shown in zip(parts.linear.outvars, shown) if is_shown])
@@ -194,8 +204,8 @@ def test_batch_of_one_and_of_three(program, dtype):
     mapped = [is_mapped(x) for x in example.leaves]
     for size in (1, 3):
         rows = [program.example(dtype, seed).leaves for seed in range(size)]
-        check_batch(example, rows, [0 if m else None for m in mapped])
-    check_batch(example, rows, [-1 if m else None for m in mapped], out_axes=-1)
+        check_batch(example, dtype, rows, [0 if m else None for m in mapped])
+    check_batch(example, dtype, rows, [-1 if m else None for m in mapped], out_axes=-1)
 
 
 @each(PROGRAMS)
@@ -206,10 +216,10 @@ def test_batch_of_each_argument_along_each_axis(program, dtype):
         ndim = np.ndim(x)
         for axis in [*range(ndim + 1), -2][: ndim + 2] if is_mapped(x) else []:
             if axis >= -ndim - 1:
-                check_batch(example, rows, [axis if i == j else None for j in range(len(example.leaves))])
+                check_batch(example, dtype, rows, [axis if i == j else None for j in range(len(example.leaves))])
 
 
-def check_batch(example, rows, in_axes, out_axes=0):
+def check_batch(example, dtype, rows, in_axes, out_axes=0):
     """Compare vmap with a loop; an argument that is not mapped has its value of the first row."""
     xs = [
         column[0] if axis is None else np.stack(column, axis) for column, axis in zip(zip(*rows), in_axes, strict=True)
@@ -218,7 +228,7 @@ def check_batch(example, rows, in_axes, out_axes=0):
     front = [x if axis is None else np.moveaxis(x, axis, 0) for x, axis in zip(xs, in_axes)]
     want = looped(example, [axis is not None for axis in in_axes])(*front)
     want = [np.moveaxis(x, 0, out_axes) for x in want]
-    assert_within(outs, want, example.program.ulps, by_array=example.program.by_array)
+    assert_within(outs, want, example.program.ulps_in(dtype), by_array=example.program.by_array)
 
 
 @each(PROGRAMS)
@@ -240,19 +250,29 @@ def test_compile(program, dtype):
     example = program.example(dtype)
     function = jit(example)
     outs = function(*example.leaves)
-    assert_within(outs, example(*example.leaves), program.ulps, by_array=program.by_array)
+    assert_within(outs, example(*example.leaves), program.ulps_in(dtype), by_array=program.by_array)
     assert_same(function(*example.leaves), outs)
 
 
 # Compose
 
 
-@pytest.mark.parametrize("outer", TRANSFORMATIONS)
-@each_program(PROGRAMS)
-def test_compose(program, outer):
-    dtype = "float64" if "float64" in program.dtypes else program.dtypes[0]
+def pairs(programs, names):
+    """Parametrize by programs and outer transformations, of each of which a test composes all inner ones."""
+    return [pytest.param(p, outer, names, id=f"{p.name}-{outer}") for p in programs for outer in names]
+
+
+# What `checkpoint` does with a program does not depend on the operations in it: those have no pairs with it.
+BY_OPERATION = [name for name in TRANSFORMATIONS if name != "checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("program", "outer", "names"), [*pairs(OF_OPERATIONS, BY_OPERATION), *pairs(COMPOSED, TRANSFORMATIONS)]
+)
+def test_compose(program, outer, names):
+    dtype = program.widest
     example = program.example(dtype)
-    for name in TRANSFORMATIONS:
+    for name in names:
         leaves = batch_of(program, dtype, (outer == "vmap") + (name == "vmap"))
         try:
             check_stack(example, (outer, name), leaves)
@@ -266,7 +286,7 @@ def test_compose(program, outer):
 
 @each_program(PROGRAMS)
 def test_with_x64_off_everything_has_32_bits_and_means_the_same(program):
-    dtype = "float64" if "float64" in program.dtypes else program.dtypes[0]
+    dtype = program.widest
     example = program.example(dtype)
     wide = example(*example.leaves)
     with config.enable_x64(False):
@@ -281,9 +301,9 @@ def test_with_x64_off_everything_has_32_bits_and_means_the_same(program):
         assert [a.strip_weak_type().str_short() for a in jaxpr.out_avals] == types_of(outs)
         assert types_of(out_dots) == types_of(directions(outs, 2))
         assert types_of(bars) == types_of(directions(leaves, 1))
-        assert_within(compiled, outs, program.ulps, by_array=program.by_array)
+        assert_within(compiled, outs, program.ulps_in(dtype), by_array=program.by_array)
     atoms = {v for inside in nested_jaxprs(jaxpr) for eqn in inside.eqns for v in [*eqn.invars, *eqn.outvars]}
-    assert not {v.aval.dtype.name for v in atoms} & {"float64", "int64", "uint64"}
+    assert not {v.aval.dtype.name for v in atoms} & {"float64", "int64", "uint64", "complex128"}
     for narrow, x in zip(outs, wide, strict=True):
         np.testing.assert_allclose(np.asarray(narrow), np.asarray(x), rtol=2e-4, atol=2e-5)
 

@@ -13,10 +13,10 @@ import numpy as np
 from agreement import assert_close, differences, directions, inner, types_of, unit_roundoff
 from program import Example, Program
 
-from calque_autodiff import jvp, linearize, vjp
+from calque_autodiff import checkpoint, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import eval_jaxpr, float0, make_jaxpr, typeof
-from calque_core.trace import is_tracer
+from calque_core.tracer import is_tracer
 from calque_xla_backend import jit
 
 Value = Any
@@ -34,6 +34,10 @@ def staged(fun: Function, mapped: Mapped) -> Function:
         return eval_jaxpr(jaxpr, jaxpr.consts, *xs)
 
     return run
+
+
+def rematerialized(fun: Function, mapped: Mapped) -> Function:
+    return checkpoint(fun)
 
 
 def batched(fun: Function, mapped: Mapped) -> Function:
@@ -72,6 +76,7 @@ def without_float0(xs: Sequence[Value]) -> list[Value]:
 TRANSFORMATIONS = {
     "jit": compiled,
     "make_jaxpr": staged,
+    "checkpoint": rematerialized,
     "vmap": batched,
     "jvp": pushed,
     "linearize": linearized,
@@ -81,7 +86,7 @@ TRANSFORMATIONS = {
 
 def is_mapped(x: Value) -> bool:
     """Tell whether a leaf gets a batch axis; a Python scalar keeps its weak type by having none."""
-    return type(x) not in (bool, int, float)
+    return type(x) not in (bool, int, float, complex)
 
 
 def batch_of(program: Program, dtype: str, levels: int, seed: int = 0) -> list[Value]:
@@ -107,6 +112,7 @@ def looped(fun: Function, mapped: Mapped) -> Function:
 PLAIN = {
     "jit": lambda fun, mapped: fun,
     "make_jaxpr": lambda fun, mapped: fun,
+    "checkpoint": lambda fun, mapped: fun,
     "vmap": looped,
     "jvp": pushed,
     "linearize": pushed,

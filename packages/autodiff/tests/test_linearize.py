@@ -50,7 +50,7 @@ def test_integer_arguments_have_float0_cotangents():
 def test_integer_outputs_take_float0_cotangents():
     _, f_vjp = vjp(lambda x: (x * 2.0, lax.argmax(x, 0)), np.arange(3.0))
     assert f_vjp((np.ones(3), np.zeros((), float0)))[0].tolist() == [2.0, 2.0, 2.0]
-    with pytest.raises(TypeError, match="its primal is i64\\[\\], which has no derivative"):
+    with pytest.raises(TypeError, match="its output is i64\\[\\], which has no derivative"):
         f_vjp((np.ones(3), 1.0))
 
 

@@ -108,7 +108,8 @@ def test_a_block_inside_an_updated_process_starts_from_the_update(process_settin
 
 def test_an_unknown_setting_is_refused_with_the_known_ones():
     message = (
-        r"there is no setting named 'enable_x32'\. The settings are: enable_x64, default_dtype_bits, enable_checks\."
+        r"there is no setting named 'enable_x32'\. The settings are: "
+        r"enable_x64, default_dtype_bits, enable_checks, debug_nans, debug_infs\."
     )
     with pytest.raises(AttributeError, match=message):
         config.update("enable_x32", True)

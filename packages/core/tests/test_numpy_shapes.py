@@ -146,6 +146,18 @@ def test_a_cast_that_the_rule_forbids_is_refused():
     assert words.endswith("cannot cast float64 to int32 by the rule 'safe'. Use casting='unsafe'.")
 
 
+def test_complex_numbers_become_real_ones_with_numpys_warning():
+    z = np.array([1 + 2j, 3j])
+    with pytest.warns(np.exceptions.ComplexWarning, match=r"astype at .* from complex128 to float32 loses"):
+        out = traced(lambda a: a.astype(np.float32), z)
+    assert (out.dtype, out.tolist()) == (np.float32, [1.0, 0.0])
+
+
+def test_a_complex_number_is_true_unless_it_is_zero():
+    z = np.array([1 + 2j, 3j, 0])
+    assert traced(lambda a: a.astype(bool), z).tolist() == z.astype(bool).tolist() == [True, True, False]
+
+
 def test_integers_are_not_rounded_to_tens():
     words = refused(lambda x: np.round(x, -1), np.array([15]))
     assert words.startswith("round of i64[1] at test_numpy_shapes.py:")

@@ -25,12 +25,14 @@ UNARY = {
     **dict.fromkeys(["floor", "ceil", "round", "is_finite", "erf_inv"], REAL),
     **dict.fromkeys(["neg", "square", "sign"], "iufc"),
     **dict.fromkeys(["abs", "stop_gradient", "zeros_like", "ones_like"], ALL),
+    **dict.fromkeys(["real", "imag", "conj"], ALL),
     "bitwise_not": "biu",
 }
 BINARY = {
     **dict.fromkeys(["add", "mul", "eq", "ne", "pow"], ALL),
     **dict.fromkeys(["sub", "div"], "iufc"),
     "rem": "iuf",
+    "complex": REAL,
     **dict.fromkeys(["max", "min", "lt", "le", "gt", "ge"], REAL),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], "biu"),
     **dict.fromkeys(["shift_left", "shift_right_logical", "shift_right_arithmetic"], "iu"),

@@ -28,7 +28,7 @@ from calque_core import (
     tracing,
 )
 from calque_core.holds import Holds
-from calque_core.stage import JaxprTrace
+from calque_core.stage import BorrowingTrace, JaxprTrace
 
 F64 = ShapedArray((), np.float64)
 HERE = "test_stage.py"
@@ -354,3 +354,11 @@ def test_holding_is_undone_by_closing_however_the_trace_is_used():
     assert x.flags.writeable
     assert trace.constants == {}
     assert Holds().covers(x)
+
+
+def test_a_trace_that_borrows_leaves_captured_arrays_uncopied_and_writable():
+    table = np.arange(3.0)
+    borrowed, kept = [stage(lambda x: [x * table], [F64], trace_type=t) for t in (BorrowingTrace, JaxprTrace)]
+    assert borrowed.consts[0] is table
+    assert table.flags.writeable
+    assert not np.shares_memory(kept.consts[0], table)

@@ -166,6 +166,15 @@ def test_unrolled_steps_and_those_that_are_left(length, unroll, loops, bodies):
     assert text.count("stablehlo.sine") == bodies
 
 
+@pytest.mark.parametrize(("length", "unroll", "updates"), [(8, 1, 1), (8, 4, 1), (10, 4, 2), (3, 4, 1), (8, 8, 1)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_round_of_steps_is_written_by_one_update_for_each_result(length, unroll, updates, reverse):
+    """However many steps make a round; those left over after the last one are a round of their own."""
+    args = np.zeros(2), np.zeros((length, 2)), np.zeros(length)
+    text = text_of(running(reverse, unroll), *args)
+    assert text.count("stablehlo.dynamic_update_slice") == 3 * updates
+
+
 def test_more_steps_than_int32_counts():
     jaxpr = stage(lambda x: [lax.add(x, 1)], [ShapedArray((), np.int64)])
     bind = lambda x: scan_p.bind(x, jaxpr=jaxpr, length=2**31, num_carry=1, num_consts=0, reverse=False, unroll=1)

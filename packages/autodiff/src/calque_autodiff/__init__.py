@@ -1,40 +1,58 @@
-"""Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad.
+"""Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad; Taylor series: jet.
 
 Read next: `jvp_trace.py` for the one trace behind all of it, `define.py` for how rules are written, and `rules` for the
-table of derivatives.
+table of derivatives; `jet_trace.py` for series, which have a trace and a table of their own.
 """
 
-from calque_autodiff import rules
+from calque_autodiff import checkpoint_policies, jet_rules, rules
+from calque_autodiff.checkpoint import checkpoint, checkpoint_name, remat
+from calque_autodiff.custom_gradient import custom_gradient
+from calque_autodiff.custom_jvp import custom_jvp
+from calque_autodiff.custom_rules import custom_rules
+from calque_autodiff.custom_vjp import CustomVJPPrimal, custom_vjp
 from calque_autodiff.define import defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative
 from calque_autodiff.forward import jvp
 from calque_autodiff.gradient import grad, value_and_grad
+from calque_autodiff.implicit import custom_root
 from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jet import jet
+from calque_autodiff.jet_jaxpr import jet_jaxpr
+from calque_autodiff.jet_trace import JetTrace, JetTracer
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.linearize import linearize, vjp
+from calque_autodiff.residuals import print_saved_residuals, saved_residuals
 from calque_autodiff.tangent_trace import TangentTrace
 from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
 from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
-from calque_core.lax import stop_gradient
+from calque_core.lax import custom_linear_solve, stop_gradient
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+from calque_core.ops.linear_call import linear_call
 
+SymbolicZero = Zero  # the field's name for what rules with symbolic_zeros=True meet
 primitive_jvps = _rule_table("jvp")
 primitive_transposes = _rule_table("transpose")
 _register_internal_folder(__path__[0])
 
 __all__ = [
     # derivatives of functions
-    "jvp", "linearize", "vjp", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
+    "jvp", "linearize", "vjp", "grad", "value_and_grad", "linear_transpose", "jet", "stop_gradient",
+    # functions whose derivative follows from an equation, or whose transpose is given
+    "custom_root", "custom_linear_solve", "linear_call",
+    # derivative rules of one function
+    "custom_jvp", "custom_vjp", "custom_gradient", "custom_rules", "CustomVJPPrimal", "SymbolicZero",
+    # what a derivative keeps
+    "checkpoint", "remat", "checkpoint_name", "checkpoint_policies", "saved_residuals", "print_saved_residuals",
     # derivatives of programs
-    "jvp_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass",
+    "jvp_jaxpr", "jet_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass",
     # rules
     "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative", "not_linear",
     "primitive_jvps", "primitive_transposes",
     # what rules meet
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     # traces
-    "JVPTrace", "JVPTracer", "TangentTrace",
+    "JVPTrace", "JVPTracer", "JetTrace", "JetTracer", "TangentTrace",
     # checking derivatives
     "check_grads", "check_jvp", "check_vjp",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from calque_core.api_util import arg_names, check_arrays, describe_value
 from calque_core.avals import is_array_like, typeof
 from calque_core.dtypes import float0, short_name
-from calque_core.linear import Zero, zero_of
-from calque_core.source import describe_function
+from calque_core.linear import Zero, instantiate_zeros, zero_of
+from calque_core.source import describe_function, where
 from calque_core.trace import Trace
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
 
@@ -82,8 +82,14 @@ def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
         if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == wanted.shape:
             return zero_of(wanted)
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its primal is {aval.str_short()}, which has "
-            "no derivative. Give numpy.zeros(shape, calque_core.float0), or do not differentiate with respect to it."
+            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its {_origin(name)} is {aval.str_short()}, "
+            "which has no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or leave it out of the "
+            "function."
+        )
+    if not is_array_like(leaf):
+        raise TypeError(
+            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, which is not an array or a scalar. Give "
+            f"{wanted.str_short()}."
         )
     if type(leaf) in _FITTING.get(wanted.dtype.kind, ()) and wanted.shape == ():
         return leaf if typeof(leaf).dtype == wanted.dtype else wanted.dtype.type(leaf)
@@ -91,12 +97,16 @@ def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         raise TypeError(
             f"{what}: {_leaf(name, path)} is {found.str_short()}, but {wanted.str_short()} is needed. "
-            "Give it the shape and dtype of its primal."
+            f"Give it the shape and dtype of its {_origin(name)}."
         )
     return leaf
 
 
 _FITTING: dict[str, tuple[type, ...]] = {"f": (int, float), "c": (int, float, complex)}
+
+
+def _origin(name: str) -> str:
+    return "output" if name == "cotangents" else "primal"
 
 
 def _leaf(name: str, path: Any) -> str:
@@ -123,6 +133,86 @@ def check_input(what: str, name: str, aval: Any, *, holomorphic: bool, allow_int
         )
 
 
+def check_linear_input(what: str, name: str, aval: Any) -> None:
+    """Check that a function can be linear in an argument of this type.
+
+    Raises: TypeError that names the argument.
+    """
+    if aval.dtype.kind in "iub":
+        raise TypeError(
+            f"{what}: {name} has dtype {short_name(aval.dtype)}, in which no function is linear. Pass a float, or "
+            "close over the argument."
+        )
+
+
+def only_argument(what: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Return the only argument of a function of a cotangent.
+
+    Raises: TypeError.
+    """
+    if len(args) != 1 or kwargs:
+        keywords = f" and the keywords {', '.join(kwargs)}" if kwargs else ""
+        raise TypeError(
+            f"{what} got {len(args)} arguments{keywords}. Give it one, the cotangent: a pytree with the structure of "
+            "the function's output."
+        )
+    return args[0]
+
+
+def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
+    """Check that each output has a tangent of its own type: a derivative rule may have given another.
+
+    Raises: TypeError.
+    """
+    for x, x_dot in zip(outs, out_dots):
+        if type(x_dot) is not Zero:
+            wanted, found = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
+            if found is None or found.shape != wanted.shape or found.dtype != wanted.dtype:
+                raise TypeError(
+                    f"{trace.describe()}: an output is {wanted.str_short()}, but its tangent is "
+                    f"{describe_value(x_dot)}: a derivative rule gave it. {_ASK_THE_LAWS}"
+                )
+
+
+def fitting_cotangent(what: str, ct: Value, aval: Any) -> Value:
+    """Return the cotangent of a primal as an array of the primal's type: a transpose rule may have given another.
+
+    Raises: TypeError.
+    """
+    ct = instantiate_zeros(ct)
+    found = typeof(ct) if is_array_like(ct) else None
+    if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
+        raise TypeError(
+            f"{what}: the cotangent of an argument of type {aval.str_short()} is {describe_value(ct)}: a transpose "
+            f"rule gave it. {_ASK_THE_LAWS}"
+        )
+    return ct
+
+
+_ASK_THE_LAWS = "Check the rules of your primitives with calque.testing.check_primitive."
+
+
+def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[Value]:
+    """Return what a transpose rule gave, if that is a cotangent of the right type, or None, for each operand.
+
+    Raises: TypeError that names the primitive and its line.
+    """
+    if not isinstance(cts, (tuple, list)) or len(cts) != len(invars):
+        raise TypeError(
+            f"the transpose rule of '{primitive.name}'{where()} returned {describe_value(cts)}, but it has "
+            f"{len(invars)} operand{'s' * (len(invars) != 1)}. Return a list of one cotangent, or None, for each."
+        )
+    for i, (x, ct) in enumerate(zip(invars, cts)):
+        if ct is not None and type(ct) is not Zero:
+            found = typeof(ct)
+            if found.shape != x.aval.shape or found.dtype != x.aval.dtype:
+                raise TypeError(
+                    f"the transpose rule of '{primitive.name}'{where()} returned {found.str_short()} for operand {i}, "
+                    f"which is {x.aval.str_short()}. Return that type."
+                )
+    return list(cts)
+
+
 def check_scalar_output(what: str, out: Any, leaves: Sequence[Value], *, holomorphic: bool) -> None:
     """Check that a function to be differentiated in reverse gave one real scalar (complex if `holomorphic`).
 
@@ -141,5 +231,7 @@ def check_scalar_output(what: str, out: Any, leaves: Sequence[Value], *, holomor
     if holomorphic and aval.dtype.kind != "c":
         raise TypeError(f"{what} with holomorphic=True: the output is {aval.str_short()}. Return a complex scalar.")
     if not holomorphic and aval.dtype.kind not in "fV":
-        hint = "Set holomorphic=True if it is" if aval.dtype.kind == "c" else "Return a float"
+        hint = "Return a float"
+        if aval.dtype.kind == "c":
+            hint = "Set holomorphic=True if it is; if not, return a real number, or use vjp"
         raise TypeError(f"{what} needs a real output, but the function returned {aval.str_short()}. {hint}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_autodiff.checks import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_autodiff.checks import check_out_tangents, check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
@@ -32,6 +32,7 @@ def jvp_flat(
         results = flat(*tracers)
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
+        check_out_tangents(trace, outs, out_dots)
         flat.aux = tree_map(trace.stripped, flat.aux)
     return outs, out_dots
 

@@ -103,11 +103,18 @@ def _transform(
         out = flat.out_tree.unflatten(outs)
         check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
         cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
-        (by_position, by_name), _ = tree.unflatten(spread_cotangents(cts, [typeof(x) for x in leaves]))
+        (by_position, by_name), _ = tree.unflatten(spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves]))
         gradients = chosen.arrange(by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients
 
     return value_and_gradient
+
+
+def _names(what: str, argnames: Any) -> tuple[str, ...]:
+    names = (argnames,) if isinstance(argnames, str) else argnames if argnames is not None else ()
+    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{what} got argnames={argnames!r}. Give a name, or a tuple of names.")
+    return tuple(names)
 
 
 class _Chosen:
@@ -116,7 +123,7 @@ class _Chosen:
     def __init__(self, fun: Any, verb: str, argnums: Any, argnames: Any) -> None:
         self.what = f"{verb} of {describe_function(fun)}"
         self.fun, self.argnums, self.argnames = fun, argnums, argnames
-        self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+        self.names = _names(self.what, argnames)
 
     def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[int], list[str]]:
         """Return the positions and keywords of the chosen arguments, those named but passed by position included."""

@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.checks import check_outputs, flatten_primals, tangent_leaves
+from calque_autodiff.checks import (
+    check_out_tangents,
+    check_outputs,
+    fitting_cotangent,
+    flatten_primals,
+    only_argument,
+    tangent_leaves,
+)
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.tangent_trace import TangentTrace
 from calque_autodiff.transpose import backward_linear
@@ -56,6 +63,7 @@ def linearize_flat(
         results = flat(*tracers)
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
+        check_out_tangents(trace, outs, out_dots)
         aux = []
         if isinstance(flat, FlatFunction):
             flat.aux = tree_map(trace.stripped, flat.aux)
@@ -91,8 +99,16 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 def _apply_linear(
-    what: str, jaxpr: Jaxpr, avals: Sequence[Any], in_tree: PyTreeDef, out_tree: PyTreeDef, *tangents: Any
+    what: str,
+    jaxpr: Jaxpr,
+    avals: Sequence[Any],
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    *tangents: Any,
+    **kwargs: Any,
 ) -> Any:
+    if kwargs:
+        raise TypeError(f"{what} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal.")
     dots = tangent_leaves(what, "tangents", avals, in_tree, tangents)
     perturbed = [instantiate_zeros(t) for t, aval in zip(dots, avals) if aval.dtype.kind in "fcV"]
     outs = eval_jaxpr(jaxpr, jaxpr.consts, *perturbed)
@@ -142,18 +158,25 @@ class _VJP:
         self.what, self.program, self.in_avals, self.out_avals = what, program, in_avals, out_avals
         self.in_tree, self.out_tree = in_tree, out_tree
 
-    def __call__(self, consts: Sequence[Value], ct: Any) -> tuple[Any, ...]:
+    def __call__(self, consts: Sequence[Value], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        ct = only_argument(self.what, args, kwargs)
         cts = tangent_leaves(self.what, "cotangents", self.out_avals, self.out_tree, ct)
         count = len(consts)
         jaxpr = self.program.replace(
             constvars=self.program.invars[:count], consts=tuple(consts), invars=self.program.invars[count:]
         )
-        return self.in_tree.unflatten(spread_cotangents(backward_linear(jaxpr, cts), self.in_avals))  # type: ignore[no-any-return]
+        return self.in_tree.unflatten(spread_cotangents(self.what, backward_linear(jaxpr, cts), self.in_avals))  # type: ignore[no-any-return]
 
 
-def spread_cotangents(cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return one cotangent array per primal type: those given go to the floating ones, `float0` zeros to the others."""
+def spread_cotangents(what: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return one cotangent array per primal type: those given go to the floating ones, `float0` zeros to the others.
+
+    Raises: TypeError if a cotangent has not the type of its primal.
+    """
     rest = iter(cts)
     return [
-        instantiate_zeros(next(rest) if aval.dtype.kind in "fcV" else Zero(aval.to_tangent_aval())) for aval in avals
+        fitting_cotangent(what, next(rest), aval)
+        if aval.dtype.kind in "fcV"
+        else instantiate_zeros(Zero(aval.to_tangent_aval()))
+        for aval in avals
     ]

@@ -3,7 +3,8 @@
 One idea: a derivative is never compared with a formula.  `check_jvp` compares it with differences along a random
 direction t, `check_vjp` by the adjoint law <u, J t> == <J^T u, t> for a random u; both take fixed seeds.
 
-Complex numbers: the product is the real part of the sum of u t, without conjugation, as transposition has it.
+Complex numbers: the product is the real part of the sum of u t, without conjugation, as transposition has it.  A
+derivative is linear over the reals only, so it is checked along t and along i t, and for u and for i u.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.checks import check_sequence
 from calque_autodiff.forward import jvp
 from calque_autodiff.linearize import vjp
+from calque_core.api_util import check_callable
 from calque_core.avals import typeof
 from calque_core.dtypes import float0, is_float
 from calque_core.source import describe_function
@@ -47,7 +50,9 @@ def check_grads(
     >>> from calque_core import lax
     >>> check_grads(lambda x: lax.sin(x) * x, (0.5,), order=2)
     """
-    if order < 1 or not modes or not set(modes) <= set(_MODES):
+    check_callable(f, "check_grads")
+    check_sequence(f"check_grads of {describe_function(f)}", "args", args)
+    if not isinstance(order, int) or order < 1 or not modes or not set(modes) <= set(_MODES):
         raise ValueError(
             f"check_grads got order={order!r} and modes={modes!r}. Use an order of 1 or more, and 'fwd', 'rev'."
         )
@@ -75,12 +80,12 @@ def check_jvp(
     >>> check_jvp(lax.exp, partial(jvp, lax.exp), (1.0,))
     """
     args = tuple(args)
-    dots = _direction(args, seed=0)
-    out, out_dot = f_jvp(args, dots)
-    what = f"the jvp of {describe_function(f)}"
-    atol, rtol = _tolerances((args, out), atol, rtol)
-    _compare(f"the value in {what}", f(*args), out, atol, rtol)
-    _compare(what, _differences(f, args, dots, eps or _STEPS[_real_size((args, out))]), out_dot, atol, rtol)
+    what, value = f"the jvp of {describe_function(f)}", f(*args)
+    atol, rtol = _tolerances((args, value), atol, rtol)
+    for dots in _directions(args, seed=0):
+        out, out_dot = f_jvp(args, dots)
+        _compare(f"the value in {what}", value, out, atol, rtol)
+        _compare(what, _differences(f, args, dots, eps or _STEPS[_real_size((args, out))]), out_dot, atol, rtol)
 
 
 def check_vjp(
@@ -99,18 +104,17 @@ def check_vjp(
     >>> check_vjp(lax.exp, partial(vjp, lax.exp), (1.0,))
     """
     args = tuple(args)
-    dots = _direction(args, seed=0)
     out, pull_back = f_vjp(*args)
     what = f"the vjp of {describe_function(f)}"
     atol, rtol = _tolerances((args, out), atol, rtol)
     _compare(f"the value in {what}", f(*args), out, atol, rtol)
-    cts = _direction(out, seed=1)
-    bars = pull_back(cts)
-    _compare_types(what, dots, bars)
-    out_dot = _differences(f, args, dots, eps or _STEPS[_real_size((args, out))])
-    forward, backward = _product(cts, out_dot), _product(bars, dots)
-    message = f"{what}: <u, J t> from differences differs from <J^T u, t>"
-    np.testing.assert_allclose(sum(backward), sum(forward), rtol, atol * (1 + sum(map(abs, forward))), err_msg=message)
+    directions = _directions(args, seed=0)
+    slopes = [_differences(f, args, dots, eps or _STEPS[_real_size((args, out))]) for dots in directions]
+    for cts in _directions(out, seed=1):
+        bars = pull_back(cts)
+        _compare_types(what, directions[0], bars)
+        for dots, out_dot in zip(directions, slopes):
+            _compare_products(what, (_product(cts, out_dot), _product(bars, dots)), atol, rtol)
 
 
 def _forward_derivative(f: Callable[..., Any], *args: Any) -> list[Value]:
@@ -129,6 +133,14 @@ _CHECKS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., 
     "fwd": (check_jvp, jvp, _forward_derivative),
     "rev": (check_vjp, vjp, _reverse_derivative),
 }
+
+
+def _directions(tree: Any, seed: int) -> list[Any]:
+    """Return a random direction, and with complex leaves a second one, in which those are turned by a right angle."""
+    direction = _direction(tree, seed)
+    turned = tree_map(lambda t: t * 1j if typeof(t).dtype.kind == "c" else t, direction)
+    is_complex = any(typeof(t).dtype.kind == "c" for t in tree_leaves(direction))
+    return [direction, turned] if is_complex else [direction]
 
 
 def _direction(tree: Any, seed: int) -> Any:
@@ -178,7 +190,18 @@ def _compare(what: str, wanted: Any, found: Any, atol: float, rtol: float) -> No
     _compare_types(what, wanted, found)
     for (path, want), got in zip(tree_flatten_with_path(wanted)[0], tree_leaves(found)):
         if typeof(want).dtype != float0:
-            np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol, atol, err_msg=f"{what}{keystr(path)}")
+            _compare_values(f"{what}{keystr(path)}", np.asarray(want), np.asarray(got), atol, rtol)
+
+
+def _compare_values(what: str, wanted: Array, found: Array, atol: float, rtol: float) -> None:
+    is_right = np.asarray(np.isclose(found, wanted, rtol, atol, equal_nan=True))
+    if not is_right.all():
+        index = tuple(map(int, np.argwhere(~is_right)[0]))
+        place = f" at {list(index)}" if index else ""
+        raise AssertionError(
+            f"{what} gives {found[index]}{place} where {wanted[index]} is right, to atol={atol} and rtol={rtol}. Mend "
+            "the derivative, or give tolerances that fit the function."
+        )
 
 
 def _compare_types(what: str, wanted: Any, found: Any) -> None:
@@ -188,6 +211,12 @@ def _compare_types(what: str, wanted: Any, found: Any) -> None:
     types = [tuple(typeof(x).str_short() for x in leaves) for leaves in (want, got)]
     if types[0] != types[1]:
         raise AssertionError(f"{what} has the types {types[1]}, but {types[0]} are right.")
+
+
+def _compare_products(what: str, products: tuple[list[float], list[float]], atol: float, rtol: float) -> None:
+    forward, backward = products
+    message = f"{what}: <u, J t> from differences differs from <J^T u, t>"
+    np.testing.assert_allclose(sum(backward), sum(forward), rtol, atol * (1 + sum(map(abs, forward))), err_msg=message)
 
 
 def _product(u: Any, t: Any) -> list[float]:

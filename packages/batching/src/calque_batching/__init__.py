@@ -5,8 +5,9 @@
     >>> vmap(lambda x: lax.reduce_sum(x), in_axes=1)(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([4., 6.])
 
-For users: `vmap`.  For authors of primitives: `defbatch` and its short forms, or `primitive_batchers`, the table that
-they fill.  For authors of transformations: `BatchTrace`, and `batch_jaxpr_axes` for programs.
+For users: `vmap`, and `map`, which computes one batch after the other.  For authors of primitives: `defbatch` and its
+short forms, or `primitive_batchers`, the table that they fill.  For authors of transformations: `BatchTrace`, and
+`batch_jaxpr_axes` for programs.
 """
 
 from calque_batching import rules
@@ -14,6 +15,7 @@ from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, 
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
 from calque_batching.jaxprs import batch_jaxpr_axes
+from calque_batching.mapping import map
 from calque_batching.vmap import vmap
 from calque_core.rules import rules as rule_table
 
@@ -21,7 +23,7 @@ primitive_batchers = rule_table("batch")
 
 __all__ = [
     # for users
-    "vmap",
+    "vmap", "map",
     # for authors of primitives
     "defbatch", "defvectorized", "defbroadcasting", "defreducer", "primitive_batchers",
     "not_mapped", "moveaxis", "bdim_at_front", "broadcast", "matchaxis",

@@ -7,18 +7,32 @@ without it.
 import importlib as _importlib
 from typing import Any as _Any
 
-from calque import numpy, random, tree
+from calque import numpy, random, testing, tree
 from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from calque_autodiff import (
     check_grads,
+    checkpoint,
+    checkpoint_name,
+    checkpoint_policies,
+    custom_gradient,
+    custom_jvp,
+    custom_linear_solve,
+    custom_root,
+    custom_rules,
+    custom_vjp,
     grad,
+    jet,
     jvp,
+    linear_call,
     linear_transpose,
     linearize,
+    print_saved_residuals,
+    remat,
+    saved_residuals,
     value_and_grad,
     vjp,
 )
-from calque_batching import vmap
+from calque_batching import map, vmap
 from calque_core import (
     ShapeDtypeStruct,
     config,
@@ -46,7 +60,16 @@ _BACKEND_NAMES = (
 __all__ = [
     "ShapeDtypeStruct",
     "check_grads",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "config",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
+    "custom_rules",
+    "custom_vjp",
     "ensure_compile_time_eval",
     "eval_shape",
     "float0",
@@ -56,14 +79,21 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jvp",
     "lax",
+    "linear_call",
     "linear_transpose",
     "linearize",
     "make_jaxpr",
+    "map",
     "numpy",
+    "print_saved_residuals",
     "random",
+    "remat",
+    "saved_residuals",
     "stop_gradient",
+    "testing",
     "tree",
     "typeof",
     "value_and_grad",

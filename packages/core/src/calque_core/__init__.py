@@ -5,6 +5,7 @@ Read next: `trace.py` for the one idea the rest hangs on, then `primitive.py`, `
 """
 
 from calque_core import config, lax
+from calque_core import debugging as _debugging  # lets evaluation check results
 from calque_core import indexing as _indexing  # gives arrays their methods, as the modules below do
 from calque_core import methods as _methods
 from calque_core import numpy_protocol as _numpy_protocol
@@ -13,6 +14,7 @@ from calque_core.api import eval_shape, make_jaxpr
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof
 from calque_core.check import JaxprType, check_jaxpr
+from calque_core.custom_rules import CustomRules
 from calque_core.dtypes import canonicalize_dtype, float0, issubdtype, promote_types
 from calque_core.equality import jaxpr_equal
 from calque_core.errors import (
@@ -52,17 +54,17 @@ from calque_core.stage import hoist_tracers, stage
 from calque_core.table_interpreter import interpret
 from calque_core.trace import (
     Trace,
-    Tracer,
     current_trace,
     ensure_compile_time_eval,
     eval_context,
     evaluation,
+    hand_custom_down,
     hand_down,
-    is_tracer,
     register_evaluator,
     trace_state_clean,
     tracing,
 )
+from calque_core.tracer import Tracer, is_tracer
 from calque_core.walk import count_eqns
 
 __all__ = [
@@ -79,8 +81,10 @@ __all__ = [
     "Primitive", "RuleTable", "rules", "rule_epoch", "rule_matrix",
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     # traces
-    "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "is_tracer", "register_evaluator",
-    "ensure_compile_time_eval", "eval_context", "trace_state_clean",
+    "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "is_tracer",
+    "register_evaluator", "ensure_compile_time_eval", "eval_context", "trace_state_clean",
+    # derivative rules of one function
+    "CustomRules",
     # NumPy's functions on traced arrays
     "implements",
     # where things come from

@@ -120,7 +120,12 @@ def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str
     return [name + keystr(path) for name, tree in pieces for path, _ in tree_flatten_with_path(tree)[0]]
 
 
-def check_arrays(leaves: Iterable[Any], names: Callable[[], Sequence[str]], what: str) -> None:
+_HOW_TO_GIVE = "Pass arrays, close over the value, or register its class as a pytree."
+
+
+def check_arrays(
+    leaves: Iterable[Any], names: Callable[[], Sequence[str]], what: str, advice: str = _HOW_TO_GIVE
+) -> None:
     """Check that every leaf is an array or a scalar.
 
     Raises: TypeError that names the argument by its path.
@@ -131,7 +136,7 @@ def check_arrays(leaves: Iterable[Any], names: Callable[[], Sequence[str]], what
                 raise TypeError(f"{what}: {names()[i]}: {_refusal(leaf)}")
             raise TypeError(
                 f"{what}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or a "
-                "scalar. Pass arrays, close over the value, or register its class as a pytree."
+                f"scalar. {advice}"
             )
 
 

@@ -69,6 +69,34 @@ def enable_checks(value: bool = True) -> scope:
     return scope("enable_checks", value)
 
 
+def debug_nans(value: bool = True) -> scope:
+    """Raise where an operation makes a nan that none of its operands held, for a `with` block.
+
+    The error names the operation and its operands, the user's line and the pass, forward or backward.  A compiled
+    program is checked as a whole, and then run operation by operation to find the one; what a program holds but does
+    not return is not looked at.  Costs a look at every result.
+    Raises: FloatingPointError, inside the block.
+
+    >>> with debug_nans():
+    ...     current().debug_nans
+    True
+    """
+    return scope("debug_nans", value)
+
+
+def debug_infs(value: bool = True) -> scope:
+    """Raise where an operation makes an infinity that none of its operands held, for a `with` block.
+
+    It finds and reports as `debug_nans` does.
+    Raises: FloatingPointError, inside the block.
+
+    >>> with debug_infs():
+    ...     current().debug_infs
+    True
+    """
+    return scope("debug_infs", value)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 

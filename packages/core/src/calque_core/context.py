@@ -21,6 +21,8 @@ class Settings(NamedTuple):
     enable_x64: bool = True
     default_dtype_bits: int = 64
     enable_checks: bool = False
+    debug_nans: bool = False
+    debug_infs: bool = False
 
 
 DEFAULT_SETTINGS = Settings()

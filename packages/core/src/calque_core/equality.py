@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
-from calque_core.trace import Tracer
+from calque_core.tracer import Tracer
 
 Value = Any
 Pair = tuple[Jaxpr, Jaxpr]

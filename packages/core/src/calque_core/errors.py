@@ -46,8 +46,11 @@ class MissingRuleError(NotImplementedError):
     """A transformation met a primitive that has no rule for it.
 
     The fields say what was looked for: `primitive` (its name), `kind`, `platform` (lowering only), and the `package`
-    whose function registers such a rule.
+    whose function registers such a rule; `place` is where in the user's program the primitive was bound, if that is
+    known, as ' at file.py:41 (function)'.
     """
+
+    place = ""
 
     def __init__(self, message: str, *, primitive: str, kind: str, package: str, platform: str | None = None) -> None:
         super().__init__(message)

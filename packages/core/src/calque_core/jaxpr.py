@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from calque_core.avals import typeof
 from calque_core.source import Position, SourceInfo, resolve
-from calque_core.trace import Tracer
+from calque_core.tracer import Tracer
 
 Effects = frozenset[Any]
 no_effects: Effects = frozenset()

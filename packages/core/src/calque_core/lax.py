@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, expand_dims
 from calque_core.ops.call import jit_p
+from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
 from calque_core.ops.collective import (
     axis_index,
     axis_index_p,
@@ -52,12 +53,15 @@ from calque_core.ops.compare import (
     shift_right_logical_p,
     xor_p,
 )
+from calque_core.ops.complex import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
 from calque_core.ops.control_flow import cond, cond_p, switch
 from calque_core.ops.convert import (
     bitcast_convert_type,
     bitcast_convert_type_p,
     convert_element_type,
     convert_element_type_p,
+    detach,
+    detach_p,
     stop_gradient,
     stop_gradient_p,
 )
@@ -70,7 +74,14 @@ from calque_core.ops.create import (
     ones_like,
     zeros_like,
 )
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
 from calque_core.ops.dot import dot, dot_general, dot_general_p
+from calque_core.ops.dynamic import (
+    dynamic_index_in_dim,
+    dynamic_index_p,
+    dynamic_update_index_in_dim,
+    dynamic_update_index_p,
+)
 from calque_core.ops.elementwise import (
     abs,
     abs_p,
@@ -121,6 +132,8 @@ from calque_core.ops.elementwise import (
     tanh,
     tanh_p,
 )
+from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
+from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
 from calque_core.ops.reduce import (
     argmax,
@@ -138,6 +151,7 @@ from calque_core.ops.reduce import (
     reduce_sum,
     reduce_sum_p,
 )
+from calque_core.ops.root import custom_root_p
 from calque_core.ops.rounding import (
     RoundingMethod,
     ceil,
@@ -178,6 +192,8 @@ __all__ = [
     "add_any_p", "sub_p", "mul_p", "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p",
     "rsqrt_p", "pow_p", "integer_pow_p", "exp_p", "expm1_p", "log_p", "log1p_p", "sin_p", "cos_p", "tan_p",
     "tanh_p",
+    # complex
+    "real", "imag", "conj", "complex", "real_p", "imag_p", "conj_p", "complex_p",
     # special
     "logistic", "erf_inv", "logistic_p", "erf_inv_p",
     # rounding
@@ -188,8 +204,8 @@ __all__ = [
     "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p",
     "shift_right_arithmetic_p", "select_n_p", "clamp_p",
     # convert
-    "convert_element_type", "bitcast_convert_type", "stop_gradient", "convert_element_type_p",
-    "bitcast_convert_type_p", "stop_gradient_p",
+    "convert_element_type", "bitcast_convert_type", "stop_gradient", "detach", "convert_element_type_p",
+    "bitcast_convert_type_p", "stop_gradient_p", "detach_p",
     # broadcast
     "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_in_dim_p",
     # shape
@@ -202,13 +218,21 @@ __all__ = [
     "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "argmax_p", "argmin_p",
     # dot
     "dot_general", "dot", "dot_general_p",
+    # positions that are values
+    "dynamic_index_in_dim", "dynamic_update_index_in_dim", "dynamic_index_p", "dynamic_update_index_p",
     # sort
     "sort", "sort_p",
     # control flow
     "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "cond_p", "while_p", "scan_p",
+    # functions with derivative rules of their own
+    "custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_linear_p",
+    # linear functions, functions defined by equations
+    "custom_linear_solve", "linear_call_p", "linear_transpose_p", "custom_linear_solve_p", "custom_root_p",
     # named axes
     "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
     # call
     "jit_p",
+    # checkpoint
+    "optimization_barrier", "remat_p", "name_p", "optimization_barrier_p",
 ]
 # fmt: on

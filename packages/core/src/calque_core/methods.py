@@ -16,7 +16,6 @@ from calque_core.array_methods import array_method, array_property
 from calque_core.avals import Shape, typeof
 from calque_core.numpy_products import dot
 from calque_core.numpy_protocol import implements
-from calque_core.ops.declare import undefined
 from calque_core.source import where
 
 Value = Any
@@ -79,21 +78,15 @@ def mT(a: Value) -> Value:
 @implements(np.real)
 @array_property
 def real(val: Value) -> Value:
-    """Return a real array as it is.  Raises: TypeError for complex numbers."""
-    return _only_real("real", val)
+    """Return the real parts; a real array is returned as it is."""
+    return lax.real(val)
 
 
 @implements(np.imag)
 @array_property
 def imag(val: Value) -> Value:
-    """Return zeros, for a real array.  Raises: TypeError for complex numbers."""
-    return lax.zeros_like(_only_real("imag", val))
-
-
-def _only_real(name: str, x: Value) -> Value:
-    if typeof(x).dtype.kind == "c":
-        raise TypeError(undefined(name, typeof(x)))
-    return x
+    """Return the imaginary parts; zeros for a real array."""
+    return lax.imag(val)
 
 
 # Methods
@@ -103,14 +96,14 @@ array_method(dot)
 
 @array_method
 def conj(self: Value) -> Value:
-    """Return a real array as it is.  Raises: TypeError for complex numbers."""
-    return _only_real("conj", self)
+    """Return the complex conjugates; a real array is returned as it is."""
+    return lax.conj(self)
 
 
 @array_method
 def conjugate(self: Value) -> Value:
-    """Return a real array as it is.  Raises: TypeError for complex numbers."""
-    return _only_real("conjugate", self)
+    """Return the complex conjugates; a real array is returned as it is."""
+    return lax.conj(self)
 
 
 @array_method

@@ -144,8 +144,8 @@ def var(
 ) -> Value:
     """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
 
-    Dtype: as `mean`.
-    Raises: ValueError for an axis that is not there; TypeError for `out`, `where`, `mean`, and complex numbers.
+    Dtype: as `mean`; real for complex numbers, whose deviations are measured by their moduli.
+    Raises: ValueError for an axis that is not there; TypeError for `out`, `where` and `mean`.
 
     >>> var(np.array([1.0, 3.0]))
     np.float64(1.0)
@@ -153,17 +153,21 @@ def var(
     ddof = options.pop("correction", ddof)
     refuse("var", out=out, **options)
     aval = typeof(a)
-    if aval.dtype.kind == "c":
-        raise TypeError(
-            f"var of {aval.str_short()}{place()} is not supported for complex numbers. Convert it to real parts."
-        )
     axes = canonical_axes("var", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
     a = as_dtype(a, inner)
     count = _count(aval.shape, axes)
     center = _per(_keep(lax.reduce_sum(a, axes), axes, True), count)
-    total = lax.reduce_sum(lax.square(lax.sub(a, center)), axes)
-    return as_dtype(_keep(_per(total, builtins.max(count - ddof, 0)), axes, keepdims), outer)
+    total = lax.reduce_sum(_squared_size(lax.sub(a, center)), axes)
+    out = _keep(_per(total, builtins.max(count - ddof, 0)), axes, keepdims)
+    return out if outer.kind == "c" else as_dtype(out, outer)
+
+
+def _squared_size(x: Value) -> Value:
+    """Return the square of |x|: unlike `square(abs(x))`, with a derivative at 0."""
+    if typeof(x).dtype.kind == "c":
+        return lax.add(lax.square(lax.real(x)), lax.square(lax.imag(x)))
+    return lax.square(x)
 
 
 @implements(np.std)

@@ -8,6 +8,7 @@ Read next: `methods.py` for the methods whose spelling differs, `numpy_reduction
 from __future__ import annotations
 
 import math
+import warnings
 from operator import index
 from typing import Any
 
@@ -144,6 +145,7 @@ def astype(
 ) -> Value:
     """Return the array in another dtype; `order`, `subok` and `copy` speak of memory, and change nothing here.
 
+    As with NumPy, what is not zero becomes True, and a warning says so where imaginary parts are lost.
     Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype.
 
     >>> astype(np.array([1.7]), np.int32)
@@ -152,6 +154,11 @@ def astype(
     old, new = typeof(x).dtype, canonicalize_dtype(dtype)
     if not np.can_cast(old, new, casting):
         raise TypeError(f"astype{where()} cannot cast {old} to {new} by the rule {casting!r}. Use casting='unsafe'.")
+    if old.kind == "c" and new.kind == "b":
+        return lax.ne(x, 0)
+    if old.kind == "c" and new.kind != "c":
+        text = f"astype{where()} from {old} to {new} loses the imaginary part. Use x.real if that is meant."
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
     return lax.convert_element_type(x, new)
 
 

@@ -39,7 +39,6 @@ from calque_core.numpy_arithmetic import (
 )
 from calque_core.numpy_protocol import ufuncs
 from calque_core.operands import binary, floating
-from calque_core.source import where
 
 Value = Any
 
@@ -52,8 +51,11 @@ def trunc(x: Value) -> Value:
 
 
 def rint(x: Value) -> Value:
-    """Return the nearest integer as a float, ties to even."""
-    return lax.round(floating(x), lax.RoundingMethod.TO_NEAREST_EVEN)
+    """Return the nearest integer as a float, ties to even; of complex numbers, both parts are rounded."""
+    x = floating(x)
+    if kind(x) == "c":
+        return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
 # Exponentials, logarithms, lengths, angles
@@ -67,12 +69,12 @@ def exp2(x: Value) -> Value:
 
 def log2(x: Value) -> Value:
     """Return the logarithm to base 2."""
-    return lax.div(lax.log(real("log2", x)), math.log(2))
+    return lax.div(lax.log(x), math.log(2))
 
 
 def log10(x: Value) -> Value:
     """Return the logarithm to base 10."""
-    return lax.div(lax.log(real("log10", x)), math.log(10))
+    return lax.div(lax.log(x), math.log(10))
 
 
 def deg2rad(x: Value) -> Value:
@@ -138,12 +140,16 @@ def isnan(x: Value) -> Value:
 
 
 def isfinite(x: Value) -> Value:
-    """Tell where x is neither infinite nor NaN; integers always are finite."""
+    """Tell where x is neither infinite nor NaN; integers always are finite, complex numbers if both parts are."""
+    if kind(x) == "c":
+        return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
     return lax.eq(x, x) if kind(x) in "biu" else lax.is_finite(x)
 
 
 def isinf(x: Value) -> Value:
-    """Tell where x is plus or minus infinity; integers never are."""
+    """Tell where x is plus or minus infinity; integers never are, complex numbers if one of the parts is."""
+    if kind(x) == "c":
+        return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
     return lax.ne(x, x) if kind(x) in "biu" else lax.eq(lax.abs(x), math.inf)
 
 
@@ -190,12 +196,8 @@ def _ignoring_nan(extreme: Callable[[Value, Value], Value], x: Value, y: Value) 
 
 
 def conjugate(x: Value) -> Value:
-    """Return x, a real array.  Raises: TypeError for complex numbers."""
-    if kind(x) == "c":
-        raise TypeError(
-            f"conjugate of {typeof(x).str_short()}{where()} is not supported. Keep real and imaginary parts apart."
-        )
-    return number(x)
+    """Return the complex conjugate; a real number is its own."""
+    return lax.conj(x) if kind(x) == "c" else number(x)
 
 
 # Several of NumPy's names are one ufunc: mod is remainder, divide is true_divide, abs is absolute.

@@ -16,7 +16,8 @@ import numpy as np
 from calque_core.avals import ShapedArray, typeof
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.rules import rule_epoch
-from calque_core.trace import Tracer, evaluation, hand_down
+from calque_core.trace import evaluation, hand_down
+from calque_core.tracer import Tracer
 from calque_core.walk import has_jaxpr, rebuild
 
 Value = Any

@@ -14,8 +14,9 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
+from calque_core.avals import short_repr
 from calque_core.errors import MissingRuleError
-from calque_core.source import Position, resolve, user_frame, where
+from calque_core.source import Position, describe_function, resolve, user_frame, where
 
 Function = Callable[..., Any]
 Kind = str | tuple[str, str]
@@ -61,6 +62,7 @@ kinds: dict[str, KindInfo] = {
         "calque_autodiff",
         "calque_autodiff.deftranspose({name}_p, fn)",
     ),
+    "jet": KindInfo("Taylor rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("jet", fn)'),
     "batch": KindInfo(
         "Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"
     ),
@@ -117,10 +119,21 @@ def _adapt_result(fn: Function) -> Function:
 
 def _adapt_pair(fn: Function) -> Function:
     def adapted(first: Any, second: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-        out, other = fn(first, second, **params)
-        return [out], [other]
+        pair = fn(first, second, **params)
+        if type(pair) is not tuple or len(pair) != 2:
+            pair = _checked_pair(fn, pair)
+        return [pair[0]], [pair[1]]
 
     return adapted
+
+
+def _checked_pair(fn: Function, given: Any) -> list[Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(
+            f"the rule {describe_function(fn)} returned {short_repr(given)} of type {type(given).__name__}{where()}. "
+            "Return a pair: of a jvp rule the result and its tangent, of a batch rule the result and its axis."
+        )
+    return list(given)
 
 
 def _adapt_axis_batch(fn: Function) -> Function:
@@ -146,6 +159,7 @@ def _adapt_linearize(fn: Function) -> Function:
 _ADAPTERS: dict[str, Callable[[Function], Function]] = {
     "abstract_eval": _adapt_result,
     "jvp": _adapt_pair,
+    "jet": _adapt_pair,
     "batch": _adapt_pair,
     "axis_batch": _adapt_axis_batch,
     "transpose": _adapt_transpose,
@@ -260,7 +274,7 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
         error.add_note(f"There is none because {primitive.holes[kind]}.")
     how = info.how.format(name=primitive.name, platform=platform)
     error.add_note(f"{info.package} reads this rule; register one with {how}.")
-    place = where()
+    place = error.place = where()
     if place:
         error.add_note(f"'{primitive.name}' was bound{place}.")
     error.add_note(

@@ -26,6 +26,12 @@ _internal_folders: list[str] = [
 _internal_files: dict[str, bool] = {}
 
 
+class BackwardPosition(tuple[CodeType, int]):
+    """The position of an operation whose transpose is being computed: what comes of it is of the backward pass."""
+
+    __slots__ = ()
+
+
 class SourceInfo(NamedTuple):
     """A place in the user's program."""
 
@@ -106,10 +112,31 @@ def resolve(position: Position | None) -> SourceInfo | None:
     return SourceInfo(code.co_filename, line, getattr(code, "co_qualname", code.co_name))
 
 
+def in_backward(position: Position | None) -> Position | None:
+    """Return the same position, of the backward pass."""
+    return position if position is None else BackwardPosition(position)
+
+
+def place_and_pass(position: Position | None) -> str:
+    """Return ' at file.py:41 (function), in the forward pass', or the like for the backward pass.
+
+    >>> place_and_pass(None)
+    ', in the forward pass'
+    """
+    if isinstance(position, BackwardPosition):
+        return f", in the backward pass of the operation{at_place(position)}"
+    return f"{at_place(position)}, in the forward pass"
+
+
+def at_place(position: Position | None) -> str:
+    """Return ' at file.py:41 (function)', or '' for a position that is not known."""
+    info = resolve(position)
+    return f" at {os.path.basename(info.file_name)}:{info.line} ({info.function})" if info else ""
+
+
 def where() -> str:
     """Return ' at file.py:41 (function)' for the user's current line, or '' where no user code runs."""
-    info = resolve(current_position())
-    return f" at {os.path.basename(info.file_name)}:{info.line} ({info.function})" if info else ""
+    return at_place(current_position())
 
 
 def describe_function(fun: Any) -> str:

@@ -22,17 +22,8 @@ from calque_core.holds import Holds, frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position, resolve
-from calque_core.trace import (
-    Trace,
-    Tracer,
-    Value,
-    canonical_value,
-    check_lift,
-    current_trace,
-    started,
-    tracing,
-    valueless,
-)
+from calque_core.trace import Trace, Value, canonical_value, current_trace, started, tracing, valueless
+from calque_core.tracer import Tracer, check_lift
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
@@ -100,6 +91,13 @@ class JaxprTrace(Trace):
         outvars = [Var(aval) for aval in avals]
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
         return [JaxprTracer(self, var.aval, var, position) for var in outvars]
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Record one equation that holds the program of the function and its rules."""
+        jaxpr, rules, captured = params["rules"].staged(fun, [typeof(x) for x in args])
+        return self.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})
 
     def tracer(self, atom: Atom) -> Value:
         """Return the value that `atom` stands for in this trace."""
@@ -169,6 +167,14 @@ class JaxprTrace(Trace):
         return f"; it depends on the value of the argument{'s' * (len(names) > 1)} {' and '.join(names[:5])}"
 
 
+class BorrowingTrace(JaxprTrace):
+    """Records as ever, but leaves captured arrays uncopied: for callers that bind the constants as operands at once."""
+
+    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+        """Return a captured array as it is: whoever runs the program next holds it as one of its operands."""
+        return x
+
+
 def _add_place(error: Exception, primitive: Primitive, position: Position | None) -> None:
     info = resolve(position)
     if info is not None and not any(str(info) in note for note in getattr(error, "__notes__", ())):
@@ -182,12 +188,13 @@ def stage(
     verb: str = "make_jaxpr",
     user_fun: Any = None,
     arg_names: Callable[[], Sequence[str]] | None = None,
+    trace_type: type[JaxprTrace] = JaxprTrace,
 ) -> Jaxpr:
     """Return the jaxpr of `fun`, which takes one value per aval and returns a list of values.
 
     Constants may be tracers of the traces below: `hoist_tracers` makes them operands.
     """
-    trace = JaxprTrace(current_trace())
+    trace = trace_type(current_trace())
     started(trace, user_fun if user_fun is not None else fun)
     trace.verb, trace.arg_names = verb, arg_names
     with tracing(trace):

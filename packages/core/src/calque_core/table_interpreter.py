@@ -21,6 +21,7 @@ from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal
 from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.call import jit_p
 from calque_core.ops.control_flow import cond_p, join_constants, unify_results
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.ops.loops import Body, settled_carry
 from calque_core.ops.scan import scan_p
 from calque_core.ops.shape import concatenate
@@ -29,7 +30,8 @@ from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.rules import rules as rule_table
 from calque_core.stage import stage
-from calque_core.trace import Tracer, current_trace, evaluation, unknown
+from calque_core.trace import current_trace, evaluation
+from calque_core.tracer import Tracer, unknown
 from calque_core.walk import has_jaxpr
 from calque_pytree import tree_structure
 
@@ -128,7 +130,7 @@ def scan_interpret(
 
 
 def while_interpret(
-    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
 ) -> list[Value]:
     """Interpret condition and body in turn; both, as programs, while values are traced."""
     num_consts = cond_nconsts + body_nconsts
@@ -143,6 +145,7 @@ def while_interpret(
             *carry,
             body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, carry),
             body_nconsts=len(body.consts) + body_nconsts,
+            checkpoints=checkpoints,
             cond_jaxpr=condition.jaxpr,
             cond_nconsts=len(condition.consts) + cond_nconsts,
         )
@@ -182,6 +185,8 @@ def _holds(condition: Value) -> bool:
 
 
 jit_p.def_rule("interpret", jit_interpret)
+custom_jvp_call_p.def_rule("interpret", jit_interpret)
+custom_vjp_call_p.def_rule("interpret", jit_interpret)
 cond_p.def_rule("interpret", cond_interpret)
 scan_p.def_rule("interpret", scan_interpret)
 while_p.def_rule("interpret", while_interpret)

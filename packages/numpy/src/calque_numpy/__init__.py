@@ -10,6 +10,8 @@ Read next: `creation.py`, then by subject; `random` for random numbers.
 from numpy import (
     bool_,
     broadcast_shapes,
+    complex64,
+    complex128,
     e,
     euler_gamma,
     float16,
@@ -128,6 +130,7 @@ from calque_core.numpy_ufuncs import conjugate as conj
 from calque_core.numpy_ufuncs import deg2rad as radians
 from calque_core.numpy_ufuncs import rad2deg as degrees
 from calque_numpy import linalg
+from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
 from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
 from calque_numpy.einsum import einsum
@@ -169,6 +172,7 @@ __all__ = [
     # constants and dtypes
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
     "result_type", "astype", "iscomplexobj", "isrealobj",
     # creation
     "array", "asarray", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "eye",
@@ -177,7 +181,7 @@ __all__ = [
     "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
     "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
     "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax", "fmin",
-    "conj", "conjugate", "real", "imag",
+    "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
     # exponentials, logarithms, angles
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "hypot", "sin", "cos", "tan", "tanh",
     "deg2rad", "radians", "rad2deg", "degrees",

@@ -113,10 +113,10 @@ def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
 
 @implements(np.vdot)
 def vdot(a: Value, b: Value) -> Value:
-    """Return the sum of the products of all elements.
+    """Return the sum of the products of all elements, those of `a` conjugated.
 
     Shapes: a, b with equally many elements -> [].  Dtype: promoted.
-    Raises: ShapeError if the numbers of elements differ; TypeError for complex numbers, whose conjugate is missing.
+    Raises: ShapeError if the numbers of elements differ.
 
     >>> vdot(np.array([[1, 2]]), np.array([[3], [4]]))
     np.int64(11)

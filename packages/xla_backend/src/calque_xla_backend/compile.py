@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import context
+from calque_core.debugging import check_program, is_debugging
 from calque_core.jaxpr import Jaxpr
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import rule_epoch
@@ -112,7 +113,10 @@ class XlaCompiler:
 
     def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Array]:
         """Return the results of `jaxpr` on arrays, NumPy values and scalars."""
-        return self.program(jaxpr, common_placement(args, f"jit of {jaxpr.debug_name}"))(args)
+        outs = self.program(jaxpr, common_placement(args, f"jit of {jaxpr.debug_name}"))(args)
+        if is_debugging():
+            check_program(name_of(jaxpr), jaxpr, args, outs)
+        return outs
 
     def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
         """Return the program of a jaxpr for one device, compiled at the first call."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core.api_util import arg_names, check_arrays
 from calque_core.source import where
-from calque_core.trace import is_tracer
+from calque_core.tracer import is_tracer
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.array import Array, array_from_numpy
 from calque_xla_backend.runtime import Device, local_devices, placement

@@ -14,9 +14,12 @@ import numpy as np
 
 from calque_core.avals import typeof
 from calque_core.context import DEFAULT_SETTINGS, context
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.debugging import is_debugging
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
 from calque_core.ops.broadcast import broadcast_in_dim_p
 from calque_core.ops.call import jit_p
+from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.ops.shape import concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule, rule_epoch
@@ -30,6 +33,8 @@ Value = Any
 Params = dict[str, Any]
 
 DATA_MOVEMENT = frozenset((broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p))
+# They mean what is inside them, or nothing.
+TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p))
 
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
@@ -38,10 +43,11 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
         found = _programs.get((primitive, rule_epoch(), *[x._signature if type(x) is Array else None for x in args]))
         if found is not None:
             return found.on_buffers([x._buffer for x in args], args)
-    if primitive is jit_p:
+    if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
     place = common_placement(args, primitive.name)
-    if primitive in DATA_MOVEMENT and place.platform == "cpu":
+    if (primitive in DATA_MOVEMENT and place.platform == "cpu") or (is_debugging() and any(jaxprs_in_params(params))):
+        # To debug a loop or a branch is to look at its operations, which only evaluation does.
         outs = hand_down(evaluation, primitive, [np.asarray(x) for x in args], params)
         return [array_from_numpy(x, place) for x in outs]
     if not _is_lowered(primitive, place):

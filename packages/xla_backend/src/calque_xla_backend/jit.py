@@ -17,10 +17,12 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 from calque_core.api_util import check_callable
 from calque_core.avals import ShapeDtypeStruct, typeof
 from calque_core.context import Settings, context
+from calque_core.debugging import is_debugging
 from calque_core.interpret import eval_jaxpr
 from calque_core.ops.call import jit_p, strong_results
 from calque_core.rules import rule_epoch
-from calque_core.trace import evaluation, is_tracer
+from calque_core.trace import evaluation
+from calque_core.tracer import is_tracer
 from calque_xla_backend.array import Array
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
 from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
@@ -82,6 +84,8 @@ class JitFunction:
 
     def _run(self, call: Call) -> Any:
         """Run the compiled program, which is made first if there is none for these types."""
+        if is_debugging():
+            return self._run_checked(call)
         key = call.static_part, call.in_tree, self._types(call), context.settings, context.axis_env, rule_epoch()
         entry = self.programs.get(key)
         if entry is None:
@@ -89,6 +93,12 @@ class JitFunction:
         if is_resting():
             self._remember(entry, call)
         return entry.result([x._buffer for x in entry.program(call.leaves)])
+
+    def _run_checked(self, call: Call) -> Any:
+        """Run the program by its compiler, which checks the results; nothing is donated, since it may run again."""
+        self._check_values(call)
+        jaxpr, _, out_tree = self.traced.trace(call)
+        return out_tree.unflatten(self.compiler(jaxpr, call.leaves))
 
     def _remember(self, entry: Entry, call: Call) -> None:
         """Let the next call try this entry first."""
@@ -104,12 +114,15 @@ class JitFunction:
             return self.traced.avals(call)  # raises, naming the argument
 
     def _entry(self, call: Call) -> Entry:
-        if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
-            raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
+        self._check_values(call)
         traced = self.traced.trace(call)
         place = common_placement(call.leaves, f"jit of {self.name}")
         program = self.compiler.program(traced.jaxpr, place, self._donated_leaves(call))
         return Entry(program, call, traced, self.compiler)
+
+    def _check_values(self, call: Call) -> None:
+        if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
+            raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
 
     def _donated_leaves(self, call: Call) -> tuple[int, ...]:
         """Return the numbers of the leaves of the donated arguments."""

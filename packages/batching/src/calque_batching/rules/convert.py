@@ -10,7 +10,13 @@ import numpy as np
 from calque_batching.axes import moveaxis
 from calque_batching.define import defbatch, defvectorized
 from calque_core.avals import typeof
-from calque_core.lax import bitcast_convert_type, bitcast_convert_type_p, convert_element_type_p, stop_gradient_p
+from calque_core.lax import (
+    bitcast_convert_type,
+    bitcast_convert_type_p,
+    convert_element_type_p,
+    detach_p,
+    stop_gradient_p,
+)
 
 Value = Any
 
@@ -30,3 +36,4 @@ def bitcast_convert_type_batch(
 
 defbatch(bitcast_convert_type_p, bitcast_convert_type_batch)
 defvectorized(stop_gradient_p)
+defvectorized(detach_p)

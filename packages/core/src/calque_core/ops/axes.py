@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_core.errors import ConcretizationTypeError
 from calque_core.source import where
-from calque_core.trace import is_tracer
+from calque_core.tracer import is_tracer
 
 Axes = int | Iterable[int] | None
 

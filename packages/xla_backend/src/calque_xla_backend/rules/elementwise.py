@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.avals import shaped_array
 from calque_core.dtypes import is_float
 from calque_core.ops.elementwise import (
     abs_p,
@@ -40,6 +42,7 @@ from calque_core.ops.elementwise import (
 )
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
 from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.types import aval_to_ir_type
 
 # Arithmetic
 
@@ -71,7 +74,19 @@ def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 # Powers and roots
 
 elementwise(square_p, lambda x: hlo.multiply(x, x))
-elementwise(sqrt_p, hlo.sqrt)
+
+
+@register_lowering(sqrt_p)
+def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Keep a root on the side of the real axis where the number is: XLA forgets the side of -1 - 0j."""
+    (aval,), out = ctx.avals_in, hlo.sqrt(x)
+    if aval.dtype.kind != "c":
+        return [out]
+    size, bits = hlo.abs(hlo.imag(out)), shaped_array(aval.shape, np.dtype(f"i{aval.dtype.itemsize // 2}"))
+    is_below = compare("LT", hlo.bitcast_convert(aval_to_ir_type(bits), hlo.imag(x)), splat(0, bits))
+    return [hlo.complex(hlo.real(out), hlo.select(is_below, hlo.negate(size), size))]
+
+
 elementwise(rsqrt_p, hlo.rsqrt)
 elementwise(pow_p, hlo.power)
 
