@@ -30,12 +30,12 @@ def derivatives(f, x, order):
 
 
 def slope(f):
-    return lambda x: jvp(f, (x,), (np.ones_like(x),))[1]
+    return lambda x: jvp(f, (x,), (lax.ones_like(x),))[1]
 
 
 def taylor(f, x, order):
     """Return f(x) and its derivatives by jet."""
-    out, series = jet(f, (x,), ([np.ones_like(x)] + [0] * (order - 1),))
+    out, series = jet(f, (x,), ([lax.ones_like(x)] + [0] * (order - 1),))
     return [out, *series]
 
 

@@ -225,7 +225,8 @@ def solution_of(a, b):
 
     def solve(_, b):
         p, q, r, s = lax.reshape(lax.stop_gradient(a), (4,))
-        return np.stack([s * b[0] - q * b[1], p * b[1] - r * b[0]]) / (p * s - q * r)
+        first, second = s * b[0] - q * b[1], p * b[1] - r * b[0]
+        return lax.concatenate([lax.expand_dims(x, (0,)) for x in (first, second)], 0) / (p * s - q * r)
 
     return lax.custom_linear_solve(lambda x: a @ x, b, solve, solve)
 

@@ -60,8 +60,8 @@ from calque_core.ops.convert import (
     bitcast_convert_type_p,
     convert_element_type,
     convert_element_type_p,
-    detach,
-    detach_p,
+    discard,
+    discard_p,
     stop_gradient,
     stop_gradient_p,
 )
@@ -204,8 +204,8 @@ __all__ = [
     "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p",
     "shift_right_arithmetic_p", "select_n_p", "clamp_p",
     # convert
-    "convert_element_type", "bitcast_convert_type", "stop_gradient", "detach", "convert_element_type_p",
-    "bitcast_convert_type_p", "stop_gradient_p", "detach_p",
+    "convert_element_type", "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p",
+    "bitcast_convert_type_p", "stop_gradient_p", "discard_p",
     # broadcast
     "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_in_dim_p",
     # shape

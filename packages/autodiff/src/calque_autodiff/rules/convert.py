@@ -10,7 +10,7 @@ from calque_core.lax import (
     bitcast_convert_type_p,
     convert_element_type,
     convert_element_type_p,
-    detach_p,
+    discard_p,
     stop_gradient_p,
 )
 from calque_core.linear import zero_tangent
@@ -27,5 +27,5 @@ defjvp(convert_element_type_p, convert_element_type_jvp)
 deftranspose(convert_element_type_p, lambda ct, x, **params: [convert_element_type(ct, x.aval.dtype)])
 zero_derivative(bitcast_convert_type_p, reason="the bits of a number are integers")
 zero_derivative(stop_gradient_p, reason="that is what the operation is for")
-zero_derivative(detach_p, reason="its result is thrown away")
-deftranspose(detach_p, lambda ct, x: [None])
+zero_derivative(discard_p, reason="its result is thrown away")
+deftranspose(discard_p, lambda ct, x: [None])

@@ -19,7 +19,7 @@ from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
 from calque_core.avals import typeof
 from calque_core.dtypes import is_float
 from calque_core.jaxpr import Jaxpr
-from calque_core.lax import clamp, convert_element_type, detach, eq, reduce_or, select_n_p
+from calque_core.lax import clamp, convert_element_type, discard, eq, reduce_or, select_n_p
 from calque_core.linear import zeros_of
 from calque_core.ops.collective import named_axes
 from calque_core.ops.control_flow import cond_p, join_constants
@@ -95,7 +95,7 @@ class _Branch(NamedTuple):
         for i, is_guarded in enumerate(self.guards):
             if is_guarded:
                 x, d = args[i], dims[i]
-                cases, dims[i] = aligned([is_taken, detach(x), x], [0, d, d])
+                cases, dims[i] = aligned([is_taken, discard(x), x], [0, d, d])
                 args[i] = select_n_p.bind(*cases)
         return eval_batched(self.jaxpr, self.axis, args, dims)
 

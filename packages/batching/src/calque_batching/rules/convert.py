@@ -14,7 +14,7 @@ from calque_core.lax import (
     bitcast_convert_type,
     bitcast_convert_type_p,
     convert_element_type_p,
-    detach_p,
+    discard_p,
     stop_gradient_p,
 )
 
@@ -36,4 +36,4 @@ def bitcast_convert_type_batch(
 
 defbatch(bitcast_convert_type_p, bitcast_convert_type_batch)
 defvectorized(stop_gradient_p)
-defvectorized(detach_p)
+defvectorized(discard_p)

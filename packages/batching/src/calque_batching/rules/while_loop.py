@@ -26,7 +26,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
-    detach,
+    discard,
     dynamic_index_in_dim,
     iota,
     mul,
@@ -202,7 +202,7 @@ class _Loop(NamedTuple):
 
 def _element(x: Value, i: Value, dim: int) -> Value:
     """Return an element of a batch, as a constant to derivatives."""
-    return dynamic_index_in_dim(detach(x), i, dim, keepdims=False)
+    return dynamic_index_in_dim(discard(x), i, dim, keepdims=False)
 
 
 def _chosen(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:

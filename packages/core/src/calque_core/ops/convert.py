@@ -124,20 +124,20 @@ def stop_gradient(x: Value) -> Value:
     return stop_gradient_p.bind(x)
 
 
-detach_p = Primitive("detach")
-detach_p.def_abstract_eval(stop_gradient_abstract_eval)
-detach_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
+discard_p = Primitive("discard")
+discard_p.def_abstract_eval(stop_gradient_abstract_eval)
+discard_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
 
 
-def detach(x: Value) -> Value:
+def discard(x: Value) -> Value:
     """Return `x` in a place whose result is thrown away: it has no derivative, forwards or backwards.
 
     Where `stop_gradient` makes a constant of a value, and so cannot be transposed, this may stand in a linear function:
-    `select(taken, x, detach(x))` is `x` for what uses the elements taken only, and no cotangent flows to the others.
+    `select(taken, x, discard(x))` is `x` for what uses the elements taken only, and no cotangent flows to the others.
     Shapes: x [*s] -> [*s].  Dtype: kept.
 
-    >>> detach(2.0)
+    >>> discard(2.0)
     np.float64(2.0)
     """
     typeof(x)
-    return detach_p.bind(x)
+    return discard_p.bind(x)
