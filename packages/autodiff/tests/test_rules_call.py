@@ -93,3 +93,14 @@ def test_gradients_of_gradients_through_programs_agree(called, depth):
     for _ in range(depth):
         f, g = grad(f), grad(called(g))
     np.testing.assert_allclose(g(0.3), f(0.3), 1e-13)
+
+
+def test_a_program_of_tangents_alone_leaves_nothing_to_compute_before(called):
+    doubled = Primitive("doubled")
+    doubled.def_impl(lambda x: np.multiply(x, 2.0))
+    doubled.def_abstract_eval(lambda x: x.strip_weak_type())
+    twice = called(lambda t: 2.0 * t)
+    defjvp_all(doubled, lambda primals, tangents: (doubled.bind(*primals), twice(*tangents)))
+
+    assert names(make_jaxpr(grad(doubled.bind))(1.0)).count("jit") == 1
+    assert grad(doubled.bind)(1.0) == 2.0

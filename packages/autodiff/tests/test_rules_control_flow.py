@@ -198,3 +198,17 @@ def test_an_operand_of_two_branches_with_types_of_its_own_keeps_them():
     assert f_vjp(np.float32(1.0))[0].dtype == np.float32
     assert out == 2.0
     assert ShapedArray((), np.float32) == ShapedArray(np.shape(out), out.dtype)
+
+
+def test_a_branch_of_tangents_alone_leaves_nothing_to_compute_before():
+    tripled = Primitive("tripled")
+    tripled.def_impl(lambda x: np.multiply(x, 3.0))
+    tripled.def_abstract_eval(lambda x: x.strip_weak_type())
+    by_sign = lambda x, t: cond(x > 0.0, lambda t: 3.0 * t, lambda t: 5.0 * t, t)
+    defjvp_all(tripled, lambda primals, tangents: (tripled.bind(*primals), by_sign(*primals, *tangents)))
+
+    names = [eqn.primitive.name for eqn in make_jaxpr(grad(tripled.bind))(1.0).eqns]
+
+    assert names.count("cond") == 1
+    assert grad(tripled.bind)(1.0) == 3.0
+    assert grad(tripled.bind)(-1.0) == 5.0

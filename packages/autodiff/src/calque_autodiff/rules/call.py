@@ -55,7 +55,8 @@ def jit_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr,
     parts = partial_eval_jaxpr(jaxpr, known_mask)
     known_operands = [x for x, k in zip(operands, known_mask) if k]
     unknown_operands = [x for x, k in zip(operands, known_mask) if not k]
-    results = jit_p.bind(*known_operands, jaxpr=parts.known, **params)
+    is_needed = bool(parts.known.outvars or parts.known.effects)
+    results = jit_p.bind(*known_operands, jaxpr=parts.known, **params) if is_needed else []
     num_known = sum(parts.known_outs)
     others = record(jit_p, [*results[num_known:], *unknown_operands], {"jaxpr": parts.unknown, **params})
     known_results, unknown_results = iter(results[:num_known]), iter(others)

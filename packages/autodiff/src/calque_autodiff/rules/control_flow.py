@@ -212,7 +212,8 @@ def cond_partial_eval(
     parts = remembered(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
     known_operands = [x for x, k in zip(operands, mask) if k]
     unknown_operands = [x for x, k in zip(operands, mask) if not k]
-    results = cond_p.bind(index, *known_operands, branches=parts.known, batched=batched)
+    is_needed = any(branch.outvars or branch.effects for branch in parts.known)
+    results = cond_p.bind(index, *known_operands, branches=parts.known, batched=batched) if is_needed else []
     num_known = sum(parts.known_outs)
     others = record(
         cond_p, [index, *results[num_known:], *unknown_operands], {"branches": parts.unknown, "batched": batched}
