@@ -46,7 +46,7 @@ nox.needs_version = ">=2025.10.14"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
-# The laws take nine minutes for each Python: by default they are asked of the oldest and the newest jaxlib that we take.
+# The laws take nine minutes for each Python: by default they are asked of the oldest and the newest jaxlib we take.
 LAWS = [f"laws-{PYTHONS[0]}", f"laws-{PYTHONS[-1]}"]
 nox.options.sessions = ["wheels", "lint", "types", "imports", "tests", *LAWS, "docs", "examples"]
 
