@@ -131,7 +131,7 @@ def torch_grad(f: Function) -> Function:
     import torch
 
     def gradient(x: Any) -> Any:
-        x = x.discard().requires_grad_()
+        x = x.detach().requires_grad_()
         return torch.autograd.grad(f(x), x)[0]
 
     return gradient
