@@ -91,7 +91,7 @@ def loops_in_rule(factor):
 
 
 def root_by_while(factor):
-    """Find a square root by a loop that nobody can differentiate in reverse; the rule does not look into it."""
+    """Find a square root by a loop of a number of steps that is not known; the rule does not look into it."""
 
     @custom_jvp
     def root(x):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import SymbolicZero, custom_jvp, grad, jvp, linear_transpose, linearize, vjp
-from calque_core import check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core import ShapeError, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
 
 
 def steep_sine():
@@ -279,3 +279,17 @@ def test_an_error_inside_a_rule_is_the_users_own():
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         grad(with_rule(rule, fun=lax.sin))(1.0)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_an_error_in_a_rule_names_the_line_of_the_rule(staged):
+    f = custom_jvp(lambda x: x)
+
+    def rule(primals, tangents):
+        return f(*primals), lax.add(np.ones(3), np.ones(2))
+
+    f.defjvp(rule)
+    call = grad(lambda x: f(x))
+    line = rule.__code__.co_firstlineno + 1
+    with pytest.raises(ShapeError, match=rf"at test_custom_jvp\.py:{line} \(.*rule\)"):
+        make_jaxpr(call)(1.0) if staged else call(1.0)

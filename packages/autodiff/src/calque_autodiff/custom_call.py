@@ -239,6 +239,15 @@ class CustomFunction(Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
 
+def run_rule(rule: Callable[..., Any], what: str, *args: Any) -> Any:
+    """Return what a user's rule gives.  What it does happens on its own lines, not where the function is called."""
+    before, context.source = context.source, None
+    try:
+        return call(rule, what, *args)
+    finally:
+        context.source = before
+
+
 def as_author_sees(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value]:
     """Return tangents or cotangents as a rule takes them: with arrays of zeros, or `SymbolicZero`s."""
     return list(tangents) if symbolic_zeros else [instantiate_zeros(t) for t in tangents]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent
-from calque_core.api_util import call as call_user
+from calque_autodiff.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
 from calque_core.api_util import check_callable, describe_value
 from calque_core.avals import typeof
 from calque_core.custom_rules import CustomRules
@@ -102,7 +101,7 @@ def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:
     def jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         args = call.in_tree.unflatten(primals)
         dots = call.in_tree.unflatten(as_author_sees(tangents, symbolic_zeros))
-        pair = call_user(rule, "the jvp rule", *call.statics, args, dots)
+        pair = run_rule(rule, "the jvp rule", *call.statics, args, dots)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise TypeError(
                 f"the jvp rule {describe_function(rule)} of {call.name} returned {describe_value(pair)}. Return a "

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent
+from calque_autodiff.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
 from calque_autodiff.custom_jvp import flat_jvp
 from calque_autodiff.forward import jvp
 from calque_core.api_util import call as call_user
@@ -104,7 +104,7 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
     def forward(primals: Sequence[Value], nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Any]:
         given = [CustomVJPPrimal(x, n) for x, n in zip(primals, nonzeros)] if symbolic_zeros else primals
         args = call.signature.merged(call.statics, call.in_tree.unflatten(given))
-        pair = call_user(fwd, "the fwd rule", *args)
+        pair = run_rule(fwd, "the fwd rule", *args)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise TypeError(
                 f"the fwd rule {describe_function(fwd)} of {call.name} returned {describe_value(pair)}. Return a pair: "
