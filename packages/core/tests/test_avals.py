@@ -211,11 +211,30 @@ def test_smaller_default_bits_refuse_smaller_integers():
         typeof(2**32)
 
 
+class Metres(np.ndarray):
+    """An array with a unit, which its products lose."""
+
+    def __mul__(self, other):
+        raise TypeError("metres times metres are no metres")
+
+
+class Logged(np.ndarray):
+    """A subclass with NumPy's operators, and something of its own beside them."""
+
+    def mean(self, *args, **kwargs):
+        return super().mean(*args, **kwargs)
+
+
 NO_OPERANDS = {
     "masked": (
         np.ma.array([1.0, 2.0]),
         r"a masked array is not an operand: its mask would be lost\. Pass x\.filled\(value\)",
     ),
+    "matrix": (
+        np.array([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix),
+        r"an array of class matrix is not an operand: its operators have a meaning .*\. Pass numpy\.asarray\(x\)",
+    ),
+    "a unit": (np.ones(2).view(Metres), r"an array of class Metres is not an operand: its operators have a meaning"),
     "objects": (
         np.array([1, None], object),
         r"an array of dtype object is not an operand\. Convert it to a number dtype",
@@ -253,6 +272,15 @@ def test_what_is_no_array_is_refused_evaluated_and_staged(use, value, message):
     assert not is_array_like(value)
     with pytest.raises(TypeError, match=message):
         use(value)
+
+
+@pytest.mark.parametrize("kind", [np.memmap, np.recarray, Logged], ids=lambda kind: kind.__name__)
+def test_a_subclass_with_numpys_operators_is_an_array(kind):
+    x = np.ndarray.__new__(kind, (2,), np.float64) if kind is np.memmap else np.ones(2).view(kind)
+    x[:] = 2.0
+    assert typeof(x) is ShapedArray((2,), np.float64)
+    assert type(lax.add(x, x)) is np.ndarray
+    np.testing.assert_array_equal(lax.mul(x, x), [4.0, 4.0])
 
 
 def test_float0_is_a_type_and_no_operand():

@@ -231,13 +231,28 @@ def _refusal(x: Value) -> str | None:
     if isinstance(x, np.ma.MaskedArray):
         return "a masked array is not an operand: its mask would be lost. Pass x.filled(value) instead."
     if isinstance(x, (np.ndarray, np.generic)):
-        if x.dtype == float0 or x.dtype.kind in "biufc":
-            return None
-        if x.dtype.kind == "V" and x.dtype.type is not np.void:
-            return None
-        return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
+        is_number = x.dtype.kind in "biufc" or (x.dtype.kind == "V" and x.dtype.type is not np.void)
+        if not is_number and x.dtype != float0:
+            return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
+        kind: type = type(x)
+        if isinstance(x, np.ndarray) and _changes_operators(kind):
+            return (
+                f"an array of class {kind.__name__} is not an operand: its operators have a meaning of their own, "
+                "which would be lost. Pass numpy.asarray(x) instead."
+            )
+        return None
     hint = "Wrap it in numpy.asarray first." if isinstance(x, (list, tuple)) else "Pass an array or a scalar."
     return f"{short_repr(x)} of type {type(x).__name__} is not an array or a scalar. {hint}"
+
+
+_OPERATORS = [name for name, value in vars(np.lib.mixins.NDArrayOperatorsMixin).items() if callable(value)]
+
+
+@lru_cache(maxsize=1 << 8)
+def _changes_operators(kind: type) -> bool:
+    """Tell whether a subclass of NumPy's arrays computes otherwise than they do: matrices, quantities with a unit."""
+    names = (*_OPERATORS, "__array_ufunc__", "__array_function__")
+    return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in names)
 
 
 def short_repr(x: object) -> str:
