@@ -137,7 +137,7 @@ def test_an_array_donated_twice_is_an_error_and_no_crash():
             function(x, x)
     y = device_put(np.ones(4))
     function(y, device_put(np.ones(4)))
-    with pytest.raises(RuntimeError, match=r"f64\[4\] was used after it was deleted or donated"):
+    with pytest.raises(RuntimeError, match=r"float64\[4\] was used after it was deleted or donated"):
         function(y, y)
 
 

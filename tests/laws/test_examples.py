@@ -293,7 +293,7 @@ def test_P_02_numpys_names_called_and_differentiated(front, dtype):
     normal, under_grad = seen
     assert normal == (2.0, 2.0, 10.0)
     assert [is_tracer(x) for x in under_grad] == [True, True, False]
-    assert repr(under_grad[0]) == f"GradTracer(primal=2.0, typeof(tangent)=f{8 * dtype.itemsize}[])"
+    assert repr(under_grad[0]) == f"JVPTracer(primal=2.0, typeof(tangent)=float{8 * dtype.itemsize}[])"
     assert repr(under_grad[2]) == "10.0"
 
 

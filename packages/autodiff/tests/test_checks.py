@@ -30,7 +30,7 @@ def test_python_scalars_take_the_dtype_that_is_needed(given, dtype):
 @pytest.mark.parametrize("given", [True, 1j, np.float32(1.0), np.ones(1), np.int64(1)])
 def test_other_types_are_refused(given):
     with pytest.raises(
-        TypeError, match=r"the leaf \[0\] of the cotangents is .*, but f64\[\] is needed. Give it the shape"
+        TypeError, match=r"the leaf \[0\] of the cotangents is .*, but float64\[\] is needed. Give it the shape"
     ):
         leaves([typeof(1.0)], [given])
 
@@ -75,5 +75,5 @@ def test_inputs_and_outputs_of_grad_are_floating_and_scalar():
     check_scalar_output("grad of f", 1.0, [1.0], holomorphic=False)
     with pytest.raises(TypeError, match="grad of f: x has dtype bool, which has no derivative"):
         check_input("grad of f", "x", typeof(True), holomorphic=False, allow_int=False)
-    with pytest.raises(TypeError, match=r"grad of f needs a scalar output, but the function returned f64\[2\]"):
+    with pytest.raises(TypeError, match=r"grad of f needs a scalar output, but the function returned float64\[2\]"):
         check_scalar_output("grad of f", np.ones(2), [np.ones(2)], holomorphic=False)

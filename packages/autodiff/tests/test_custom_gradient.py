@@ -84,7 +84,7 @@ def test_arguments_may_be_named_and_have_defaults():
 ABOUT_FUNCTIONS = {
     "no pair": (
         lambda x: x,
-        r"custom_gradient of <lambda> .*: the function returned f64\[\]\. Return a pair: the output, ",
+        r"custom_gradient of <lambda> .*: the function returned float64\[\]\. Return a pair: the output, ",
     ),
     "no function": (
         lambda x: (x, x),
@@ -103,7 +103,7 @@ ABOUT_FUNCTIONS = {
     ),
     "another shape": (
         lambda x: (x, lambda ct: np.ones(3)),
-        r"the bwd rule <lambda> .* returned a cotangent of f64\[3\] for x, which is f64\[\]\. Return f64\[\]\.",
+        r"the bwd rule <lambda> .* a cotangent of float64\[3\] for x, which is float64\[\]\. Return float64\[\]\.",
     ),
 }
 
@@ -118,7 +118,7 @@ def test_a_wrong_function_is_refused_with_its_name(fun, message):
 
 def test_of_several_arguments_each_needs_a_cotangent():
     f = custom_gradient(lambda x, y: (x * y, lambda ct: ct))
-    with pytest.raises(TypeError, match=r"returned f64\[\], but it needs a tuple of 2 cotangents, one for each"):
+    with pytest.raises(TypeError, match=r"returned float64\[\], but it needs a tuple of 2 cotangents, one for each"):
         grad(f)(1.0, 2.0)
 
 

@@ -202,7 +202,7 @@ def with_rule(rule, fun=pair):
 ONE = np.float64(1.0)  # which, unlike a Python scalar, has a dtype
 RULE = r"the jvp rule <lambda> \(test_custom_jvp\.py:\d+\) of pair \(test_custom_jvp\.py:\d+\) "
 ABOUT_RULES = {
-    "no pair": (lambda p, t: p[0], RULE + r"returned f64\[\]\. Return a pair: the output, and its tangent\."),
+    "no pair": (lambda p, t: p[0], RULE + r"returned float64\[\]\. Return a pair: the output, and its tangent\."),
     "three": (lambda p, t: (1, 2, 3), RULE + r"returned a tuple of length 3\. Return a pair"),
     "another structure": (
         lambda p, t: (pair(*p), {"a": t[0]}),
@@ -213,11 +213,11 @@ ABOUT_RULES = {
     ),
     "another shape": (
         lambda p, t: (pair(*p), {"a": t[0], "b": np.ones(3)}),
-        RULE + r"returned a tangent of f64\[3\] for the output\['b'\], which is f64\[\]\. Return f64\[\]\.",
+        RULE + r"returned a tangent of float64\[3\] for the output\['b'\], which is float64\[\]\. Return float64\[\]\.",
     ),
     "another dtype": (
         lambda p, t: (pair(*p), {"a": t[0], "b": np.float32(1)}),
-        RULE + r"returned a tangent of f32\[\] for the output\['b'\], which is f64\[\]\. Return f64\[\]\.",
+        RULE + r"returned a tangent of float32\[\] for the output\['b'\], which is float64\[\]\. Return float64\[\]\.",
     ),
     "no array": (
         lambda p, t: (pair(*p), {"a": t[0], "b": "one"}),
@@ -237,7 +237,7 @@ def test_a_wrong_rule_is_refused_with_its_name_and_that_of_the_output(rule, mess
 
 def test_a_float_tangent_of_a_whole_number_is_refused():
     f = with_rule(lambda p, t: (1, t[0]), fun=lambda x: 1)
-    with pytest.raises(TypeError, match=r"for the output, which is i64\[\]\. Return zeros of dtype float0\."):
+    with pytest.raises(TypeError, match=r"for the output, which is int64\[\]\. Return zeros of dtype float0\."):
         jvp(f, (1.0,), (1.0,))
 
 

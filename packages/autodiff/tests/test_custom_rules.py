@@ -155,7 +155,7 @@ ABOUT_TRANSPOSES = {
     "another shape": (
         linear(lambda ct, k: np.ones(3)),
         TypeError,
-        RULE + r"returned a cotangent of f64\[3\] for x, which is f64\[\]\. Return f64\[\]\.",
+        RULE + r"returned a cotangent of float64\[3\] for x, which is float64\[\]\. Return float64\[\]\.",
     ),
     "a generator": (linear(lambda ct, k: (x for x in (ct,))), TypeError, r"the transpose rule of <lambda> .*generator"),
     "out of range": (

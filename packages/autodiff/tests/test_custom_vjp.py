@@ -243,7 +243,7 @@ PARAMS = {"w": np.float64(1.0), "b": np.float64(2.0)}  # which, unlike Python sc
 BWD = r"the bwd rule <lambda> \(test_custom_vjp\.py:\d+\) of tree_function \(test_custom_vjp\.py:\d+\) returned"
 NUMBER = r", but it needs a tuple of 1 cotangent, one for each argument that is not static\. Return None for those"
 ABOUT_BWD = {
-    "bare": (lambda r, ct: ct, BWD + r" f64\[\]" + NUMBER),
+    "bare": (lambda r, ct: ct, BWD + r" float64\[\]" + NUMBER),
     "nothing": (lambda r, ct: None, BWD + r" None" + NUMBER),
     "too many": (lambda r, ct: (ct, ct), BWD + r" a tuple of length 2" + NUMBER),
     "another structure": (
@@ -257,11 +257,11 @@ ABOUT_BWD = {
     "one for several": (lambda r, ct: (ct,), BWD + r", for argument 0, a cotangent of the structure PyTreeDef\(\*\)"),
     "another shape": (
         lambda r, ct: ({"w": ct, "b": np.ones(3)},),
-        BWD + r" a cotangent of f64\[3\] for p\['b'\], which is f64\[\]\. Return f64\[\]\.",
+        BWD + r" a cotangent of float64\[3\] for p\['b'\], which is float64\[\]\. Return float64\[\]\.",
     ),
     "another dtype": (
         lambda r, ct: ({"w": np.float32(1), "b": None},),
-        BWD + r" a cotangent of f32\[\] for p\['w'\], which is f64\[\]\. Return f64\[\]\.",
+        BWD + r" a cotangent of float32\[\] for p\['w'\], which is float64\[\]\. Return float64\[\]\.",
     ),
     "no array": (
         lambda r, ct: ({"w": ct, "b": "one"},),
@@ -282,14 +282,14 @@ def test_a_wrong_bwd_is_refused_with_its_name_and_that_of_the_argument(bwd, mess
 def test_a_cotangent_of_a_whole_number_is_refused_with_the_way_to_say_nothing():
     f = with_rules(bwd=lambda r, ct: (ct, 1.0), fun=lambda x, n: x * n)
     with pytest.raises(
-        TypeError, match=r"cotangent of f64\[\] for n, which is i64\[\]\. Return None, for it has no deriv"
+        TypeError, match=r"cotangent of float64\[\] for n, which is int64\[\]\. Return None, for it has no deriv"
     ):
         grad(f)(1.0, 2)
 
 
 FWD = r"the fwd rule <lambda> \(test_custom_vjp\.py:\d+\) of tree_function .* returned "
 ABOUT_FWD = {
-    "no pair": (lambda p: p["w"], FWD + r"f64\[\]\. Return a pair: the output, and the residuals for bwd\."),
+    "no pair": (lambda p: p["w"], FWD + r"float64\[\]\. Return a pair: the output, and the residuals for bwd\."),
     "three": (lambda p: (1.0, 2.0, 3.0), FWD + r"a tuple of length 3\. Return a pair"),
     "a generator": (lambda p: (x for x in p), r"the fwd rule of <lambda> .*: a generator or coroutine runs after"),
     "no array": (lambda p: ("one", p), r"the rule <lambda> .* of tree_function .*: output is 'one' of type str"),

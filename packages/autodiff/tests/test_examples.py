@@ -265,7 +265,7 @@ def test_A_51_grad():
 
 def test_A_53_grad_of_a_function_that_is_not_scalar_is_refused():
     with pytest.raises(
-        TypeError, match=re.escape("needs a scalar output, but the function returned f64[3]. Reduce it")
+        TypeError, match=re.escape("needs a scalar output, but the function returned float64[3]. Reduce it")
     ):
         grad(lambda x: x * np.ones(3))(3.0)
 
@@ -314,11 +314,13 @@ def test_A_78_branches_of_different_structures_are_refused():
 
 
 def test_A_78_branches_of_different_types_are_refused():
-    with pytest.raises(TypeError, match=r"must have equal types, .* is i64\[\], of .* f64\[2\]\. Convert one of them"):
+    with pytest.raises(
+        TypeError, match=r"must have equal types, .* is int64\[\], of .* float64\[2\]\. Convert one of them"
+    ):
         cond(True, lambda: 3, lambda: np.ones(2))
 
 
-@pytest.mark.parametrize(("predicate", "text"), [(1.0, "f64[]"), (1, "i64[]"), (np.array([True]), "bool[1]")])
+@pytest.mark.parametrize(("predicate", "text"), [(1.0, "float64[]"), (1, "int64[]"), (np.array([True]), "bool[1]")])
 def test_A_78_a_predicate_that_is_no_bool_scalar_is_refused(predicate, text):
     with pytest.raises(TypeError, match=re.escape(f"a predicate of type {text}. Give a bool scalar")):
         cond(predicate, lambda: 3, lambda: 4)

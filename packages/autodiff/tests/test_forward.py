@@ -102,21 +102,21 @@ def test_rules_see_zeros_for_what_is_not_perturbed():
     ("call", "words"),
     [
         (lambda: jvp(f, (1.0,), [1.0]), "the primals are a tuple, the tangents a list. Give both as tuples"),
-        (lambda: jvp(f, 1.0, (1.0,)), "got f64\\[\\] as its primals. Give a tuple or a list: primals=\\(x,\\)"),
-        (lambda: jvp(f, (1.0,), 1.0), "got f64\\[\\] as its tangents. Give a tuple or a list"),
+        (lambda: jvp(f, 1.0, (1.0,)), "got float64\\[\\] as its primals. Give a tuple or a list: primals=\\(x,\\)"),
+        (lambda: jvp(f, (1.0,), 1.0), "got float64\\[\\] as its tangents. Give a tuple or a list"),
         (
             lambda: jvp(f, (1.0,), (1.0, 2.0)),
             "the tangents have the structure .* but .* is needed. Give one tangent per leaf",
         ),
         (
             lambda: jvp(f, (1.0,), (np.ones(2),)),
-            "the leaf \\[0\\] of the tangents is f64\\[2\\], but f64\\[\\] is needed. Give it",
+            "the leaf \\[0\\] of the tangents is float64\\[2\\], but float64\\[\\] is needed. Give it",
         ),
-        (lambda: jvp(f, (np.float32(1),), (np.ones(()),)), "is f64\\[\\], but f32\\[\\] is needed"),
-        (lambda: jvp(f, (1.0,), (1j,)), "is c128\\[\\], but f64\\[\\] is needed"),
+        (lambda: jvp(f, (np.float32(1),), (np.ones(()),)), "is float64\\[\\], but float32\\[\\] is needed"),
+        (lambda: jvp(f, (1.0,), (1j,)), "is complex128\\[\\], but float64\\[\\] is needed"),
         (
             lambda: jvp(f, (1,), (1.0,)),
-            "its primal is i64\\[\\], which has no derivative. Give numpy.zeros\\(shape, calque",
+            "its primal is int64\\[\\], which has no derivative. Give numpy.zeros\\(shape, calque",
         ),
         (lambda: jvp(f, ("a",), (1.0,)), "x is 'a' of type str, which is not an array or a scalar. Pass arrays"),
         (lambda: jvp(3, (1.0,), (1.0,)), "jvp got 3 of type int.*. Give a function"),

@@ -321,7 +321,7 @@ def test_a_tracer_that_escaped_into_a_solver_is_refused():
 def test_guesses_that_are_not_floating_are_refused(guess):
     f = lambda x: x
     with pytest.raises(
-        TypeError, match=rf"^custom_root of {at(f)} at {HERE}.*: initial_guess is i64.*, not of a floating"
+        TypeError, match=rf"^custom_root of {at(f)} at {HERE}.*: initial_guess is int64.*, not of a floating"
     ):
         custom_root(f, guess, lambda f, x: x, scalar_solve)
 
@@ -331,7 +331,7 @@ def test_functions_that_leave_the_space_of_the_guess_are_refused(role):
     functions = {"f": lambda x: x, "solve": lambda f, x: x, "tangent_solve": lambda g, y: y}
     wrong = functions[role] = lambda *args: np.ones(2)
     run = lambda x: custom_root(functions["f"], x, functions["solve"], functions["tangent_solve"])
-    message = rf"^custom_root of .*: {role} {at(wrong)} returned f64\[2\] for initial_guess, which is f64\[3\]"
+    message = rf"^custom_root of .*: {role} {at(wrong)} returned float64\[2\] for initial_guess, which is float64\[3\]"
 
     with pytest.raises(TypeError, match=message):
         make_jaxpr(run)(np.ones(3))
@@ -349,6 +349,6 @@ def test_what_is_not_a_function_is_refused(position):
 
 def test_a_vector_of_other_types_is_refused_by_the_linearized_function():
     with pytest.raises(
-        TypeError, match=r"the linear function of .*: the leaf \[0\] of the tangents is f64\[3\], but f64"
+        TypeError, match=r"the linear function of .*: the leaf \[0\] of the tangents is float64\[3\], but float64"
     ):
         grad(lambda a: custom_root(lambda x: x - a, 1.0, lambda f, x: a, lambda g, y: g(np.ones(3))))(1.0)

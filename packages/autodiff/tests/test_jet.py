@@ -349,9 +349,9 @@ def test_a_closed_over_series_in_a_function_with_rules_is_refused():
 @pytest.mark.parametrize(
     ("primals", "series", "kind", "message"),
     [
-        (1.0, ([1.0],), TypeError, r"jet of exp.* got f64\[\] as its primals. Give a tuple or a list"),
-        ((1.0,), 2.0, TypeError, r"jet of exp.* got f64\[\] as its series. Give a tuple or a list"),
-        ((1.0,), (1.0,), TypeError, r"the series at \[0\] is f64\[\]. Give a list of derivatives"),
+        (1.0, ([1.0],), TypeError, r"jet of exp.* got float64\[\] as its primals. Give a tuple or a list"),
+        ((1.0,), 2.0, TypeError, r"jet of exp.* got float64\[\] as its series. Give a tuple or a list"),
+        ((1.0,), (1.0,), TypeError, r"the series at \[0\] is float64\[\]. Give a list of derivatives"),
         ((1.0,), ([1.0], [1.0]), TypeError, r"the series have the structure .*, but .* is needed, with a list"),
         (({"a": 1.0},), ([1.0],), TypeError, r"Give the containers of the primals, and a list of derivatives for each"),
         (
@@ -367,14 +367,14 @@ def test_a_closed_over_series_in_a_function_with_rules_is_refused():
             (np.ones(2),),
             ([np.ones(2), np.ones(3)],),
             TypeError,
-            r"the leaf \[0\] of the derivatives of order 2 is f64\[3\], but f64\[2\] is needed",
+            r"the leaf \[0\] of the derivatives of order 2 is float64\[3\], but float64\[2\] is needed",
         ),
         ((1,), ([1],), TypeError, r"the leaf \[0\] of the derivatives of order 1 is .*, which has no derivative"),
         (
             (np.float32(1),),
             ([np.float32(1)] + [0] * 39,),
             ValueError,
-            r"40 derivatives need the factorial of 40, which f32 cannot hold. Ask for fewer, or convert",
+            r"40 derivatives need the factorial of 40, which float32 cannot hold. Ask for fewer, or convert",
         ),
     ],
 )
@@ -405,5 +405,5 @@ def test_a_foreign_tracer_is_refused(use):
 
 
 def test_a_factorial_that_an_argument_cannot_hold_is_refused_although_the_result_could():
-    with pytest.raises(ValueError, match="40 derivatives need the factorial of 40, which f32 cannot hold"):
+    with pytest.raises(ValueError, match="40 derivatives need the factorial of 40, which float32 cannot hold"):
         jet(lambda x: lax.convert_element_type(x, np.float64), (np.float32(1),), ([np.float32(1)] + [0] * 39,))

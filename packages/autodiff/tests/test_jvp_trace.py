@@ -20,7 +20,7 @@ def test_tracers_print_their_primal_and_what_there_is_of_the_tangent():
     texts = []
     jvp(lambda x: texts.append(repr(x)) or x, (1.5,), (2.0,))
     linearize(lambda x: texts.append(repr(x)) or x, 1.5)
-    assert texts == ["JVPTracer(primal=1.5, tangent=2.0)", "GradTracer(primal=1.5, typeof(tangent)=f64[])"]
+    assert texts == ["JVPTracer(primal=1.5, tangent=2.0)", "JVPTracer(primal=1.5, typeof(tangent)=float64[])"]
 
 
 def test_rules_run_over_the_tangents_trace_and_their_known_part_on_the_parent():

@@ -22,7 +22,7 @@ def test_a_tracer_has_the_type_of_one_element():
 
     vmap(lambda x: seen.append((typeof(x), x.shape, x.ndim, repr(x))) or x, in_axes=1)(np.zeros((2, 3), np.float32))
 
-    text = "VmapTracer(aval=float32[2], batched=float32[2,3])"
+    text = "BatchTracer(aval=float32[2], batched=float32[2,3])"
     assert seen == [(ShapedArray((2,), np.float32), (2,), 1, text)]
 
 
@@ -97,7 +97,7 @@ def test_a_rule_that_reports_a_wrong_axis_is_refused_by_name(wrong):
     mystery_p.def_rule("batch", lambda args, dims: (mystery_p.bind(*args), wrong))
 
     expected = (
-        f"the batching rule of 'mystery' at .* gave f64.3,2. with the batch axis at {wrong}, but there is no axis"
+        f"the batching rule of 'mystery' at .* gave float64.3,2. with the batch axis at {wrong}, but there is no axis"
     )
     with pytest.raises(ValueError, match=expected):
         vmap(mystery_p.bind)(np.ones((3, 2)))

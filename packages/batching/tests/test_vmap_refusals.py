@@ -66,7 +66,7 @@ def test_a_dict_for_arguments_without_names_is_refused():
 
 @pytest.mark.parametrize(("axis", "shape"), [(0, ()), (1, (3,)), (-2, (3,))])
 def test_an_axis_that_an_argument_does_not_have_is_refused(axis, shape):
-    with pytest.raises(ValueError, match=rf"y has type f64.*, which has no axis {axis} to map. Use in_axes=None"):
+    with pytest.raises(ValueError, match=rf"y has type float64.*, which has no axis {axis} to map. Use in_axes=None"):
         vmap(weighted, in_axes=(0, axis))(np.ones(2), np.ones(shape))
 
 

@@ -75,7 +75,7 @@ def test_a_decomposition_alone_holds():
 def test_a_wrong_jvp_is_caught():
     wrong = turned(jvp=lambda primals, tangents, *, by: (lax.mul(3.0, rolled(primals[0], by)), tangents[0]))
     text = broken(wrong)
-    assert "turned at (f64[2,3]) breaks" in text
+    assert "turned at (float64[2,3]) breaks" in text
     assert failing(text)[0] == "forward"
     assert "the jvp of turned" in text
 
@@ -156,7 +156,7 @@ def test_a_wrong_lowering_is_caught():
 
 def test_a_wrong_abstract_eval_is_caught():
     text = broken(turned(abstract_eval=lambda x, *, by: ShapedArray(x.shape[1:], x.dtype)))
-    assert "evaluate: fails: evaluation gives (f64[2,3]), but abstract_eval says (f64[3])." in text
+    assert "evaluate: fails: evaluation gives (float64[2,3]), but abstract_eval says (float64[3])." in text
 
 
 def test_missing_rules_and_holes_are_told_and_are_no_failures():

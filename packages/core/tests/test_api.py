@@ -136,7 +136,7 @@ def test_eval_shape_gives_types_and_computes_nothing():
 
 
 def test_eval_shape_raises_what_the_function_would():
-    with pytest.raises(ValueError, match=r"add of f64\[2\] and f64\[3\] at .*: the shapes do not broadcast"):
+    with pytest.raises(ValueError, match=r"add of float64\[2\] and float64\[3\] at .*: the shapes do not broadcast"):
         eval_shape(lambda x: lax.add(x, np.ones(3)), np.ones(2))
 
 

@@ -105,8 +105,8 @@ def test_a_compiler_is_called_by_evaluation_only_and_is_not_printed():
 @pytest.mark.parametrize("args", [(), (1.0, 2.0), (np.float32(1),), (np.ones(3),)])
 def test_operands_must_have_the_types_that_the_program_was_traced_for(args):
     jaxpr = make_jaxpr(lax.sin)(1.0)
-    types = ", ".join(a.str_short() for a in make_jaxpr(lambda *xs: xs)(*args).in_avals).replace("[", r"\[")
-    message = rf"jit of f got operands \({types}\) for a program of \(f64\[\]\)\. Trace it again for these types\."
+    types = ", ".join(str(a) for a in make_jaxpr(lambda *xs: xs)(*args).in_avals).replace("[", r"\[")
+    message = rf"jit of f got operands \({types}\) for a program of \(float64\[\]\)\. Trace it again for these types\."
     with pytest.raises(TypeError, match=message):
         make_jaxpr(lambda: jit_p.bind(*args, jaxpr=jaxpr, name="f", compiler=None))()
 

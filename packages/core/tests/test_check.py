@@ -69,21 +69,23 @@ def test_a_variable_bound_twice_is_named():  # A-23
 
 def test_a_declared_type_must_be_what_the_rule_gives():
     (x,), (y,) = variables(1), variables(1, ShapedArray((2,), "float32"))
-    message = "the results are declared (f32[2]), but the type rule of 'sin' gives (f64[]) in `b:f32[2] = sin a`"
+    message = (
+        "the results are declared (float32[2]), but the type rule of 'sin' gives (float64[]) in `b:f32[2] = sin a`"
+    )
     with pytest.raises(JaxprTypeError, match=re.escape(message)):
         check_jaxpr(program(JaxprEqn(lax.sin_p, [x], [y], {}), invars=[x]))
 
 
 def test_the_number_of_results_must_be_what_the_rule_gives():
     x, y, z = variables(3)
-    with pytest.raises(JaxprTypeError, match=re.escape("the results are declared (f64[], f64[]), but")):
+    with pytest.raises(JaxprTypeError, match=re.escape("the results are declared (float64[], float64[]), but")):
         check_jaxpr(program(JaxprEqn(lax.sin_p, [x], [y, z], {}), invars=[x]))
 
 
 def test_operands_that_the_rule_refuses_are_an_error_with_the_reason():
     (x, z), (y,) = variables(2), variables(1, ShapedArray((), "float32"))
     eqn = JaxprEqn(lax.add_p, [x, y], [z], {})
-    message = "the type rule of 'add' refuses the operands: add of f64[] and f32[]"
+    message = "the type rule of 'add' refuses the operands: add of float64[] and float32[]"
     with pytest.raises(JaxprTypeError, match=re.escape(message)) as caught:
         check_jaxpr(program(eqn, invars=[x, y]))
     assert isinstance(caught.value.__cause__, TypeError)
@@ -103,7 +105,7 @@ def test_a_primitive_without_a_type_rule_is_an_error():
 
 def test_a_constant_must_have_its_variables_type():
     (c,) = variables(1, ShapedArray((3,), "float64"))
-    message = "the constant a is declared f64[3], but its value is f32[3]. Convert the value"
+    message = "the constant a is declared float64[3], but its value is float32[3]. Convert the value"
     with pytest.raises(JaxprTypeError, match=re.escape(message)):
         check_jaxpr(program(out=c, constvars=[c], consts=[np.ones(3, np.float32)]))
 
@@ -111,7 +113,9 @@ def test_a_constant_must_have_its_variables_type():
 def test_a_literal_must_have_its_declared_type():
     x, y = variables(2)
     literal = Literal(np.float32(2.0), F64)
-    with pytest.raises(JaxprTypeError, match=re.escape("the literal 2.0 is declared f64[], but its value is f32[]")):
+    with pytest.raises(
+        JaxprTypeError, match=re.escape("the literal 2.0 is declared float64[], but its value is float32[]")
+    ):
         check_jaxpr(program(JaxprEqn(lax.mul_p, [x, literal], [y], {}), invars=[x]))
 
 

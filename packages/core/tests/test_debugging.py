@@ -30,7 +30,7 @@ def test_the_operation_the_line_the_element_and_the_operand_are_named():
     with config.debug_nans():
         error = raised(lax.log, np.array([1.0, -2.0]))
     assert str(error).startswith(
-        "log of -2.0 (in f64[2]) gave nan, element [1] of its result f64[2] at test_debugging.py:"
+        "log of -2.0 (in float64[2]) gave nan, element [1] of its result float64[2] at test_debugging.py:"
     )
     assert "(raised), in the forward pass. Keep the operands where the operation is defined" in str(error)
 
@@ -44,15 +44,15 @@ def test_operands_of_another_shape_are_told_by_their_range():
     x = np.array([[np.inf, 1.0], [2.0, -np.inf]])
     with config.debug_nans():
         error = raised(lambda: lax.reduce_sum(x))
-    assert "sum of f64[2,2] with values from -inf to inf gave nan at" in str(error)
+    assert "sum of float64[2,2] with values from -inf to inf gave nan at" in str(error)
 
 
 def test_an_empty_or_complex_operand_is_told_by_its_type():
     empty_p = Primitive("of_nothing")
     empty_p.def_impl(lambda x: np.float64(np.nan))
     with config.debug_nans():
-        assert str(raised(empty_p.bind, np.ones(0))).startswith("of_nothing of f64[0] gave nan at")
-        assert "c128[2] gave" in str(raised(empty_p.bind, np.ones(2, complex)))
+        assert str(raised(empty_p.bind, np.ones(0))).startswith("of_nothing of float64[0] gave nan at")
+        assert "complex128[2] gave" in str(raised(empty_p.bind, np.ones(2, complex)))
 
 
 def test_both_operands_are_named():
@@ -149,7 +149,7 @@ def test_a_program_is_run_again_to_find_the_operation():
     jaxpr, args = program(lambda x: lax.neg(lax.log(x)), np.array([-1.0]))
     with config.debug_nans():
         error = raised(check_program, "loss", jaxpr, args, [np.array([np.nan])])
-    assert str(error).startswith("log of -1.0 (in f64[1]) gave nan, element [0]")
+    assert str(error).startswith("log of -1.0 (in float64[1]) gave nan, element [0]")
     assert "This was found by running the compiled program of loss again, operation by operation." in error.__notes__
 
 

@@ -158,13 +158,15 @@ def test_A_23_a_variable_bound_twice_is_refused():
 def test_A_23_a_declared_type_that_the_rule_does_not_give_is_refused():
     x, y = Var(F64), Var(ShapedArray((3,), np.float64))
     equation = new_jaxpr_eqn([x, Lit(2.0)], [y], add_p, {})
-    with pytest.raises(TypeError, match=re.escape("declared (f64[3]), but the type rule of 'add' gives (f64[])")):
+    with pytest.raises(
+        TypeError, match=re.escape("declared (float64[3]), but the type rule of 'add' gives (float64[])")
+    ):
         typecheck_jaxpr(Jaxpr((), [x], [equation], [y]))
 
 
 def test_A_24_operands_that_do_not_fit_are_refused_with_both_types():
     avals = ShapedArray((3,), np.float64), ShapedArray((2,), np.float64)
-    with pytest.raises(ShapeError, match=re.escape("add of f64[3] and f64[2]")) as caught:
+    with pytest.raises(ShapeError, match=re.escape("add of float64[3] and float64[2]")) as caught:
         make_jaxpr(lambda x, y: x + y)(*avals)
     assert isinstance(caught.value, TypeError)
 

@@ -92,15 +92,15 @@ def test_an_index_works_in_32_bits():
 
 def test_too_many_indices_are_counted():
     words = refused(lambda x: x[0, 0, 0, 0], X)
-    assert words.startswith("too many indices for an array of type f64[2,3,4] at test_indexing.py:")
+    assert words.startswith("too many indices for an array of type float64[2,3,4] at test_indexing.py:")
     assert words.endswith("it has 3 axes, but 4 were indexed. Leave out 1.")
 
 
 def test_an_index_out_of_bounds_names_index_axis_and_size():
     words = refused(lambda x: x[:, :, -5], X)
     assert words.startswith("index -5 is out of bounds at test_indexing.py:")
-    assert words.endswith("axis 2 of f64[2,3,4] has size 4. Use an index from -4 to 3.")
-    assert refused(lambda x: x[:0][0], X).endswith("axis 0 of f64[0,3,4] has size 0. Take a slice.")
+    assert words.endswith("axis 2 of float64[2,3,4] has size 4. Use an index from -4 to 3.")
+    assert refused(lambda x: x[:0][0], X).endswith("axis 0 of float64[0,3,4] has size 0. Take a slice.")
 
 
 def test_an_error_is_not_remembered_with_its_old_line():
@@ -122,7 +122,7 @@ def test_a_step_of_zero_is_refused():
 
 def test_a_boolean_mask_is_refused_with_a_way_to_keep_the_shape():
     words = refused(lambda x: x[x > 0], X, error=NonConcreteBooleanIndexError)
-    assert words.startswith("an index of f64[2,3,4] at test_indexing.py:")
+    assert words.startswith("an index of float64[2,3,4] at test_indexing.py:")
     assert "is a boolean mask of type bool[2,3,4]: how many elements it takes is not known while tracing." in words
     assert words.endswith("Use numpy.where(mask, x, other), which keeps the shape.")
 
@@ -136,7 +136,7 @@ def test_a_static_mask_is_refused_as_well(mask):
 
 def test_a_traced_integer_is_refused_with_two_ways_out():
     words = refused(lambda x, i: x[i], X, 1)
-    assert words.startswith("an index of f64[2,3,4] at test_indexing.py:")
+    assert words.startswith("an index of float64[2,3,4] at test_indexing.py:")
     assert "is a traced integer, but which element is taken must be known while tracing." in words
     assert words.endswith("Make the index static, or sum numpy.where(positions == index, x, 0).")
 
@@ -144,7 +144,7 @@ def test_a_traced_integer_is_refused_with_two_ways_out():
 @pytest.mark.parametrize("index", [np.array([0, 1]), (0, np.zeros((2, 2), int))], ids=["one", "two"])
 def test_an_array_of_integers_is_refused(index):
     words = refused(lambda x: x[index], X)
-    assert "is an array of integers, i64[2" in words
+    assert "is an array of integers, int64[2" in words
     assert words.endswith("Use integers, slices, None and '...'; to take several elements, numpy.stack them.")
 
 
@@ -161,13 +161,13 @@ def test_an_index_of_another_kind_is_refused(index):
 
 
 def test_a_traced_float_is_no_index():
-    assert "has type f64[]. Use integers" in refused(lambda x, i: x[i], X, 1.0)
+    assert "has type float64[]. Use integers" in refused(lambda x, i: x[i], X, 1.0)
 
 
 def test_a_traced_bound_of_a_slice_is_refused_with_two_ways_out():
     words = refused(lambda x, n: x[:n], X, 1)
     assert words.startswith("a slice bound at test_indexing.py:")
-    assert "is a traced value of type i64[], but how much a slice takes must be known while tracing." in words
+    assert "is a traced value of type int64[], but how much a slice takes must be known while tracing." in words
     assert words.endswith("Make the bound static, or mask the array with numpy.where.")
 
 
@@ -186,7 +186,7 @@ def test_item_assignment_is_refused_with_what_to_write():
 
     words = refused(fun, X, error=TypeError)
     assert words.startswith("x[...] = value at test_indexing.py:")
-    assert "an array of type f64[2,3,4] that is traced or on a device cannot be changed in place." in words
+    assert "an array of type float64[2,3,4] that is traced or on a device cannot be changed in place." in words
     assert words.endswith("Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts.")
 
 

@@ -30,7 +30,7 @@ def test_the_shapes_of_transposed_arrays_are_numpys():
 
 def test_a_vector_has_no_matrix_transpose():
     words = refused(lambda a: a.mT, np.zeros(3), error=ValueError)
-    assert words.startswith("mT of f64[3] at test_methods.py:")
+    assert words.startswith("mT of float64[3] at test_methods.py:")
     assert words.endswith("it takes two axes or more. Use x.T instead.")
 
 

@@ -73,7 +73,7 @@ def test_dtype_says_in_which_dtype_to_compute():
 def test_a_dtype_that_does_not_fit_is_refused(ufunc, dtype):
     words = refused(lambda x: ufunc(x, dtype=dtype), X)
     assert words.startswith(f"numpy.{ufunc.__name__} at test_numpy_protocol.py:")
-    assert f"of f64[2,2] cannot be computed with dtype={np.dtype(dtype)}." in words
+    assert f"of float64[2,2] cannot be computed with dtype={np.dtype(dtype)}." in words
     assert words.endswith("Convert with astype, before or after.")
 
 

@@ -145,7 +145,7 @@ def test_the_default_dtypes_follow_the_settings(bits, x64):
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_the_extreme_of_nothing_needs_an_initial_value(name):
     words = refused(lambda x: getattr(np, name)(x, axis=1), np.zeros((2, 0)), error=ValueError)
-    assert words.startswith(f"{name} of f64[2,0] at test_numpy_reductions.py:")
+    assert words.startswith(f"{name} of float64[2,0] at test_numpy_reductions.py:")
     assert words.endswith("over the axes (1,): there is nothing to compare. Give initial=.")
     words = refused(lambda x: getattr(np, name)(x, where=x > 0), np.ones(2), error=ValueError)
     assert words.endswith("where= may leave nothing to compare. Give initial=.")
@@ -154,7 +154,7 @@ def test_the_extreme_of_nothing_needs_an_initial_value(name):
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_there_is_no_position_in_nothing(name):
     words = refused(getattr(np, name), np.zeros((2, 0)), error=ValueError)
-    assert words.startswith(f"{name} of f64[2,0] at test_numpy_reductions.py:")
+    assert words.startswith(f"{name} of float64[2,0] at test_numpy_reductions.py:")
     assert words.endswith("there is nothing to compare. Give at least one element.")
 
 

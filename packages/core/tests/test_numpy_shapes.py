@@ -125,7 +125,7 @@ def test_the_functions_serve_numpy_arrays_as_well():
 
 def test_a_reshape_to_another_number_of_elements_is_refused():
     words = refused(lambda x: x.reshape(4, -1), np.ones((2, 3)), error=ShapeError)
-    assert words.startswith("reshape of f64[2,3] to (4, -1) at test_numpy_shapes.py:")
+    assert words.startswith("reshape of float64[2,3] to (4, -1) at test_numpy_shapes.py:")
     assert words.endswith("6 elements do not fill it. Give sizes whose product divides the number of elements.")
     assert "the operand has 6 elements" in refused(lambda x: x.reshape(4), np.ones((2, 3)), error=ShapeError)
 
@@ -160,7 +160,7 @@ def test_a_complex_number_is_true_unless_it_is_zero():
 
 def test_integers_are_not_rounded_to_tens():
     words = refused(lambda x: np.round(x, -1), np.array([15]))
-    assert words.startswith("round of i64[1] at test_numpy_shapes.py:")
+    assert words.startswith("round of int64[1] at test_numpy_shapes.py:")
     assert words.endswith("to -1 decimals. Convert it to float first.")
 
 

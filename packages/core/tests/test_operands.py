@@ -95,7 +95,7 @@ def test_shapes_that_do_not_fit_are_refused_with_both_types_and_the_place(shapes
         return lax.add(x, y)
 
     x, y = (np.ones(shape) for shape in shapes)
-    types = rf"{typeof(x).str_short()} and {typeof(y).str_short()}".replace("[", r"\[").replace("]", r"\]")
+    types = rf"{typeof(x)} and {typeof(y)}".replace("[", r"\[").replace("]", r"\]")
     place = rf"at {HERE}:{fun.__code__.co_firstlineno + 1} \(.*fun\)"
     message = rf"add of {types} {place}: the shapes do not broadcast\. Make the sizes of each axis equal, or 1\."
     for use in (fun, make_jaxpr(fun)):

@@ -144,7 +144,7 @@ def test_a_static_integer_power_is_integer_pow_and_a_half_is_the_square_root():
 
 def test_an_integer_has_no_negative_integer_power():
     words = refused(lambda a: a**-2, np.array([2]), error=ValueError)
-    assert words.startswith("power of i64[1] and -2 at test_operators.py:")
+    assert words.startswith("power of int64[1] and -2 at test_operators.py:")
     assert words.endswith("integers have no negative integer powers. Convert the array to float first.")
 
 
@@ -176,8 +176,8 @@ def test_a_class_with_operators_of_its_own_gets_its_chance():
 
 
 def test_an_object_that_knows_nothing_is_refused_by_python():
-    assert "unsupported operand type(s) for +: 'JaxprTracer' and 'object'" in refused(lambda x: x + object(), 1.0)
-    assert "unsupported operand type(s) for -: 'NoneType' and 'JaxprTracer'" in refused(lambda x: None - x, 1.0)
+    assert "unsupported operand type(s) for +: 'JitTracer' and 'object'" in refused(lambda x: x + object(), 1.0)
+    assert "unsupported operand type(s) for -: 'NoneType' and 'JitTracer'" in refused(lambda x: None - x, 1.0)
 
 
 @pytest.mark.parametrize("other", [[1.0, 2.0], (1, 2), "two", {"a": 1}, range(2)], ids=lambda v: type(v).__name__)
@@ -218,14 +218,14 @@ def test_a_value_that_is_searched_for_in_a_tracer_asks_for_a_bool():
 def test_a_tracer_has_no_hash_and_says_what_to_use():
     words = refused(lambda x: {x: 1}, np.float32(1))
     assert words.startswith(
-        "unhashable type: 'JaxprTracer': an array of type f32[] was used as a dict key, a set member"
+        "unhashable type: 'JitTracer': an array of type float32[] was used as a dict key, a set member"
     )
     assert words.endswith("but == is elementwise. Use a Python value.")
 
 
 def test_shapes_that_do_not_broadcast_are_named():
     words = refused(operator.add, np.ones(2), np.ones(3), error=ShapeError)
-    assert words.startswith("add of f64[2] and f64[3] at test_operators.py:")
+    assert words.startswith("add of float64[2] and float64[3] at test_operators.py:")
 
 
 def test_augmented_assignment_makes_a_new_array():

@@ -50,7 +50,9 @@ def test_results_are_never_weak():
 
 def test_operands_that_do_not_fit_are_refused_in_words():
     program = make_jaxpr(lax.sin)(1.0)
-    with pytest.raises(TypeError, match=r"checkpoint of sin got operands \(f64\[2\]\) for a program of \(f64\[\]\)"):
+    with pytest.raises(
+        TypeError, match=r"checkpoint of sin got operands \(float64\[2\]\) for a program of \(float64\[\]\)"
+    ):
         make_jaxpr(lambda x: remat_p.bind(x, jaxpr=program, policy=None, prevent_cse=True, differentiated=False))(
             np.ones(2)
         )

@@ -74,7 +74,7 @@ def test_a_sum_over_no_axes_is_the_operand():
 
 
 def test_the_greatest_complex_number_is_refused():
-    with pytest.raises(TypeError, match=r"pmax of c64"):
+    with pytest.raises(TypeError, match=r"pmax of complex64"):
         traced(lambda x: lax.pmax(x, "i"), ShapedArray((), "complex64"), i=2)
 
 

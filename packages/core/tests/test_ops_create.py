@@ -75,7 +75,9 @@ def test_full_of_a_traced_value_is_a_broadcast():
 
 
 def test_full_refuses_a_value_that_is_not_a_scalar():
-    with pytest.raises(ShapeError, match=r"full at .*: the fill value has type f64\[2\]\. Give a scalar, or broadcast"):
+    with pytest.raises(
+        ShapeError, match=r"full at .*: the fill value has type float64\[2\]\. Give a scalar, or broadcast"
+    ):
         lax.full((2,), np.zeros(2))
 
 

@@ -92,7 +92,8 @@ def test_dot_is_the_product_of_vectors_and_matrices(lhs, rhs, letters):
 @pytest.mark.parametrize(("lhs", "rhs"), [((2, 3), (2, 3)), ((), (3,)), ((2, 3, 4), (4, 5)), ((2,), (3,))])
 def test_dot_refuses_shapes_that_do_not_fit(lhs, rhs):
     with pytest.raises(
-        ShapeError, match=r"dot of f64\[.*\] and f64\[.*\] at .*: the shapes do not fit\. Give vectors or matrices"
+        ShapeError,
+        match=r"dot of float64\[.*\] and float64\[.*\] at .*: the shapes do not fit\. Give vectors or matrices",
     ):
         lax.dot(np.zeros(lhs), np.zeros(rhs))
 
@@ -110,7 +111,7 @@ both = pytest.mark.parametrize(
     ((((1,), (0,)), ((0,), (1,))), r"the batch axes \(0,\) and \(1,\) have sizes \(2,\) and \(4,\)\."),
 ])  # fmt: skip
 def test_pairs_of_different_sizes_are_refused(of, numbers, words):
-    with pytest.raises(ShapeError, match=r"dot_general of f64\[2,3\] and f64\[3,4\] at .*: " + words):
+    with pytest.raises(ShapeError, match=r"dot_general of float64\[2,3\] and float64\[3,4\] at .*: " + words):
         of(lambda x, y: lax.dot_general(x, y, numbers), np.zeros((2, 3)), np.zeros((3, 4)))
 
 
@@ -131,17 +132,17 @@ def test_malformed_dimension_numbers_are_refused_with_their_form(numbers):
 
 
 @both
-@pytest.mark.parametrize(
-    ("dtype", "preferred", "short"), [("float64", "int32", "i32"), ("complex128", "float64", "f64")]
-)
-def test_a_preferred_type_of_a_lower_kind_is_refused(of, dtype, preferred, short):
+@pytest.mark.parametrize(("dtype", "preferred"), [("float64", "int32"), ("complex128", "float64")])
+def test_a_preferred_type_of_a_lower_kind_is_refused(of, dtype, preferred):
     with pytest.raises(
-        TypeError, match=rf"sums in {short} would lose a part of each product\. Use a dtype of the operands' kind"
+        TypeError, match=rf"sums in {preferred} would lose a part of each product\. Use a dtype of the operands' kind"
     ):
         of(lambda x: lax.dot(x, x, preferred_element_type=preferred), np.ones(2, dtype))
 
 
 def test_the_primitive_refuses_dtypes_that_differ():
     params = {"dimension_numbers": (((0,), (0,)), ((), ())), "preferred_element_type": None}
-    with pytest.raises(TypeError, match=r"dot_general of f64\[2\] and i64\[2\] at .*: the dtypes differ\. Convert one"):
+    with pytest.raises(
+        TypeError, match=r"dot_general of float64\[2\] and int64\[2\] at .*: the dtypes differ\. Convert one"
+    ):
         make_jaxpr(lambda x, y: lax.dot_general_p.bind(x, y, **params))(np.zeros(2), np.zeros(2, int))

@@ -77,9 +77,11 @@ def test_an_index_that_is_no_integer_scalar_is_refused():
 
 
 def test_what_does_not_fit_is_refused_when_staged():
-    with pytest.raises(ShapeError, match=r"dynamic_update_index at .* of f64\[2,3,4\] with f64\[3\]\. Give f64\[3,4\]"):
+    with pytest.raises(
+        ShapeError, match=r"dynamic_update_index at .* of float64\[2,3,4\] with float64\[3\]\. Give float64\[3,4\]"
+    ):
         make_jaxpr(lambda x, y: dynamic_update_index_in_dim(x, y, 0, 0))(CUBE, np.ones(3))
-    with pytest.raises(ShapeError, match=r"of f64\[0,3\], which has no slices\. Give one or more\."):
+    with pytest.raises(ShapeError, match=r"of float64\[0,3\], which has no slices\. Give one or more\."):
         make_jaxpr(lambda x: dynamic_index_in_dim(x, 0))(np.ones((0, 3)))
-    with pytest.raises(ShapeError, match=r"of f64\[2,3,4\] at i64\[5\]\. Give integers, one for each position"):
+    with pytest.raises(ShapeError, match=r"of float64\[2,3,4\] at int64\[5\]\. Give integers, one for each position"):
         make_jaxpr(dynamic_index_p.bind)(CUBE, np.zeros(5, int))

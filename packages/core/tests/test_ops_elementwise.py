@@ -266,14 +266,14 @@ def test_pow_is_that_of_floats(x, y):
 @pytest.mark.parametrize("name", ["max", "min", "rem", "lt", "le", "gt", "ge"])
 def test_complex_numbers_have_no_order_and_the_message_says_so(name):
     with pytest.raises(
-        TypeError, match=rf"{name} of c128\[2\] at test_ops_.*: not defined for c128\. Convert the operand"
+        TypeError, match=rf"{name} of complex128\[2\] at test_ops_.*: not defined for complex128\. Convert the operand"
     ):
         getattr(lax, name)(np.ones(2, complex), np.ones(2, complex))
 
 
 @pytest.mark.parametrize("name", ["floor", "ceil", "round", "is_finite", "erf_inv"])
 def test_functions_of_real_numbers_refuse_complex_ones(name):
-    with pytest.raises(TypeError, match=rf"{name} of c128\[2\] at test_ops_.*: not defined for c128\."):
+    with pytest.raises(TypeError, match=rf"{name} of complex128\[2\] at test_ops_.*: not defined for complex128\."):
         getattr(lax, name)(np.ones(2, complex))
 
 

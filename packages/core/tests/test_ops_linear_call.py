@@ -88,11 +88,11 @@ def test_a_result_that_is_not_floating_is_refused():
         (lambda r, ct: (ct,), "returned the structure .*, but linear_args has the structure"),
         (
             lambda r, ct: ct.sum(),
-            r"returned f64\[\] for linear_args, which is f64\[3\]\. Return the shapes and dtypes of",
+            r"returned float64\[\] for linear_args, which is float64\[3\]\. Return the shapes and dtypes of",
         ),
         (
             lambda r, ct: lax.convert_element_type(ct, "float32"),
-            r"returned f32\[3\] for linear_args, which is f64\[3\]",
+            r"returned float32\[3\] for linear_args, which is float64\[3\]",
         ),
     ],
 )
@@ -117,7 +117,8 @@ def test_a_call_that_nobody_uses_is_dropped():
 def test_programs_for_other_operands_are_refused_when_bound():
     params = the_eqn(make_jaxpr(lambda r, x: linear_call(scale, scale_transpose, r, x))(2.0, 1.0), linear_call_p).params
     with pytest.raises(
-        TypeError, match=r"linear_call got operands \(f64\[\], f64\[2\]\) for a program of \(f64\[\], f64"
+        TypeError,
+        match=r"linear_call got operands \(float64\[\], float64\[2\]\) for a program of \(float64\[\], float64",
     ):
         stage(
             lambda r, x: linear_call_p.bind(r, x, **params), [ShapedArray((), "float64"), ShapedArray((2,), "float64")]
@@ -148,7 +149,9 @@ def test_a_transpose_has_the_types_of_the_linear_arguments():
 
 def test_cotangents_of_other_types_than_those_of_the_results_are_refused():
     with pytest.raises(
-        TypeError, match=r"^linear_transpose got cotangents \(f64\[3\]\) for a program that gives \(f64\[3\], f64\[\]\)"
+        TypeError,
+        match=r"^linear_transpose got cotangents \(float64\[3\]\) "
+        r"for a program that gives \(float64\[3\], float64\[\]\)",
     ):
         stage(lambda r, ct: linear_transpose_p.bind(r, ct, jaxpr=PROGRAM, num_res=1), TYPES[:2])
 

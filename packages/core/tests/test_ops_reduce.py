@@ -98,11 +98,11 @@ def test_nan_wins_wherever_it_stands(name, position):
 
 @pytest.mark.parametrize("of", [lambda f, x: f(x), lambda f, x: make_jaxpr(f)(x)], ids=["evaluated", "staged"])
 @pytest.mark.parametrize(("name", "dtype"), [
-    ("reduce_sum", "bool"), ("reduce_max", "c128"), ("reduce_min", "c128"), ("reduce_and", "f64"), ("reduce_or", "f64"),
-    ("argmax", "c128"), ("argmin", "c128"),
+    ("reduce_sum", "bool"), ("reduce_max", "complex128"), ("reduce_min", "complex128"), ("reduce_and", "float64"),
+    ("reduce_or", "float64"), ("argmax", "complex128"), ("argmin", "complex128"),
 ])  # fmt: skip
 def test_dtypes_without_the_operation_are_refused_by_name(of, name, dtype):
-    x = np.ones(2, {"c128": "complex128", "f64": "float64"}.get(dtype, dtype))
+    x = np.ones(2, dtype)
     arguments = (0,) if name.startswith("arg") else ()
     with pytest.raises(
         TypeError, match=rf"{name} of {dtype}\[2\] at .*: not defined for {dtype}\. Convert the operand first\."
@@ -136,10 +136,11 @@ def test_positions_have_the_dtype_asked_for(index_dtype):
 
 
 @pytest.mark.parametrize("of", [lambda f, x: f(x), lambda f, x: make_jaxpr(f)(x)], ids=["evaluated", "staged"])
-@pytest.mark.parametrize(("index_dtype", "short"), [("float32", "f32"), ("int8", "i8")])
-def test_positions_that_do_not_fit_the_dtype_are_refused(of, index_dtype, short):
+@pytest.mark.parametrize("index_dtype", ["float32", "int8"])
+def test_positions_that_do_not_fit_the_dtype_are_refused(of, index_dtype):
     with pytest.raises(
-        TypeError, match=rf"argmax of f64\[200\] at .*: {short} does not hold the positions along axis 0 of size 200"
+        TypeError,
+        match=rf"argmax of float64\[200\] at .*: {index_dtype} does not hold the positions along axis 0 of size 200",
     ):
         of(lambda x: lax.argmax(x, 0, index_dtype), np.zeros(200))
 
@@ -148,7 +149,7 @@ def test_positions_that_do_not_fit_the_dtype_are_refused(of, index_dtype, short)
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_an_empty_axis_has_no_extreme_element(of, name):
     with pytest.raises(
-        ValueError, match=rf"{name} of f64\[2,0\] at .*: axis 1 is empty\. Give an axis with elements\."
+        ValueError, match=rf"{name} of float64\[2,0\] at .*: axis 1 is empty\. Give an axis with elements\."
     ):
         of(lambda x: getattr(lax, name)(x, 1), np.zeros((2, 0)))
     assert getattr(lax, name)(np.zeros((2, 0)), 0).shape == (0,)

@@ -53,7 +53,7 @@ def test_an_interpreter_goes_into_the_solver():
 def test_programs_that_leave_the_space_of_the_guess_are_refused(name):
     wrong = stage(lambda *args: [args[-1][:1]], ROOT[name].in_avals)
     with pytest.raises(
-        TypeError, match=rf"^{name} of custom_root is a program that gives \(f64\[1\]\) for a vector of"
+        TypeError, match=rf"^{name} of custom_root is a program that gives \(float64\[1\]\) for a vector of"
     ):
         staged(**{name: wrong})
 
@@ -62,6 +62,6 @@ def test_programs_that_leave_the_space_of_the_guess_are_refused(name):
 def test_programs_of_other_operands_are_refused(name):
     wrong = stage(lambda x: [x], [VECTOR])
     with pytest.raises(
-        TypeError, match=rf"^{name} of custom_root got operands \(f64\[2\], f64\[\], f64\[2\].* for a progr"
+        TypeError, match=rf"^{name} of custom_root got operands \(float64\[2\], float64\[\], float64\[2\].* for a progr"
     ):
         staged(**{name: wrong})

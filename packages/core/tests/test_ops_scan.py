@@ -311,20 +311,21 @@ def test_a_carry_that_changes_its_dtype_is_refused_with_the_leaf_the_types_and_t
         return {"n": c["n"], "s": c["s"] + x}, None
 
     expected = (
-        rf"scan of {at(step)} at {HERE}:\d+ .*: the carry\['s'\] is i64\[\] before a step of {at(step)}, and f64\[\] "
-        r"after it; a carry keeps its type\. Start with f64\[\], or convert what the step returns to i64\[\]\."
+        rf"scan of {at(step)} at {HERE}:\d+ .*: the carry\['s'\] is int64\[\] before a step of "
+        rf"{at(step)}, and float64\[\] "
+        r"after it; a carry keeps its type\. Start with float64\[\], or convert what the step returns to int64\[\]\."
     )
     with pytest.raises(TypeError, match=expected):
         scan(step, {"n": 0, "s": 0}, np.ones(2))
 
 
 def test_a_carry_that_changes_its_shape_is_refused():
-    with pytest.raises(TypeError, match=r"the carry is f64\[\] before a step of .*, and f64\[2\] after it"):
+    with pytest.raises(TypeError, match=r"the carry is float64\[\] before a step of .*, and float64\[2\] after it"):
         scan(lambda c, x: (c + x, None), 0.0, np.ones((3, 2)))
 
 
 def test_a_python_scalar_that_the_carry_cannot_hold_is_refused():
-    with pytest.raises(TypeError, match=r"the carry is i64\[\] before a step of .*, and f64\[\] after it"):
+    with pytest.raises(TypeError, match=r"the carry is int64\[\] before a step of .*, and float64\[\] after it"):
         scan(lambda c, x: (1.5, None), 0, np.ones(3))
 
 
@@ -366,7 +367,7 @@ def test_what_is_no_pair_is_refused(result):
             ValueError,
             r": the leading axis of xs has size 3, but length=2 asks for 2 steps\.",
         ),
-        ({"xs": [1.0]}, TypeError, r": xs\[0\] is ~?f64\[\], which has no axis to run over\. Close over it\."),
+        ({"xs": [1.0]}, TypeError, r": xs\[0\] is ~?float64\[\], which has no axis to run over\. Close over it\."),
         ({"xs": ["no"]}, TypeError, r": xs\[0\] is 'no' of type str, which is not an array or a scalar\."),
         ({}, ValueError, r" got neither inputs nor a length\. Give xs, or length\."),
         ({"length": -1}, ValueError, r" got length=-1\. Give 0 or more\."),
@@ -402,12 +403,16 @@ def bind(program, *args, **params):
 @pytest.mark.parametrize(
     ("program", "args", "words"),
     [
-        (operator.add, (1.0, np.ones(3)), r"scan of length 2 got an input f64\[3\]\. Its leading axis must have that"),
-        (operator.add, (1.0, np.ones((2, 2))), r"scan got operands \(.*f64\[\], f64\[2\]\) for a program of"),
+        (
+            operator.add,
+            (1.0, np.ones(3)),
+            r"scan of length 2 got an input float64\[3\]\. Its leading axis must have that",
+        ),
+        (operator.add, (1.0, np.ones((2, 2))), r"scan got operands \(.*float64\[\], float64\[2\]\) for a program of"),
         (
             operator.lt,
             (1.0, np.ones(2)),
-            r"scan got a program that makes of a carry \(f64\[\]\) the carry \(bool\[\]\)",
+            r"scan got a program that makes of a carry \(float64\[\]\) the carry \(bool\[\]\)",
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_number_of_keys_that_does_not_fit_is_refused(of, num_keys):
 @both
 def test_shapes_that_differ_are_refused(of):
     with pytest.raises(
-        ShapeError, match=r"sort of f64\[2\] and f64\[3\] at .*: the shapes differ\. Broadcast the operands"
+        ShapeError, match=r"sort of float64\[2\] and float64\[3\] at .*: the shapes differ\. Broadcast the operands"
     ):
         of(lambda x: lax.sort((x, np.zeros(3))), np.zeros(2))
 

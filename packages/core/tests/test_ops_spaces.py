@@ -47,7 +47,7 @@ def test_what_is_no_array_spans_no_space():
 
 def test_types_are_named_by_the_caller_where_they_are_not_floating():
     avals = [typeof(1.0), typeof(np.int32(1))]
-    with pytest.raises(TypeError, match=r"^call: second is i32\[\], not of a floating dtype. Convert it to one.$"):
+    with pytest.raises(TypeError, match=r"^call: second is int32\[\], not of a floating dtype. Convert it to one.$"):
         check_floating("call", lambda: ["first", "second"], avals)
 
 
@@ -63,10 +63,10 @@ def test_what_lies_in_a_space_passes_and_python_scalars_do():
         ([1.0], r"^f returned the structure .*, but b has the structure .*\. Return the structure of b\.$"),
         (
             {"u": np.ones((3, 2)), "v": (2.0, np.float32(0.0))},
-            r"^f returned f64\[3,2\] for b\['u'\], which is f64\[2,3\]\. Return the shapes and dtypes of b\.$",
+            r"^f returned float64\[3,2\] for b\['u'\], which is float64\[2,3\]\. Return the shapes and dtypes of b\.$",
         ),
-        ({"u": np.ones((2, 3)), "v": (2.0, 1.0)}, r"^f returned f64\[\] for b\['v'\]\[1\], which is f32\[\]\."),
-        ({"u": "nothing", "v": (2.0, 1.0)}, r"^f returned a value of type str for b\['u'\], which is f64\[2,3\]\."),
+        ({"u": np.ones((2, 3)), "v": (2.0, 1.0)}, r"^f returned float64\[\] for b\['v'\]\[1\], which is float32\[\]\."),
+        ({"u": "nothing", "v": (2.0, 1.0)}, r"^f returned a value of type str for b\['u'\], which is float64\[2,3\]\."),
     ],
 )
 def test_what_does_not_is_refused_with_both_types(returned, message):
@@ -85,7 +85,7 @@ def test_a_mapped_function_is_checked_and_named():
     assert checked.__name__ == "operator"
     assert checked(1.0 + np.zeros(2)).tolist() == [1.0, 1.0]
     where = re.escape(f"operator (test_ops_spaces.py:{line})")
-    with pytest.raises(TypeError, match=rf"^solve: matvec {where} returned f64\[3\] for b, which is f64\[2\]"):
+    with pytest.raises(TypeError, match=rf"^solve: matvec {where} returned float64\[3\] for b, which is float64\[2\]"):
         checked(np.zeros(3))
 
 
@@ -93,7 +93,7 @@ def test_of_a_pair_with_aux_the_first_is_checked():
     _, space = space_of("solve", "b", 1.0)
 
     assert space.mapped("solve", "solve", lambda x: (x, "aux"), has_aux=True)(2.0) == (2.0, "aux")
-    with pytest.raises(TypeError, match=r"returned f64\[1\] for b, which is f64\[\]"):
+    with pytest.raises(TypeError, match=r"returned float64\[1\] for b, which is float64\[\]"):
         space.mapped("solve", "solve", lambda x: (np.ones(1), x), has_aux=True)(2.0)
     with pytest.raises(TypeError, match=r"with has_aux=True needs a pair \(output, aux\), but the function returned"):
         space.mapped("solve", "solve", operator, has_aux=True)(2.0)

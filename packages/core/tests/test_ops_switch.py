@@ -102,8 +102,9 @@ SAME_STRUCTURE = (
     rf"{at(second)} returned .*\. Return the same structure from each branch\."
 )
 EQUAL_TYPES = (
-    rf"switch branch outputs must have equal types, but they differ at .*: the output\[1\] of {at(first)} is f64\[\], "
-    rf"of {at(third)} f32\[\], of {at(first)} f64\[\]\. Convert one of them\."
+    rf"switch branch outputs must have equal types, but they differ at .*: "
+    rf"the output\[1\] of {at(first)} is float64\[\], "
+    rf"of {at(third)} float32\[\], of {at(first)} float64\[\]\. Convert one of them\."
 )
 
 
@@ -111,9 +112,9 @@ EQUAL_TYPES = (
     ("index", "branches", "operand", "words"),
     [
         (0, [first, 3], 1.0, r"switch got 3 of type int at .*\. Give a function\."),
-        (1.0, [first, first], 1.0, r"switch at .* got f64\[\] as its index\. Give an integer scalar\."),
+        (1.0, [first, first], 1.0, r"switch at .* got float64\[\] as its index\. Give an integer scalar\."),
         (True, [first, first], 1.0, r"switch at .* got bool\[\] as its index\. Give an integer scalar\."),
-        (np.arange(2), [first, first], 1.0, r"switch at .* got i64\[2\] as its index\."),
+        (np.arange(2), [first, first], 1.0, r"switch at .* got int64\[2\] as its index\."),
         ("1", [first, first], 1.0, r"switch at .* got a value of type str as its index\."),
         (0, [first, first], "x", r"switch at .*: x is 'x' of type str, which is not an array or a scalar\."),
         (0, [first, second, first], 1.0, SAME_STRUCTURE),

@@ -276,8 +276,9 @@ def test_a_carry_that_changes_its_type_is_refused_with_the_leaf_the_types_and_th
         return s[0] + 1, s[1] * 0.5
 
     expected = (
-        rf"while_loop of {at(body)} at {HERE}:\d+ .*: the carry\[1\] is i64\[\] before a step of {at(body)}, and "
-        r"f64\[\] after it; a carry keeps its type\. Start with f64\[\], or convert what the step returns to i64\[\]\."
+        rf"while_loop of {at(body)} at {HERE}:\d+ .*: the carry\[1\] is int64\[\] before a step of {at(body)}, and "
+        r"float64\[\] after it; a carry keeps its type\. Start with float64\[\], "
+        r"or convert what the step returns to int64\[\]\."
     )
     with pytest.raises(TypeError, match=expected):
         while_loop(lambda s: s[0] < 3, body, (0, 1))
@@ -298,11 +299,11 @@ def test_a_carry_that_changes_its_structure_is_refused_with_both():
 @pytest.mark.parametrize(
     ("result", "types"),
     [
-        (lambda x: x, r"f64\[\]"),
+        (lambda x: x, r"float64\[\]"),
         (lambda x: x < np.ones(2), r"bool\[2\]"),
         (lambda x: (x < 1, x < 2), r"bool\[\], bool\[\]"),
         (lambda x: None, "nothing"),
-        (lambda x: 1, r"i64\[\]"),
+        (lambda x: 1, r"int64\[\]"),
     ],
 )
 def test_a_condition_that_gives_no_bool_scalar_is_refused(result, types):
@@ -323,7 +324,13 @@ def test_a_condition_that_gives_no_bool_scalar_is_refused(result, types):
 @pytest.mark.parametrize("name", ["lower", "upper"])
 @pytest.mark.parametrize(
     ("bound", "described"),
-    [(1.0, r"f64\[\]"), (True, r"bool\[\]"), (np.arange(2), r"i64\[2\]"), ("3", "a value of type str"), (None, "None")],
+    [
+        (1.0, r"float64\[\]"),
+        (True, r"bool\[\]"),
+        (np.arange(2), r"int64\[2\]"),
+        ("3", "a value of type str"),
+        (None, "None"),
+    ],
 )
 def test_a_bound_that_is_no_integer_scalar_is_refused_by_name(name, bound, described):
     def body(i, x):
@@ -338,7 +345,7 @@ def test_a_bound_that_is_no_integer_scalar_is_refused_by_name(name, bound, descr
 
 
 def test_bounds_that_no_integer_dtype_holds_are_refused():
-    expected = r"got bounds of the types u64\[\] and i64\[\], which no integer dtype holds\. Convert one of them\."
+    expected = r"got bounds of the types uint64\[\] and int64\[\], which no integer dtype holds\. Convert one of them\."
     with pytest.raises(TypeError, match=expected):
         fori_loop(np.uint64(0), np.int64(3), lambda i, x: x, 0)
 
@@ -368,9 +375,17 @@ def test_an_initial_value_that_is_no_array_is_refused_by_its_path():
 @pytest.mark.parametrize(
     ("condition", "body", "words"),
     [
-        (below(3), lambda x: x < 3, r"while got a program that makes of a carry \(i64\[\]\) the carry \(bool\[\]\)\."),
-        (increment, increment, r"while got a condition that gives i64\[\]\. Let it give one bool scalar\."),
-        (lambda x: operator.lt(*x), increment, r"the condition of while got operands \(i64\[\]\) for a program of \("),
+        (
+            below(3),
+            lambda x: x < 3,
+            r"while got a program that makes of a carry \(int64\[\]\) the carry \(bool\[\]\)\.",
+        ),
+        (increment, increment, r"while got a condition that gives int64\[\]\. Let it give one bool scalar\."),
+        (
+            lambda x: operator.lt(*x),
+            increment,
+            r"the condition of while got operands \(int64\[\]\) for a program of \(",
+        ),
     ],
 )
 def test_programs_that_do_not_fit_are_refused_when_staged(condition, body, words):

@@ -14,14 +14,14 @@ def wrong():
 
 
 def test_a_law_holds_fails_or_has_no_rule():
-    report = Report("p at (f64[])")
+    report = Report("p at (float64[])")
     report.ask("a", lambda: None)
     report.ask("b", wrong)
     report.ask("c", missing)
     report.ask("d", lambda: 1 // 0)
     assert [report.outcome(law) for law in "abcd"] == ["holds", "fails", "no rule", "fails"]
     assert repr(report).splitlines() == [
-        "p at (f64[])",
+        "p at (float64[])",
         "  a: holds",
         "  b: fails: 2.0 is not 1.0",
         "  c: no rule: Batching rule for 'p' not implemented.",
@@ -30,11 +30,11 @@ def test_a_law_holds_fails_or_has_no_rule():
 
 
 def test_failures_are_raised_together_with_the_first_as_their_cause():
-    report = Report("p at (f64[])")
+    report = Report("p at (float64[])")
     report.ask("a", lambda: None)
     report.ask("b", lambda: 1 // 0)
     report.ask("c", missing)
-    with pytest.raises(AssertionError, match=r"p at \(f64\[\]\) breaks 1 of 3 laws\.\n  b: fails") as caught:
+    with pytest.raises(AssertionError, match=r"p at \(float64\[\]\) breaks 1 of 3 laws\.\n  b: fails") as caught:
         report.raise_failures()
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert "a: holds" not in str(caught.value)
@@ -79,8 +79,8 @@ def test_notes_of_an_error_are_told():
 @pytest.mark.parametrize(
     ("got", "want", "message"),
     [
-        (np.float32(1), np.float64(1), r"f gives \(f32\[\]\) where \(f64\[\]\) is right\."),
-        (np.ones(2), np.ones(3), r"f gives \(f64\[2\]\) where \(f64\[3\]\) is right\."),
+        (np.float32(1), np.float64(1), r"f gives \(float32\[\]\) where \(float64\[\]\) is right\."),
+        (np.ones(2), np.ones(3), r"f gives \(float64\[2\]\) where \(float64\[3\]\) is right\."),
         (np.array([1.0, 2.5]), np.array([1.0, 2.0]), r"f gives 2\.5 at \[1\] where 2\.0 is right\."),
         (np.float64(np.nan), np.float64(1.0), r"f gives nan where 1\.0 is right\."),
         (np.float64(np.inf), np.float64(-np.inf), r"f gives inf where -inf is right\."),

@@ -42,18 +42,18 @@ def test_a_decomposition_in_the_place_of_an_implementation_holds():
 
 def test_a_wrong_shape_in_abstract_eval_is_caught():
     text = broken(primitive(abstract_eval=lambda x: ShapedArray((), x.dtype)))
-    assert "double at (f64[2]) breaks" in text
-    assert "evaluate: fails: evaluation gives (f64[2]), but abstract_eval says (f64[])." in text
+    assert "double at (float64[2]) breaks" in text
+    assert "evaluate: fails: evaluation gives (float64[2]), but abstract_eval says (float64[])." in text
 
 
 def test_a_wrong_dtype_in_abstract_eval_is_caught():
     text = broken(primitive(abstract_eval=lambda x: ShapedArray(x.shape, np.float32)))
-    assert "evaluation gives (f64[2]), but abstract_eval says (f32[2])." in text
+    assert "evaluation gives (float64[2]), but abstract_eval says (float32[2])." in text
 
 
 def test_a_wrong_number_of_results_is_caught():
     pair_p = primitive(multiple_results=True, impl=lambda x: [x], abstract_eval=lambda x: [x, x])
-    assert "evaluation gives (f64[2]), but abstract_eval says (f64[2], f64[2])." in broken(pair_p)
+    assert "evaluation gives (float64[2]), but abstract_eval says (float64[2], float64[2])." in broken(pair_p)
 
 
 def test_an_implementation_that_overwrites_its_operand_is_caught():
@@ -183,7 +183,7 @@ def test_a_result_of_another_type_is_caught():
             outs = super().process_primitive(primitive, args, params)
             return [hand_down(self.parent, lax.reduce_sum_p, [x], {"axes": (0,)})[0] for x in outs]
 
-    assert "sin gives (f64[]) where (f64[3]) is right." in refused(Narrowing)
+    assert "sin gives (float64[]) where (float64[3]) is right." in refused(Narrowing)
 
 
 def test_an_overwritten_list_of_operands_is_caught():

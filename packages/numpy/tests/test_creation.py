@@ -149,7 +149,7 @@ def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
         (lambda x: cnp.zeros((2, -1)), ValueError, "the shape (2, -1) has a negative size"),
         (lambda x: cnp.zeros("ab"), TypeError, "zeros"),
         (lambda x: cnp.zeros((2, 1.5)), TypeError, "shape is (2, 1.5). Give a sequence of integers."),
-        (lambda x: cnp.full((3,), x), ShapeError, "cannot give f64[2] the shape (3,)"),
+        (lambda x: cnp.full((3,), x), ShapeError, "cannot give float64[2] the shape (3,)"),
         (lambda x: cnp.zeros_like(x, order="F"), TypeError, "order= is not supported"),
         (lambda x: np.zeros_like(x, subok=False), TypeError, "subok= is not supported"),
     ],

@@ -74,7 +74,7 @@ def test_optimize_is_taken():
     ("call", "error", "words"),
     [
         (lambda x: np.einsum("ij,jk", x), ValueError, "2 operands are described, but 1 were given"),
-        (lambda x: np.einsum("ijk", x), ValueError, "'ijk' does not name the axes of an operand of type f64[2,3]"),
+        (lambda x: np.einsum("ijk", x), ValueError, "'ijk' does not name the axes of an operand of type float64[2,3]"),
         (lambda x: np.einsum("i", x), ValueError, "'i' does not name the axes"),
         (lambda x: np.einsum("i1", x), ValueError, "'i1' holds something else than letters and one '...'"),
         (lambda x: np.einsum("ij->ik", x), ValueError, "the result must name labels of the operands, each once"),

@@ -76,7 +76,7 @@ def test_the_parts_of_a_vector_are_numpys(agree, numbers):
     ("call", "error", "words"),
     [
         (lambda x: cnp.concatenate([]), ValueError, "concatenate at test_joining.py:"),
-        (lambda x: np.stack([x, x[:1]]), ShapeError, "stack of f64[4,2] and f64[1,2]"),
+        (lambda x: np.stack([x, x[:1]]), ShapeError, "stack of float64[4,2] and float64[1,2]"),
         (lambda x: np.concatenate([x, x[0]]), ShapeError, "the shapes do not fit"),
         (lambda x: np.concatenate([x, x], axis=2), ValueError, "axis 2 is out of range for ndim 2"),
         (lambda x: np.stack([x, x], axis=3), ValueError, "axis 3 is out of range for ndim 3"),
@@ -85,7 +85,7 @@ def test_the_parts_of_a_vector_are_numpys(agree, numbers):
         (lambda x: np.split(x, 3), ValueError, "axis 0 of size 4 does not divide into 3 equal parts. Use array_split."),
         (lambda x: np.split(x, 0), ValueError, "0 parts were asked for. Ask for at least one."),
         (lambda x: np.array_split(x, 1.5), TypeError, "indices_or_sections is 1.5. Give an integer."),
-        (lambda x: np.dsplit(x, 2), ValueError, "dsplit of f64[4,2]"),
+        (lambda x: np.dsplit(x, 2), ValueError, "dsplit of float64[4,2]"),
         (lambda x: np.vsplit(x[0], 2), ValueError, "it takes 2 axes or more. Use split."),
     ],
 )

@@ -38,7 +38,7 @@ def test_without_order_and_axis_all_elements_count(agree, numbers):
         (lambda x: np.linalg.norm(x, 2), TypeError, "ord=2 of a matrix needs its singular values"),
         (lambda x: np.linalg.norm(x, 3), ValueError, "ord is 3, which no matrix has. Use 'fro', 1, -1, inf or -inf."),
         (lambda x: np.linalg.norm(x[0], "fro"), ValueError, "ord is 'fro', which no vector has."),
-        (lambda x: np.linalg.norm(x, axis=(0, 0)), ValueError, "norm of f64[2,3]"),
+        (lambda x: np.linalg.norm(x, axis=(0, 0)), ValueError, "norm of float64[2,3]"),
         (lambda x: np.linalg.norm(x[None], 1), ValueError, "along (0, 1, 2). Give one axis, or two different ones."),
         (lambda x: cnp.linalg.norm(x, axis=2), ValueError, "axis 2 is out of range for ndim 2"),
     ],

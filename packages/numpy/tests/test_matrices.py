@@ -54,12 +54,12 @@ def test_a_triangle_keeps_the_dtype(dtype, agree, numbers):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: np.diagonal(x[0]), ValueError, "diagonal of f64[3]"),
+        (lambda x: np.diagonal(x[0]), ValueError, "diagonal of float64[3]"),
         (lambda x: np.diagonal(x, 0, 1, -1), ValueError, "axis1 and axis2 are both 1. Give two different axes."),
         (lambda x: np.diagonal(x, 0, 0, 2), ValueError, "axis 2 is out of range for ndim 2"),
         (lambda x: np.diagonal(x, 0.5), TypeError, "offset is 0.5. Give an integer."),
-        (lambda x: np.diag(x[None]), ValueError, "diag of f64[1,2,3]"),
-        (lambda x: np.tril(x[0, 0]), ValueError, "tril of f64[]"),
+        (lambda x: np.diag(x[None]), ValueError, "diag of float64[1,2,3]"),
+        (lambda x: np.tril(x[0, 0]), ValueError, "tril of float64[]"),
         (lambda x: np.triu(x, 1.5), TypeError, "k is 1.5. Give an integer."),
         (lambda x: np.trace(x, out=np.ones(())), TypeError, "out= is not supported"),
     ],

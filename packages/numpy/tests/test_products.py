@@ -53,9 +53,9 @@ def test_vdot_conjugates_its_first_argument(dtypes, agree, numbers):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: np.inner(x, x[:, :2]), ShapeError, "inner of f64[2,3] and f64[2,2]"),
+        (lambda x: np.inner(x, x[:, :2]), ShapeError, "inner of float64[2,3] and float64[2,2]"),
         (lambda x: np.vdot(x, x[0]), ShapeError, "have the sizes (6,) and (3,). Pair axes of equal size."),
-        (lambda x: np.tensordot(x, x, 1), ShapeError, "tensordot of f64[2,3] and f64[2,3]"),
+        (lambda x: np.tensordot(x, x, 1), ShapeError, "tensordot of float64[2,3] and float64[2,3]"),
         (lambda x: np.tensordot(x, x, ([0], [0, 1])), ShapeError, "have the sizes (2,) and (2, 3)"),
         (lambda x: np.tensordot(x, x, 3), ValueError, "axis -3 is out of range for ndim 2"),
         (lambda x: np.tensordot(x, x, 0.5), TypeError, "axes is (0.5,). Give a sequence of integers."),

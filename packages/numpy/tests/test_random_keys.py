@@ -26,12 +26,12 @@ def test_every_public_function_that_takes_a_key_is_in_the_table():
 @pytest.mark.parametrize(
     ("not_a_key", "kind"),
     [
-        (0, "i64[]"),
-        (np.zeros(2), "f64[2]"),
-        (np.zeros(2, np.int32), "i32[2]"),
-        (np.zeros(3, np.uint32), "u32[3]"),
-        (np.zeros((4, 2), np.uint32), "u32[4,2]"),
-        (np.uint32(1), "u32[]"),
+        (0, "int64[]"),
+        (np.zeros(2), "float64[2]"),
+        (np.zeros(2, np.int32), "int32[2]"),
+        (np.zeros(3, np.uint32), "uint32[3]"),
+        (np.zeros((4, 2), np.uint32), "uint32[4,2]"),
+        (np.uint32(1), "uint32[]"),
     ],
     ids=str,
 )
@@ -40,7 +40,7 @@ def test_what_is_no_key_is_refused(name, not_a_key, kind):
     with pytest.raises(TypeError) as caught:
         TAKERS[name](not_a_key)
     assert str(caught.value).startswith(f"{name} at test_random_keys.py:")
-    assert f"the key has type {kind}, but one key is u32[2]. Make keys with key(seed)" in str(caught.value)
+    assert f"the key has type {kind}, but one key is uint32[2]. Make keys with key(seed)" in str(caught.value)
 
 
 def test_a_list_is_no_key():
@@ -83,9 +83,9 @@ def test_the_numbers_of_two_keys_are_unrelated():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: random.key(0.5), TypeError, "the seed has type f64[]. Give an integer"),
+        (lambda: random.key(0.5), TypeError, "the seed has type float64[]. Give an integer"),
         (lambda: random.key(True), TypeError, "the seed has type bool[]. Give an integer"),
-        (lambda: random.key(np.arange(2)), TypeError, "the seed has type i64[2]. Give an integer; map over several"),
+        (lambda: random.key(np.arange(2)), TypeError, "the seed has type int64[2]. Give an integer; map over several"),
         (lambda: random.key(2**63), OverflowError, "the seed 9223372036854775808 has more than 64 bits"),
         (lambda: random.split(KEY, 2.0), TypeError, "num is 2.0. Give an integer."),
         (lambda: random.split(KEY, -1), ValueError, "num is -1. Give a number of zero or more."),
@@ -94,9 +94,9 @@ def test_the_numbers_of_two_keys_are_unrelated():
         (
             lambda: random.fold_in(KEY, 1.0),
             TypeError,
-            "data has type f64[]. Give an integer; map over several with vmap.",
+            "data has type float64[]. Give an integer; map over several with vmap.",
         ),
-        (lambda: random.fold_in(KEY, np.arange(2)), TypeError, "data has type i64[2]."),
+        (lambda: random.fold_in(KEY, np.arange(2)), TypeError, "data has type int64[2]."),
         (lambda: random.fold_in(KEY, -1), OverflowError, "data is -1. Give an integer from 0 to 2**32 - 1."),
         (lambda: random.fold_in(KEY, 2**32), OverflowError, "data is 4294967296. Give an integer from 0 to 2**32 - 1."),
         (

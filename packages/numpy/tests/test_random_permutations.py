@@ -56,7 +56,11 @@ def test_the_default_integer_follows_the_settings():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: random.permutation(KEY, 2.0), TypeError, "x has type f64[]. Give an integer, or an array with axes."),
+        (
+            lambda: random.permutation(KEY, 2.0),
+            TypeError,
+            "x has type float64[]. Give an integer, or an array with axes.",
+        ),
         (
             lambda: random.permutation(KEY, True),
             TypeError,

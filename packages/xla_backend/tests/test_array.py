@@ -140,7 +140,9 @@ def test_a_deleted_array_says_so():
     assert x.is_deleted()
     assert repr(x) == "Array(deleted, float32[2,2])"
     for use in (np.asarray, lambda x: x.block_until_ready(), lambda x: x + 1.0, jit(lambda x: x), float):
-        with pytest.raises(RuntimeError, match=r"array of type f32\[2,2\] was used after it was deleted or donated"):
+        with pytest.raises(
+            RuntimeError, match=r"array of type float32\[2,2\] was used after it was deleted or donated"
+        ):
             use(x)
 
 

@@ -26,7 +26,7 @@ def loss(x):
 
 
 BAD, GOOD = np.array([1.0, -2.0]), np.array([1.0, 2.0])
-FOUND = "log of -2.0 (in f64[2]) gave nan, element [1] of its result f64[2] at test_debugging.py:"
+FOUND = "log of -2.0 (in float64[2]) gave nan, element [1] of its result float64[2] at test_debugging.py:"
 AGAIN = "This was found by running the compiled program of loss again, operation by operation."
 
 
@@ -64,7 +64,7 @@ def test_process_wide_settings_reach_a_warm_function():
 def test_infinities_are_found_too():
     with config.debug_infs():
         error = raised(loss, np.array([0.0, 1.0]))
-    assert str(error).startswith("log of 0.0 (in f64[2]) gave -inf, element [0]")
+    assert str(error).startswith("log of 0.0 (in float64[2]) gave -inf, element [0]")
 
 
 def test_a_nan_that_was_given_is_nobodys_fault():

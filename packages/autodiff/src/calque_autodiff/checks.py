@@ -9,7 +9,7 @@ import numpy as np
 
 from calque_core.api_util import arg_names, check_arrays, describe_value
 from calque_core.avals import is_array_like, typeof
-from calque_core.dtypes import float0, short_name
+from calque_core.dtypes import dtype_name, float0
 from calque_core.linear import Zero, instantiate_zeros, zero_of
 from calque_core.source import describe_function, where
 from calque_core.trace import Trace
@@ -82,21 +82,20 @@ def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
         if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == wanted.shape:
             return zero_of(wanted)
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its {_origin(name)} is {aval.str_short()}, "
+            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its {_origin(name)} is {aval}, "
             "which has no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or leave it out of the "
             "function."
         )
     if not is_array_like(leaf):
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, which is not an array or a scalar. Give "
-            f"{wanted.str_short()}."
+            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, which is not an array or a scalar. Give {wanted}."
         )
     if type(leaf) in _FITTING.get(wanted.dtype.kind, ()) and wanted.shape == ():
         return leaf if typeof(leaf).dtype == wanted.dtype else wanted.dtype.type(leaf)
     found = typeof(leaf)
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {found.str_short()}, but {wanted.str_short()} is needed. "
+            f"{what}: {_leaf(name, path)} is {found}, but {wanted} is needed. "
             f"Give it the shape and dtype of its {_origin(name)}."
         )
     return leaf
@@ -121,14 +120,14 @@ def check_input(what: str, name: str, aval: Any, *, holomorphic: bool, allow_int
     kind = aval.dtype.kind
     if holomorphic and kind != "c":
         raise TypeError(
-            f"{what} with holomorphic=True: {name} has dtype {short_name(aval.dtype)}. Give complex arguments, or "
+            f"{what} with holomorphic=True: {name} has dtype {dtype_name(aval.dtype)}. Give complex arguments, or "
             "leave holomorphic out."
         )
     if kind == "c" and not holomorphic:
         return
     if kind in "iub" and not allow_int:
         raise TypeError(
-            f"{what}: {name} has dtype {short_name(aval.dtype)}, which has no derivative. Pass a float, or set "
+            f"{what}: {name} has dtype {dtype_name(aval.dtype)}, which has no derivative. Pass a float, or set "
             "allow_int=True to get a float0 gradient for it."
         )
 
@@ -140,7 +139,7 @@ def check_linear_input(what: str, name: str, aval: Any) -> None:
     """
     if aval.dtype.kind in "iub":
         raise TypeError(
-            f"{what}: {name} has dtype {short_name(aval.dtype)}, in which no function is linear. Pass a float, or "
+            f"{what}: {name} has dtype {dtype_name(aval.dtype)}, in which no function is linear. Pass a float, or "
             "close over the argument."
         )
 
@@ -169,7 +168,7 @@ def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[V
             wanted, found = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
             if found is None or found.shape != wanted.shape or found.dtype != wanted.dtype:
                 raise TypeError(
-                    f"{trace.describe()}: an output is {wanted.str_short()}, but its tangent is "
+                    f"{trace.describe()}: an output is {wanted}, but its tangent is "
                     f"{describe_value(x_dot)}: a derivative rule gave it. {_ASK_THE_LAWS}"
                 )
 
@@ -183,7 +182,7 @@ def fitting_cotangent(what: str, ct: Value, aval: Any) -> Value:
     found = typeof(ct) if is_array_like(ct) else None
     if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
         raise TypeError(
-            f"{what}: the cotangent of an argument of type {aval.str_short()} is {describe_value(ct)}: a transpose "
+            f"{what}: the cotangent of an argument of type {aval} is {describe_value(ct)}: a transpose "
             f"rule gave it. {_ASK_THE_LAWS}"
         )
     return ct
@@ -207,8 +206,8 @@ def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[
             found = typeof(ct)
             if found.shape != x.aval.shape or found.dtype != x.aval.dtype:
                 raise TypeError(
-                    f"the transpose rule of '{primitive.name}'{where()} returned {found.str_short()} for operand {i}, "
-                    f"which is {x.aval.str_short()}. Return that type."
+                    f"the transpose rule of '{primitive.name}'{where()} returned {found} for operand {i}, "
+                    f"which is {x.aval}. Return that type."
                 )
     return list(cts)
 
@@ -225,13 +224,13 @@ def check_scalar_output(what: str, out: Any, leaves: Sequence[Value], *, holomor
     aval = typeof(out)
     if aval.shape:
         raise TypeError(
-            f"{what} needs a scalar output, but the function returned {aval.str_short()}. Reduce it (sum, mean), or "
+            f"{what} needs a scalar output, but the function returned {aval}. Reduce it (sum, mean), or "
             "use vjp or jacrev."
         )
     if holomorphic and aval.dtype.kind != "c":
-        raise TypeError(f"{what} with holomorphic=True: the output is {aval.str_short()}. Return a complex scalar.")
+        raise TypeError(f"{what} with holomorphic=True: the output is {aval}. Return a complex scalar.")
     if not holomorphic and aval.dtype.kind not in "fV":
         hint = "Return a float"
         if aval.dtype.kind == "c":
             hint = "Set holomorphic=True if it is; if not, return a real number, or use vjp"
-        raise TypeError(f"{what} needs a real output, but the function returned {aval.str_short()}. {hint}.")
+        raise TypeError(f"{what} needs a real output, but the function returned {aval}. {hint}.")

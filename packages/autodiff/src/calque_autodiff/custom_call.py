@@ -167,7 +167,7 @@ class CustomCall:
                 "structure."
             )
         elif avals != self.out_avals:
-            found, wanted = (", ".join(a.str_short() for a in some) for some in (avals, self.out_avals or ()))
+            found, wanted = (", ".join(str(a) for a in some) for some in (avals, self.out_avals or ()))
             raise TypeError(
                 f"{who} returned outputs of the types ({found}), but the function gives ({wanted}). Let function and "
                 "rules give the same types."
@@ -268,14 +268,14 @@ def given_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: b
     if wanted.dtype == float0:
         if getattr(t, "dtype", None) == float0:
             return zero_of(wanted)
-        raise TypeError(message(typeof(t).str_short()))
+        raise TypeError(message(str(typeof(t))))
     if type(t) in _PYTHON_NUMBERS and not wanted.shape and np.can_cast(type(t), wanted.dtype, "same_kind"):
         return wanted.dtype.type(t)
     found = typeof(t)
     if is_weak and found.shape == wanted.shape and np.can_cast(found.dtype, wanted.dtype, "same_kind"):
         return convert_element_type(t, wanted.dtype)
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
-        raise TypeError(message(found.str_short()))
+        raise TypeError(message(str(found)))
     return t
 
 

@@ -132,9 +132,9 @@ def _out_tangents(
 
     def message(path: str, aval: Any) -> Callable[[str], str]:
         wanted = aval.to_tangent_aval()
-        advice = "zeros of dtype float0" if wanted.dtype == float0 else wanted.str_short()
+        advice = "zeros of dtype float0" if wanted.dtype == float0 else str(wanted)
         return lambda given: (
-            f"{who} returned a tangent of {given} for the output{path}, which is {aval.str_short()}. Return {advice}."
+            f"{who} returned a tangent of {given} for the output{path}, which is {aval}. Return {advice}."
         )
 
     avals = [typeof(x).strip_weak_type() for x in outs]

@@ -210,7 +210,7 @@ def _element(who: str, out: Value, is_batched: Any, size: int) -> Any:
         return aval
     if aval.shape[:1] != (size,):
         raise ValueError(
-            f"{who} returned {aval.str_short()} as a batch of {size}. Put the batch axis, of size {size}, in front, or "
+            f"{who} returned {aval} as a batch of {size}. Put the batch axis, of size {size}, in front, or "
             "return False for an output that has none."
         )
     return aval.update(shape=aval.shape[1:])

@@ -190,8 +190,8 @@ def cotangents(count: int) -> str:
 def ill_typed_cotangent(who: str, given: str, name: str, aval: Any) -> str:
     """Return the message for a cotangent of another type than that of the argument `name`."""
     wanted = aval.to_tangent_aval()
-    advice = "None, for it has no derivative" if wanted.dtype == float0 else wanted.str_short()
-    return f"{who} returned a cotangent of {given} for {name}, which is {aval.str_short()}. Return {advice}."
+    advice = "None, for it has no derivative" if wanted.dtype == float0 else str(wanted)
+    return f"{who} returned a cotangent of {given} for {name}, which is {aval}. Return {advice}."
 
 
 def leaves_like(tree: PyTreeDef, given: Any, who: str) -> list[Value]:

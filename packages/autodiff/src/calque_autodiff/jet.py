@@ -19,7 +19,7 @@ from calque_autodiff.jet_series import Coefficient, Series, over, times
 from calque_autodiff.jet_trace import JetTrace, instantiated
 from calque_core.api_util import FlatFunction, check_arrays, check_callable, describe_value
 from calque_core.avals import typeof
-from calque_core.dtypes import short_name
+from calque_core.dtypes import dtype_name
 from calque_core.linear import Zero
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
@@ -149,6 +149,6 @@ def check_factorial(what: str, values: Sequence[Value], order: int) -> None:
     for dtype in dict.fromkeys(typeof(x).dtype for x in values):
         if dtype.kind in "fc" and factorial(order) > float(np.finfo(dtype).max):
             raise ValueError(
-                f"{what}: {order} derivatives need the factorial of {order}, which {short_name(dtype)} cannot hold. "
+                f"{what}: {order} derivatives need the factorial of {order}, which {dtype_name(dtype)} cannot hold. "
                 "Ask for fewer, or convert to a wider dtype."
             )

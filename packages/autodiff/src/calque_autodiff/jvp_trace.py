@@ -22,7 +22,7 @@ from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position
-from calque_core.stage import JaxprTracer
+from calque_core.stage import JitTracer
 from calque_core.trace import Trace, hand_custom_down, hand_down
 from calque_core.tracer import Tracer, check_lift
 
@@ -37,7 +37,7 @@ class JVPTracer(Tracer):
     def __init__(self, trace: Trace, primal: Value, tangent: Value) -> None:
         self._trace, self.primal, self.tangent = trace, primal, tangent
         # A recorded tangent knows its type, which is the primal's; asking a NumPy array for its type takes 0.3 us.
-        self.aval = tangent.aval if type(tangent) is JaxprTracer else typeof(primal)
+        self.aval = tangent.aval if type(tangent) is JitTracer else typeof(primal)
 
     @property
     def known_value(self) -> Value:
@@ -56,8 +56,8 @@ class JVPTracer(Tracer):
 
     def __repr__(self) -> str:
         if isinstance(self._trace, JVPTrace) and self._trace.is_linearizing:
-            return f"GradTracer(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent).str_short()})"
-        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+            return f"{type(self).__name__}(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent)})"
+        return f"{type(self).__name__}(primal={self.primal!r}, tangent={self.tangent!r})"
 
 
 class JVPTrace(Trace):

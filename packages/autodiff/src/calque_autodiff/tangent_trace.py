@@ -20,7 +20,7 @@ from calque_core.linear import Zero
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.source import current_position
-from calque_core.stage import JaxprTrace, JaxprTracer
+from calque_core.stage import JaxprTrace, JitTracer
 from calque_core.trace import evaluation, hand_custom_down, hand_down, only_evaluates, plain_types
 
 Value = Any
@@ -36,7 +36,7 @@ class TangentTrace(JaxprTrace):
         for x in args:
             kind = type(x)
             if kind not in plain_types:
-                if kind is JaxprTracer and x._trace is mine:
+                if kind is JitTracer and x._trace is mine:
                     break
                 is_plain = False
         else:
@@ -53,7 +53,7 @@ class TangentTrace(JaxprTrace):
                 raise missing_rule(primitive, "partial_eval")
         return self.record(
             primitive,
-            [x.variable if type(x) is JaxprTracer and x._trace is self else self.constant(x) for x in args],
+            [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in args],
             params,
         )
 
@@ -82,7 +82,7 @@ class TangentTrace(JaxprTrace):
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is one of the tangents being recorded."""
-        return type(x) is JaxprTracer and x._trace is self
+        return type(x) is JitTracer and x._trace is self
 
     def append(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
         """Record the equations of a linear program as they are; return its results, `Zero`s included."""

@@ -208,7 +208,7 @@ def _compare_types(what: str, wanted: Any, found: Any) -> None:
     (want, want_tree), (got, got_tree) = tree_flatten(wanted), tree_flatten(found)
     if want_tree != got_tree:
         raise AssertionError(f"{what} has the structure {got_tree}, but {want_tree} is right.")
-    types = [tuple(typeof(x).str_short() for x in leaves) for leaves in (want, got)]
+    types = [tuple(str(typeof(x)) for x in leaves) for leaves in (want, got)]
     if types[0] != types[1]:
         raise AssertionError(f"{what} has the types {types[1]}, but {types[0]} are right.")
 

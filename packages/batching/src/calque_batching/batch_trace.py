@@ -60,7 +60,7 @@ class BatchTracer(Tracer):
         return self.val.origin if isinstance(self.val, Tracer) else self._trace.position
 
     def __repr__(self) -> str:
-        return f"VmapTracer(aval={self.aval!r}, batched={typeof(self.val)!r})"
+        return f"{type(self).__name__}(aval={self.aval!r}, batched={typeof(self.val)!r})"
 
 
 class BatchTrace(Trace):
@@ -162,6 +162,6 @@ def _size_at(x: Value, dim: int) -> int:
 
 def _misplaced(primitive: Primitive, x: Value, dim: int, size: int) -> str:
     return (
-        f"the batching rule of '{primitive.name}'{where()} gave {typeof(x).str_short()} with the batch axis at {dim}, "
+        f"the batching rule of '{primitive.name}'{where()} gave {typeof(x)} with the batch axis at {dim}, "
         f"but there is no axis of size {size} there. Let it return the position of the batch axis in the result."
     )

@@ -122,7 +122,7 @@ def _in_dims(
         aval = typeof(x)
         if axis is not None and not -aval.ndim <= index(axis) < aval.ndim:
             raise ValueError(
-                f"{what}: {names()[i]} has type {aval.str_short()}, which has no axis {axis} to map. Use in_axes=None "
+                f"{what}: {names()[i]} has type {aval}, which has no axis {axis} to map. Use in_axes=None "
                 "for an argument that is not mapped."
             )
         dims.append(None if axis is None else index(axis) % aval.ndim)

@@ -183,9 +183,9 @@ def _check_inputs(what: str, chosen: Any, holomorphic: bool, *, allow_int: bool)
     for leaf in leaves:
         kind = typeof(leaf).dtype.kind
         if holomorphic and kind != "c":
-            raise TypeError(f"{what} with holomorphic=True got {typeof(leaf).str_short()}. Give complex arguments.")
+            raise TypeError(f"{what} with holomorphic=True got {typeof(leaf)}. Give complex arguments.")
         if kind in "iub" and not allow_int:
-            raise TypeError(f"{what} got {typeof(leaf).str_short()}, which has no derivative. Pass floats.")
+            raise TypeError(f"{what} got {typeof(leaf)}, which has no derivative. Pass floats.")
 
 
 def _check_real_inputs(what: str, chosen: Any) -> None:
@@ -193,7 +193,7 @@ def _check_real_inputs(what: str, chosen: Any) -> None:
     for leaf in tree_leaves(chosen):
         if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{what} got {typeof(leaf).str_short()}. Set holomorphic=True if the function is; if not, use jvp, or "
+                f"{what} got {typeof(leaf)}. Set holomorphic=True if the function is; if not, use jvp, or "
                 "jacrev for real outputs."
             )
 
@@ -203,7 +203,7 @@ def _check_outputs(what: str, out: Any, holomorphic: bool) -> None:
         kind = typeof(leaf).dtype.kind
         if kind in "iub" or (holomorphic and kind != "c"):
             wanted = "complex" if holomorphic else "floating"
-            raise TypeError(f"{what}: an output is {typeof(leaf).str_short()}. Return {wanted} arrays.")
+            raise TypeError(f"{what}: an output is {typeof(leaf)}. Return {wanted} arrays.")
 
 
 def _check_real_outputs(what: str, out: Any) -> None:
@@ -211,7 +211,7 @@ def _check_real_outputs(what: str, out: Any) -> None:
     for leaf in tree_leaves(out):
         if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{what}: an output is {typeof(leaf).str_short()}. Set holomorphic=True if the function is; if not, "
+                f"{what}: an output is {typeof(leaf)}. Set holomorphic=True if the function is; if not, "
                 "use vjp, or jacfwd for real arguments."
             )
 

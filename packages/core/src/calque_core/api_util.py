@@ -88,13 +88,13 @@ def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
 
 
 def describe_value(x: Any) -> str:
-    """Return 'f64[3]' for an array, 'a tuple of length 2' for a container, and the class's name otherwise.
+    """Return 'float64[3]' for an array, 'a tuple of length 2' for a container, and the class's name otherwise.
 
     >>> describe_value(1.0), describe_value((1, 2))
-    ('f64[]', 'a tuple of length 2')
+    ('float64[]', 'a tuple of length 2')
     """
     if is_array_like(x):
-        return str(typeof(x).str_short())
+        return str(typeof(x))
     if isinstance(x, (tuple, list, dict)):
         return f"a {type(x).__name__} of length {len(x)}"
     return "None" if x is None else f"a value of type {type(x).__name__}"

@@ -18,16 +18,22 @@ from typing import Any, final
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, Settings, context
-from calque_core.dtypes import _scalar_dtype, canonicalize_dtype, float0, is_float, short_name
+from calque_core.dtypes import _scalar_dtype, canonicalize_dtype, dtype_name, float0, is_float, short_name
 
 Shape = tuple[int, ...]
 Value = Any
 
 
 class AbstractValue:
-    """The type of a value: what all values with one jaxpr in common share."""
+    """The type of a value: what all values with one jaxpr in common share.
+
+    `str` gives the spelling of messages (`float32[2,3]`), `str_short` that of jaxprs (`f32[2,3]`).
+    """
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.str_short()
 
     def str_short(self) -> str:
         """Return the type as jaxprs print it."""
@@ -107,9 +113,11 @@ class ShapedArray(AbstractValue):
         """Return the short form: `f32[2,3]`."""
         return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
+    def __str__(self) -> str:
+        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
     def __repr__(self) -> str:
-        name = "float0" if self.dtype == float0 else self.dtype.name
-        return f"{'~' * self.weak_type}{name}[{','.join(map(str, self.shape))}]"
+        return f"{'~' * self.weak_type}{self}"
 
     def __reduce__(self) -> Any:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)

@@ -102,7 +102,7 @@ class Checker:
         got = typeof(value)
         if _strong(got) != _strong(x.aval):
             what = f"the {'literal' if type(x) is Literal else 'constant'} {self.name(x)}"
-            problem = f"{what} is declared {x.aval.str_short()}, but its value is {got.str_short()}"
+            problem = f"{what} is declared {x.aval}, but its value is {got}"
             raise self.error(problem, "Convert the value, or declare its type")
 
     def check_results(self, eqn: JaxprEqn) -> None:
@@ -117,7 +117,7 @@ class Checker:
             raise self.error(problem, "Give it operands that it takes") from refusal
         declared = [v.aval for v in eqn.outvars]
         if [_strong(a) for a in avals] != [_strong(a) for a in declared]:
-            want, got = (", ".join(a.str_short() for a in some) for some in (declared, avals))
+            want, got = (", ".join(str(a) for a in some) for some in (declared, avals))
             problem = f"the results are declared ({want}), but the type rule of '{name}' gives ({got})"
             raise self.error(problem, "Declare the types that the rule gives")
 

@@ -104,7 +104,7 @@ def _has(kind: str, x: Value) -> bool:
 def _message(name: str, kind: str, args: Sequence[Value], result: Array) -> str:
     index = tuple(map(int, np.argwhere(_TESTS[kind](result))[0]))
     operands = " and ".join(_operand(np.asarray(x), result.shape, index) for x in args)
-    which = f", element {list(index)} of its result {typeof(result).str_short()}" if index else ""
+    which = f", element {list(index)} of its result {typeof(result)}" if index else ""
     return (
         f"{name}{f' of {operands}' if operands else ''} gave {_number(result[index])}{which}"
         f"{place_and_pass(current_position())}. Keep the operands where the operation is defined and finite: choose "
@@ -116,7 +116,7 @@ def _operand(x: Array, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
     """Return the number that an operand has where the result is bad; what is known of it, if there is no such place."""
     if not x.shape:
         return _number(x[()])
-    kind: str = typeof(x).str_short()
+    kind: str = str(typeof(x))
     if x.shape == shape:
         return f"{_number(x[index])} (in {kind})"
     if not x.size or x.dtype.kind == "c":

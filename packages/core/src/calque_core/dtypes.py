@@ -66,6 +66,15 @@ def scalar_dtype(kind: type) -> np.dtype[Any]:
     return _scalar_dtype(kind, context.settings)
 
 
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the name that messages print: `float32`, `int64`, `bool`, `float0`.
+
+    >>> dtype_name(np.dtype("float32")), dtype_name(float0)
+    ('float32', 'float0')
+    """
+    return "float0" if dtype == float0 else dtype.name
+
+
 def short_name(dtype: np.dtype[Any]) -> str:
     """Return the name that jaxprs print: `f32`, `i64`, `bool`, `c128`.
 

@@ -50,12 +50,12 @@ def _part(x: Value, part: Any) -> Part:
     if type(part) is slice:
         return _bound(part.start), _bound(part.stop), _bound(part.step)
     if isinstance(part, bool) or not isinstance(part, (int, np.integer)):
-        _refuse_other_kinds(f"an index of {typeof(x).str_short()}{where()}", part)
+        _refuse_other_kinds(f"an index of {typeof(x)}{where()}", part)
     try:
         return integer(part)
     except TracerIntegerConversionError as error:
         raise IndexError(
-            f"an index of {typeof(x).str_short()}{where()} is a traced integer, but which element is taken must be "
+            f"an index of {typeof(x)}{where()} is a traced integer, but which element is taken must be "
             "known while tracing. Make the index static, or sum numpy.where(positions == index, x, 0)."
         ) from error
 
@@ -69,16 +69,15 @@ def _refuse_other_kinds(name: str, part: Any) -> None:
     aval = typeof(part)
     if aval.dtype.kind == "b":
         if not isinstance(part, ArrayMethods):
-            raise IndexError(f"{name} is a boolean mask of type {aval.str_short()}. {_MASKS}.")
+            raise IndexError(f"{name} is a boolean mask of type {aval}. {_MASKS}.")
         raise NonConcreteBooleanIndexError(
-            f"{name} is a boolean mask of type {aval.str_short()}: how many elements it takes is not known while "
-            f"tracing. {_MASKS}."
+            f"{name} is a boolean mask of type {aval}: how many elements it takes is not known while tracing. {_MASKS}."
         )
     if aval.dtype.kind not in "iu":
-        raise IndexError(f"{name} has type {aval.str_short()}. {_KINDS}.")
+        raise IndexError(f"{name} has type {aval}. {_KINDS}.")
     if aval.shape:
         raise IndexError(
-            f"{name} is an array of integers, {aval.str_short()}. {_KINDS}; to take several elements, numpy.stack them."
+            f"{name} is an array of integers, {aval}. {_KINDS}; to take several elements, numpy.stack them."
         )
 
 
@@ -90,7 +89,7 @@ def _bound(value: Any) -> int | None:
         return integer(value)
     except TracerIntegerConversionError as error:
         raise IndexError(
-            f"a slice bound{where()} is a traced value of type {typeof(value).str_short()}, but how much a slice takes "
+            f"a slice bound{where()} is a traced value of type {typeof(value)}, but how much a slice takes "
             "must be known while tracing. Make the bound static, or mask the array with numpy.where."
         ) from error
     except TypeError:
@@ -135,7 +134,7 @@ def _expand(aval: ShapedArray, index: tuple[Part, ...]) -> list[Part]:
     missing = aval.ndim - sum(part is not None and part is not Ellipsis for part in index)
     if missing < 0:
         raise IndexError(
-            f"too many indices for an array of type {aval.str_short()}{where()}: it has {aval.ndim} axes, but "
+            f"too many indices for an array of type {aval}{where()}: it has {aval.ndim} axes, but "
             f"{aval.ndim - missing} were indexed. Leave out {-missing}."
         )
     place = places[0] if places else len(index)
@@ -151,9 +150,7 @@ def _plan_axis(aval: ShapedArray, axis: int, part: Part) -> AxisPlan:
     position = part + size if part < 0 else part
     if not 0 <= position < size:
         advice = f"Use an index from {-size} to {size - 1}" if size else "Take a slice"
-        raise IndexError(
-            f"index {part} is out of bounds{where()}: axis {axis} of {aval.str_short()} has size {size}. {advice}."
-        )
+        raise IndexError(f"index {part} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}.")
     return AxisPlan(position, position + 1, is_removed=True)
 
 
@@ -222,6 +219,6 @@ def __len__(self: Value) -> int:
 @array_method
 def __setitem__(self: Value, index: Any, value: Any) -> None:
     raise TypeError(
-        f"x[...] = value{where()}: an array of type {typeof(self).str_short()} that is traced or on a device cannot be "
+        f"x[...] = value{where()}: an array of type {typeof(self)} that is traced or on a device cannot be "
         "changed in place. Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts."
     )

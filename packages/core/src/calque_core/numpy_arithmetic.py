@@ -158,7 +158,7 @@ def power(x: Value, y: Value) -> Value:
     dtype = result_type(x, y)
     if dtype.kind in "biu":
         raise TypeError(
-            f"power of {typeof(x).str_short()} and {typeof(y).str_short()}{where()}: integers to the power of an array "
+            f"power of {typeof(x)} and {typeof(y)}{where()}: integers to the power of an array "
             "of integers are not supported. Make one of them a float, or the exponent a Python integer."
         )
     return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
@@ -170,7 +170,7 @@ def _integer_power(x: Value, y: Any) -> Value:
     dtype = result_type(x, y)
     if dtype.kind in "iu" and y < 0:
         raise ValueError(
-            f"power of {typeof(x).str_short()} and {y}{where()}: integers have no negative integer powers. "
+            f"power of {typeof(x)} and {y}{where()}: integers have no negative integer powers. "
             "Convert the array to float first."
         )
     return lax.integer_pow(as_dtype(x, dtype), int(y))

@@ -48,7 +48,7 @@ def matmul(x1: Value, x2: Value) -> Value:
 
 
 def _misfit(name: str, x: Value, y: Value, problem: str, advice: str) -> ShapeError:
-    return ShapeError(f"{name} of {typeof(x).str_short()} and {typeof(y).str_short()}{where()}: {problem}. {advice}.")
+    return ShapeError(f"{name} of {typeof(x)} and {typeof(y)}{where()}: {problem}. {advice}.")
 
 
 def _contract(x: Value, y: Value, axes: tuple[int, int], batch: int = 0) -> Value:

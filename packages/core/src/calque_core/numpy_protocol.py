@@ -127,7 +127,7 @@ def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
         return x
     if gives_bools or not np.can_cast(aval.dtype, dtype, "same_kind"):
         raise TypeError(
-            f"numpy.{ufunc.__name__}{where()} of {aval.str_short()} cannot be computed with dtype={dtype}. "
+            f"numpy.{ufunc.__name__}{where()} of {aval} cannot be computed with dtype={dtype}. "
             "Convert with astype, before or after."
         )
     return as_dtype(x, dtype)

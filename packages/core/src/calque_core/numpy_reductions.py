@@ -198,7 +198,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     axes = canonical_axes(name, axis, aval.ndim)
     if initial is None and (where is not True or _count(aval.shape, axes) == 0):
         problem = "there is nothing to compare" if where is True else "where= may leave nothing to compare"
-        raise ValueError(f"{name} of {aval.str_short()}{place()} over the axes {axes}: {problem}. Give initial=.")
+        raise ValueError(f"{name} of {aval}{place()} over the axes {axes}: {problem}. Give initial=.")
     if aval.dtype.kind == "b":
         reduce, combine = (lax.reduce_or, lax.bitwise_or) if is_max else (lax.reduce_and, lax.bitwise_and)
     else:
@@ -247,9 +247,7 @@ def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value
     flat = lax.reshape(a, (aval.size,)) if axis is None and aval.ndim != 1 else a
     position = 0 if axis is None else canonical_axis(name, axis, aval.ndim)
     if typeof(flat).shape[position] == 0:
-        raise ValueError(
-            f"{name} of {aval.str_short()}{place()}: there is nothing to compare. Give at least one element."
-        )
+        raise ValueError(f"{name} of {aval}{place()}: there is nothing to compare. Give at least one element.")
     out = (lax.argmax if name == "argmax" else lax.argmin)(flat, position, index_dtype)
     return _keep(out, tuple(range(aval.ndim)) if axis is None else (position,), keepdims)
 

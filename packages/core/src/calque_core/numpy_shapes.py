@@ -78,7 +78,7 @@ def _known_sizes(a: Value, shape: Any) -> Shape:
     others, size = -math.prod(sizes), typeof(a).size
     if others <= 0 or size % others:
         raise ShapeError(
-            f"reshape of {typeof(a).str_short()} to {sizes}{where()}: {size} elements do not fill it. "
+            f"reshape of {typeof(a)} to {sizes}{where()}: {size} elements do not fill it. "
             "Give sizes whose product divides the number of elements."
         )
     return tuple(size // others if n == -1 else n for n in sizes)
@@ -200,7 +200,7 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     refuse("round", out=out)
     decimals, kind = index(decimals), typeof(a).dtype.kind
     if (kind in "biu" and decimals < 0) or (kind == "b" and decimals):
-        raise TypeError(f"round of {typeof(a).str_short()}{where()} to {decimals} decimals. Convert it to float first.")
+        raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
     if kind in "iu":
         return a
     if decimals == 0:

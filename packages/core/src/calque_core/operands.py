@@ -71,7 +71,7 @@ def _broadcast(name: str, args: Sequence[Value], shapes: Sequence[Shape]) -> lis
     try:
         shape = broadcast_shapes(*shapes)
     except ValueError:
-        types = " and ".join(typeof(x).str_short() for x in args)
+        types = " and ".join(str(typeof(x)) for x in args)
         raise ShapeError(
             f"{name} of {types}{where()}: the shapes do not broadcast. Make the sizes of each axis equal, or 1."
         ) from None

@@ -203,7 +203,7 @@ def __ge__(self: Value, other: Value) -> Value:
 @array_method
 def __hash__(self: Value) -> int:
     raise TypeError(
-        f"unhashable type: {type(self).__name__!r}: an array of type {typeof(self).str_short()} was used as a dict "
+        f"unhashable type: {type(self).__name__!r}: an array of type {typeof(self)} was used as a dict "
         f"key, a set member or a static argument{where()}, but == is elementwise. Use a Python value."
     )
 

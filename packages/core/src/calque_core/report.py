@@ -99,7 +99,7 @@ def compare(what: str, got: Sequence[Value], want: Sequence[Value], tolerance: f
 
     >>> compare("twice the same", [np.ones(2)], [np.ones(2)])
     """
-    types = [[typeof(x).strip_weak_type().str_short() for x in xs] for xs in (got, want)]
+    types = [[str(typeof(x)) for x in xs] for xs in (got, want)]
     if types[0] != types[1]:
         raise AssertionError(f"{what} gives ({', '.join(types[0])}) where ({', '.join(types[1])}) is right.")
     for number, (x, y) in enumerate(zip(map(np.asarray, got), map(np.asarray, want))):

@@ -16,7 +16,7 @@ from calque_core.context import context
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.ops.convert import convert_element_type
 from calque_core.source import where
-from calque_core.stage import JaxprTrace, JaxprTracer
+from calque_core.stage import JaxprTrace, JitTracer
 from calque_core.trace import canonical_value, evaluation, started, tracing
 from calque_core.walk import rebuild
 
@@ -96,15 +96,13 @@ def _joined(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
 def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> list[Atom]:
     """Return the atoms for new results; check that they can stand in for the old ones."""
     if [_type(typeof(x)) for x in outs] != [_type(v.aval) for v in eqn.outvars]:
-        got = ", ".join(typeof(x).str_short() for x in outs)
-        want = ", ".join(v.aval.str_short() for v in eqn.outvars)
+        got = ", ".join(str(typeof(x)) for x in outs)
+        want = ", ".join(str(v.aval) for v in eqn.outvars)
         raise TypeError(
             f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, which gives ({want}), by ({got}). "
             "Return values of the same types, or None to keep the equation."
         )
-    return [
-        x.variable if type(x) is JaxprTracer and x._trace is trace else trace.constant(x) for x in map(_strong, outs)
-    ]
+    return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in map(_strong, outs)]
 
 
 def _strong(x: Value) -> Value:

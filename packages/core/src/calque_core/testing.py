@@ -8,7 +8,7 @@ Read next: `report.py` for what comes of it; `calque.testing`, which goes on wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,7 +55,7 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
 
     >>> from calque_core.lax import mul_p
     >>> check_primitive(mul_p, (2.0, np.ones(3)))
-    mul at (f64[], f64[3])
+    mul at (float64[], float64[3])
       evaluate: holds
       stage: holds
       dead code: holds
@@ -67,7 +67,7 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
 
 def examine(primitive: Primitive, args: Sequence[Value], params: Params | None = None) -> Report:
     """Return the report of `check_primitive`, failures included."""
-    types = ", ".join(short_types(map(typeof, args)))
+    types = ", ".join(str(typeof(x)) for x in args)
     report = Report(f"{primitive.name} at ({types})", primitive)
     fun = application(primitive, params)
     report.ask("evaluate", partial(_check_evaluation, primitive, args, params or {}))
@@ -85,14 +85,9 @@ def _check_evaluation(primitive: Primitive, args: Sequence[Value], params: Param
     if primitive.abstract is None:
         return
     avals = primitive.abstract(*map(typeof, args), **params)
-    got, want = [short_types(map(typeof, outs)), short_types(avals)]
+    got, want = [[str(typeof(x)) for x in outs], [str(aval) for aval in avals]]
     if got != want:
         raise AssertionError(f"evaluation gives ({', '.join(got)}), but abstract_eval says ({', '.join(want)}).")
-
-
-def short_types(avals: Iterable[Any]) -> list[str]:
-    """Return types in short form, weak ones as strong ones."""
-    return [aval.strip_weak_type().str_short() for aval in avals]
 
 
 def check_staging(fun: Function, args: Sequence[Value], tolerance: float = 0.0) -> None:
@@ -175,13 +170,13 @@ def _check_several(x: Value) -> None:
 def _processed(primitive: Primitive, *args: Value, **params: Any) -> list[Value]:
     """Return what the current trace makes of a primitive, if that is a list of results of the right types."""
     assert primitive.abstract is not None
-    given, wanted = list(args), short_types(primitive.abstract(*map(typeof, args), **params))
+    given, wanted = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
     outs = current_trace().process_primitive(primitive, given, params)
     if not isinstance(outs, list) or len(outs) != len(wanted):
         raise AssertionError(
             f"process_primitive gave a {type(outs).__name__} for {primitive.name}. Return a list of {len(wanted)}."
         )
-    found = short_types(map(typeof, outs))
+    found = [str(typeof(x)) for x in outs]
     if found != wanted:
         raise AssertionError(f"{primitive.name} gives ({', '.join(found)}) where ({', '.join(wanted)}) is right.")
     if any(a is not b for a, b in zip(given, args)):

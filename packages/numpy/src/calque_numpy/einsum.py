@@ -74,7 +74,7 @@ def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Lab
     ndims = [typeof(x).ndim - len(term.replace("...", "")) for term, x in zip(terms, arrays)]
     for term, x, extra in zip(terms, arrays, ndims):
         if extra < 0 or (extra and "..." not in term):
-            raise _misfit(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x).str_short()}")
+            raise _misfit(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x)}")
     labels = [_labels(term, extra) for term, extra in zip(terms, ndims)]
     widest = max(extra for term, extra in zip(terms, ndims))
     result = _labels(output, widest) if arrow else _implied(labels, widest)

@@ -68,7 +68,7 @@ def stack(
     """
     operands = _operands("stack", arrays, dtype, {"out": out, "casting": casting})
     if len({typeof(x).shape for x in operands}) > 1:
-        types = " and ".join(typeof(x).str_short() for x in operands)
+        types = " and ".join(str(typeof(x)) for x in operands)
         raise ShapeError(f"stack of {types}{where()}: the shapes differ. Give arrays of one shape.")
     position = canonical_axis("stack", axis, typeof(operands[0]).ndim + 1)
     return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
@@ -183,7 +183,7 @@ def _even_parts(name: str, ary: Value, indices_or_sections: Any, axis: int) -> l
         size = aval.shape[canonical_axis(name, axis, aval.ndim)]
         if size % _sections(name, indices_or_sections):
             raise ValueError(
-                f"{name} of {aval.str_short()}{where()}: axis {axis} of size {size} does not divide into "
+                f"{name} of {aval}{where()}: axis {axis} of size {size} does not divide into "
                 f"{indices_or_sections} equal parts. Use array_split."
             )
     return _parts(name, ary, indices_or_sections, axis)
@@ -223,5 +223,5 @@ def dsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
 def _with_axes(name: str, x: Value, least: int) -> Value:
     aval = typeof(x)
     if aval.ndim < least:
-        raise ValueError(f"{name} of {aval.str_short()}{where()}: it takes {least} axes or more. Use split.")
+        raise ValueError(f"{name} of {aval}{where()}: it takes {least} axes or more. Use split.")
     return x

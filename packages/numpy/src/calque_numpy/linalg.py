@@ -47,9 +47,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     elif len(axes) == 2 and axes[0] != axes[1]:
         out = _matrix_norm(x, ord, axes)
     else:
-        raise ValueError(
-            f"norm of {typeof(x).str_short()}{where()} along {axes}. Give one axis, or two different ones."
-        )
+        raise ValueError(f"norm of {typeof(x)}{where()} along {axes}. Give one axis, or two different ones.")
     return lax.expand_dims(out, axes) if keepdims else out
 
 
@@ -82,7 +80,7 @@ def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
         return _length(x, axes)
     if ord in ("nuc", 2, -2):
         raise TypeError(
-            f"norm of {typeof(x).str_short()}{where()}: ord={ord!r} of a matrix needs its singular values, which are "
+            f"norm of {typeof(x)}{where()}: ord={ord!r} of a matrix needs its singular values, which are "
             "not supported. Use 'fro', 1 or inf."
         )
     if ord not in (1, -1, np.inf, -np.inf):

@@ -81,7 +81,7 @@ def _checked(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> Value
     sizes = [a_aval.shape[d] for d in a_axes], [b_aval.shape[d] for d in b_axes]
     if sizes[0] != sizes[1]:
         raise ShapeError(
-            f"{name} of {a_aval.str_short()} and {b_aval.str_short()}{where()}: the axes {tuple(a_axes)} and "
+            f"{name} of {a_aval} and {b_aval}{where()}: the axes {tuple(a_axes)} and "
             f"{tuple(b_axes)} have the sizes {tuple(sizes[0])} and {tuple(sizes[1])}. Pair axes of equal size."
         )
     return contract(a, b, (a_axes, b_axes))

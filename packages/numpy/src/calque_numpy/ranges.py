@@ -60,7 +60,7 @@ def _number(x: Value) -> Any:
         return x
     aval = typeof(x)
     if aval.shape or aval.dtype.kind not in "biuf":
-        raise TypeError(f"arange{where()}: an argument has type {aval.str_short()}. Give real numbers.")
+        raise TypeError(f"arange{where()}: an argument has type {aval}. Give real numbers.")
     return float(x) if aval.dtype.kind == "f" else int(x)
 
 

@@ -48,7 +48,7 @@ def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
         return _repeated(a, counts[0], position)
     if len(counts) != shape[position]:
         raise ValueError(
-            f"repeat of {typeof(a).str_short()}{where()}: repeats has {len(counts)} numbers for axis {position} of "
+            f"repeat of {typeof(a)}{where()}: repeats has {len(counts)} numbers for axis {position} of "
             f"size {shape[position]}. Give one number, or one for each element."
         )
     parts = [_repeated(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
@@ -105,7 +105,7 @@ def pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_values
     aval = typeof(array)
     if mode != "constant" or typeof(constant_values).shape:
         raise TypeError(
-            f"pad of {aval.str_short()}{where()}: only one constant is supported. Use mode='constant' and a scalar, "
+            f"pad of {aval}{where()}: only one constant is supported. Use mode='constant' and a scalar, "
             "or concatenate the parts."
         )
     widths = _pad_widths(pad_width, aval.ndim)

@@ -148,7 +148,5 @@ def matrix_transpose(x: Value) -> Value:
     (2, 4, 3)
     """
     if typeof(x).ndim < 2:
-        raise ValueError(
-            f"matrix_transpose of {typeof(x).str_short()}{where()}: it takes two axes or more. Use x[:, None]."
-        )
+        raise ValueError(f"matrix_transpose of {typeof(x)}{where()}: it takes two axes or more. Use x[:, None].")
     return swapaxes(x, -1, -2)

@@ -80,7 +80,7 @@ def _weights(aval: Any, axis: Axes, weights: Value) -> Value:
     axes = canonical_axes("average", axis, aval.ndim)
     if axis is None or len(axes) != 1 or shape != (aval.shape[axes[0]],):
         raise ShapeError(
-            f"average of {aval.str_short()}{place()} over the axis {axis}: the weights have the shape {shape}. "
+            f"average of {aval}{place()} over the axis {axis}: the weights have the shape {shape}. "
             "Give weights of the array's shape, or a vector of the size of the one axis."
         )
     return broadcast_in_dim(weights, aval.shape, axes)

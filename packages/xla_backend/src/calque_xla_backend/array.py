@@ -173,6 +173,6 @@ def array_from_numpy(value: Value, place: Placement | None = None) -> Array:
 def deleted_message(x: Array) -> str:
     """Return what to say of an array whose memory is gone."""
     return (
-        f"an array of type {x._signature.aval.str_short()} was used after it was deleted or donated. "
+        f"an array of type {x._signature.aval} was used after it was deleted or donated. "
         "Keep a copy, or leave the argument out of donate_argnums."
     )

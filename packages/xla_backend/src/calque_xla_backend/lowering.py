@@ -252,7 +252,7 @@ def _misfit(eqn: JaxprEqn, outs: Any) -> str:
         wanted = aval_to_ir_type(var.aval)
         if out.type != wanted:
             return (
-                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval.str_short()}, "
+                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval}, "
                 f"that is {wanted}. Correct one of the two rules."
             )
     raise AssertionError(outs)

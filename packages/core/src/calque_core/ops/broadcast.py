@@ -35,7 +35,7 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
     )
     if not fits:
         raise ShapeError(
-            f"broadcast_in_dim cannot give {x_aval.str_short()} the shape {shape} with its axes at {dims}. Each axis "
+            f"broadcast_in_dim cannot give {x_aval} the shape {shape} with its axes at {dims}. Each axis "
             "must have size 1 or the new size, and the positions must increase."
         )
     return shaped_array(shape, x_aval.dtype)

@@ -49,7 +49,7 @@ def check_operands(what: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
     """
     wanted = jaxpr.in_avals
     if len(avals) != len(wanted) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, wanted)):
-        got, want = (", ".join(a.str_short() for a in types) for types in (avals, wanted))
+        got, want = (", ".join(str(a) for a in types) for types in (avals, wanted))
         raise TypeError(f"{what} got operands ({got}) for a program of ({want}). Trace it again for these types.")
 
 

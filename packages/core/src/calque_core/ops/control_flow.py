@@ -37,7 +37,7 @@ cond_p = Primitive("cond", multiple_results=True)
 @cond_p.def_abstract_eval
 def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[Jaxpr], batched: str) -> list[Any]:
     if index_aval.shape or index_aval.dtype != np.int32:
-        raise TypeError(f"cond got an index of type {index_aval.str_short()}. Give a scalar of dtype int32.")
+        raise TypeError(f"cond got an index of type {index_aval}. Give a scalar of dtype int32.")
     for number, branch in enumerate(branches):
         check_operands(f"branch {number} of cond", branch, avals)
     return [aval.strip_weak_type() for aval in branches[0].out_avals]
@@ -140,9 +140,7 @@ def _check_predicate(pred: Value) -> None:
         raise TypeError(f"cond{where()} got {describe_value(pred)} as its predicate. Give a bool scalar.")
     aval = typeof(pred)
     if aval.shape or aval.dtype != np.bool_:
-        raise TypeError(
-            f"cond{where()} got a predicate of type {aval.str_short()}. Give a bool scalar: compare it, x > 0."
-        )
+        raise TypeError(f"cond{where()} got a predicate of type {aval}. Give a bool scalar: compare it, x > 0.")
 
 
 def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], flats: Sequence[FlatFunction]) -> PyTreeDef:
@@ -170,7 +168,7 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
         same_shape = all(aval.shape == avals[-1].shape for aval in avals)
         if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
             path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
-            last, *rest = [(describe_function(f), a.str_short()) for f, a in zip(reversed(functions), reversed(avals))]
+            last, *rest = [(describe_function(f), str(a)) for f, a in zip(reversed(functions), reversed(avals))]
             raise TypeError(
                 f"{verb} branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
                 f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in rest)}. Convert one of them."

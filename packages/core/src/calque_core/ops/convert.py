@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.dtypes import canonicalize_dtype, short_name
+from calque_core.dtypes import canonicalize_dtype, dtype_name
 from calque_core.primitive import Primitive
 from calque_core.source import where
 
@@ -65,7 +65,7 @@ def bitcast_convert_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dty
         return shaped_array((*x_aval.shape, old_size // new_size), new_dtype)
     if not x_aval.shape or x_aval.shape[-1] * old_size != new_size:
         raise TypeError(
-            f"bitcast_convert_type of {x_aval.str_short()} to {short_name(new_dtype)}{where()}: the last axis must "
+            f"bitcast_convert_type of {x_aval} to {dtype_name(new_dtype)}{where()}: the last axis must "
             f"hold {new_size // old_size} elements. Reshape the operand first."
         )
     return shaped_array(x_aval.shape[:-1], new_dtype)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import canonicalize_dtype, is_float, scalar_dtype, short_name
+from calque_core.dtypes import canonicalize_dtype, dtype_name, is_float, scalar_dtype
 from calque_core.errors import ShapeError
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.broadcast import broadcast_in_dim
@@ -43,7 +43,7 @@ iota_p = Primitive("iota")
 @lru_cache(maxsize=4096)
 def iota_abstract_eval(*, dtype: np.dtype[Any], shape: Shape, dimension: int) -> ShapedArray:
     if dtype.kind not in "iu" and not is_float(dtype):
-        raise TypeError(f"iota{where()}: {short_name(dtype)} cannot count. Use an integer or float dtype.")
+        raise TypeError(f"iota{where()}: {dtype_name(dtype)} cannot count. Use an integer or float dtype.")
     return shaped_array(shape, dtype)
 
 
@@ -97,9 +97,7 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     """
     shape, aval = _sizes("full", shape), typeof(fill_value)
     if aval.shape:
-        raise ShapeError(
-            f"full{where()}: the fill value has type {aval.str_short()}. Give a scalar, or broadcast the array."
-        )
+        raise ShapeError(f"full{where()}: the fill value has type {aval}. Give a scalar, or broadcast the array.")
     dtype = aval.dtype if dtype is None else dtype_argument(dtype)
     # A Python scalar is known whoever traces, so it is converted now and written as a literal.
     params = {"new_dtype": dtype, "weak_type": False}

@@ -13,7 +13,7 @@ import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.context import context
-from calque_core.dtypes import float0, short_name
+from calque_core.dtypes import dtype_name, float0
 from calque_core.errors import ShapeError
 from calque_core.operands import binary, promote
 from calque_core.ops.convert import convert_element_type_p
@@ -35,10 +35,10 @@ def elementwise(name: str, kinds: str, result_dtype: np.dtype[Any] | None = None
         dtype, shape = avals[0].dtype, _SCALAR
         for aval in avals:
             if aval.dtype != dtype:
-                types = " and ".join(a.str_short() for a in avals)
+                types = " and ".join(str(a) for a in avals)
                 raise TypeError(f"{name} of {types}: the dtypes differ. Convert one of the operands first.")
             if aval.shape and shape and aval.shape != shape:
-                types = " and ".join(a.str_short() for a in avals)
+                types = " and ".join(str(a) for a in avals)
                 raise ShapeError(
                     f"{name} of {types}: the shapes differ. Broadcast the operands to one shape or rank 0."
                 )
@@ -52,8 +52,8 @@ def elementwise(name: str, kinds: str, result_dtype: np.dtype[Any] | None = None
 
 def undefined(name: str, aval: ShapedArray) -> str:
     """Return the message for an operation that does not exist for the dtype of `aval`."""
-    dtype = short_name(aval.dtype)
-    return f"{name} of {aval.str_short()}{where()}: not defined for {dtype}. Convert the operand first."
+    dtype = dtype_name(aval.dtype)
+    return f"{name} of {aval}{where()}: not defined for {dtype}. Convert the operand first."
 
 
 def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import short_name
+from calque_core.dtypes import dtype_name
 from calque_core.errors import ShapeError
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.create import dtype_argument
@@ -52,7 +52,7 @@ def _check_dtypes(lhs_aval: ShapedArray, rhs_aval: ShapedArray, preferred: np.dt
         raise TypeError(f"{_call(lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
     if preferred is not None and not np.can_cast(lhs_aval.dtype, preferred, "same_kind"):
         raise TypeError(
-            f"{_call(lhs_aval, rhs_aval)}: sums in {short_name(preferred)} would lose a part of each product. "
+            f"{_call(lhs_aval, rhs_aval)}: sums in {dtype_name(preferred)} would lose a part of each product. "
             "Use a dtype of the operands' kind."
         )
 
@@ -69,7 +69,7 @@ def _check_pairs(lhs_aval: ShapedArray, rhs_aval: ShapedArray, dimension_numbers
 
 
 def _call(lhs_aval: ShapedArray, rhs_aval: ShapedArray) -> str:
-    return f"dot_general of {lhs_aval.str_short()} and {rhs_aval.str_short()}{where()}"
+    return f"dot_general of {lhs_aval} and {rhs_aval}{where()}"
 
 
 class _Plan:
@@ -203,7 +203,7 @@ def dot(lhs: Value, rhs: Value, preferred_element_type: Any = None) -> Value:
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     if not (1 <= lhs_aval.ndim <= 2 and 1 <= rhs_aval.ndim <= 2) or lhs_aval.shape[-1] != rhs_aval.shape[0]:
         raise ShapeError(
-            f"dot of {lhs_aval.str_short()} and {rhs_aval.str_short()}{where()}: the shapes do not fit. Give vectors "
+            f"dot of {lhs_aval} and {rhs_aval}{where()}: the shapes do not fit. Give vectors "
             "or matrices where the last axis of the first has the size of the second's first axis."
         )
     return dot_general(lhs, rhs, (((lhs_aval.ndim - 1,), (0,)), ((), ())), preferred_element_type)

@@ -34,11 +34,11 @@ def dynamic_index_abstract_eval(x_aval: ShapedArray, index_aval: ShapedArray) ->
     rank = index_aval.ndim
     if index_aval.dtype.kind not in "iu" or x_aval.shape[:rank] != index_aval.shape or not x_aval.shape[rank:]:
         raise ShapeError(
-            f"dynamic_index{where()} of {x_aval.str_short()} at {index_aval.str_short()}. Give integers, one for each "
+            f"dynamic_index{where()} of {x_aval} at {index_aval}. Give integers, one for each "
             "position along the axes before the indexed one."
         )
     if not x_aval.shape[rank]:
-        raise ShapeError(f"dynamic_index{where()} of {x_aval.str_short()}, which has no slices. Give one or more.")
+        raise ShapeError(f"dynamic_index{where()} of {x_aval}, which has no slices. Give one or more.")
     return shaped_array(index_aval.shape + x_aval.shape[rank + 1 :], x_aval.dtype)
 
 
@@ -50,8 +50,7 @@ def dynamic_update_index_abstract_eval(
     wanted = dynamic_index_abstract_eval(x_aval, index_aval)
     if (wanted.shape, wanted.dtype) != (update_aval.shape, update_aval.dtype):
         raise ShapeError(
-            f"dynamic_update_index{where()} of {x_aval.str_short()} with {update_aval.str_short()}. Give "
-            f"{wanted.str_short()}, the type of a slice."
+            f"dynamic_update_index{where()} of {x_aval} with {update_aval}. Give {wanted}, the type of a slice."
         )
     return x_aval.strip_weak_type()
 

@@ -101,7 +101,7 @@ linear_transpose_p = Primitive("linear_transpose", multiple_results=True)
 def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> list[Any]:
     linear_avals = jaxpr.in_avals[num_res:]
     check_operands("linear_transpose", jaxpr, [*avals[:num_res], *linear_avals])
-    wanted, got = (", ".join(a.str_short() for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
+    wanted, got = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
     if wanted != got:
         raise TypeError(f"linear_transpose got cotangents ({got}) for a program that gives ({wanted}). Give its types.")
     return [aval.strip_weak_type() for aval in linear_avals]

@@ -55,7 +55,7 @@ def check_endomorphism(what: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_ava
     check_operands(what, jaxpr, avals)
     out_avals = jaxpr.out_avals[: len(vector_avals)]
     if [(a.shape, a.dtype) for a in out_avals] != [(a.shape, a.dtype) for a in vector_avals]:
-        got, want = (", ".join(a.str_short() for a in types) for types in (out_avals, vector_avals))
+        got, want = (", ".join(str(a) for a in types) for types in (out_avals, vector_avals))
         raise TypeError(f"{what} is a program that gives ({got}) for a vector of ({want}). Let it keep the types.")
 
 

@@ -73,7 +73,7 @@ def check_step(what: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
     Raises: TypeError with both.
     """
     if [(a.shape, a.dtype) for a in carry] != [(a.shape, a.dtype) for a in after]:
-        before, then = (", ".join(a.str_short() for a in types) for types in (carry, after))
+        before, then = (", ".join(str(a) for a in types) for types in (carry, after))
         raise TypeError(
             f"{what} got a program that makes of a carry ({before}) the carry ({then}). Let it keep the types."
         )
@@ -92,9 +92,9 @@ def settled_carry(what: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
             dtypes[i] = before.dtype
         elif after.shape != before.shape or after.dtype != before.dtype:
             raise TypeError(
-                f"{what}: the carry{keystr(path)} is {before.str_short()} before a step of {describe_function(fun)}, "
-                f"and {after.str_short()} after it; a carry keeps its type. Start with {after.str_short()}, or convert "
-                f"what the step returns to {before.str_short()}."
+                f"{what}: the carry{keystr(path)} is {before} before a step of {describe_function(fun)}, "
+                f"and {after} after it; a carry keeps its type. Start with {after}, or convert "
+                f"what the step returns to {before}."
             )
     if not any(dtype is not None and a.dtype != dtype for dtype, a in zip(dtypes, body.jaxpr.out_avals)):
         return body.jaxpr

@@ -61,7 +61,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     axes = [canonical_axis(what, axis, typeof(x).ndim) for x in leaves]
     sizes = {typeof(x).shape[a] for x, a in zip(leaves, axes)}
     if len(sizes) > 1:
-        types = ", ".join(f"{name} {typeof(x).str_short()}" for name, x in zip(names, leaves))
+        types = ", ".join(f"{name} {typeof(x)}" for name, x in zip(names, leaves))
         raise ShapeError(f"{what}: the sizes along axis {axis} differ: {types}. Give arrays of one length.")
 
     def combine(left: list[Value], right: list[Value]) -> list[Value]:

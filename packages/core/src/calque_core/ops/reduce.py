@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import short_name
+from calque_core.dtypes import dtype_name
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
@@ -192,13 +192,11 @@ def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
             raise TypeError(undefined(name, x_aval))
         if index_dtype.kind not in "iu" or size - 1 > np.iinfo(index_dtype).max:
             raise TypeError(
-                f"{name} of {x_aval.str_short()}{where()}: {short_name(index_dtype)} does not hold the positions along "
+                f"{name} of {x_aval}{where()}: {dtype_name(index_dtype)} does not hold the positions along "
                 f"axis {axis} of size {size}. Use a wider integer dtype."
             )
         if size == 0:
-            raise ValueError(
-                f"{name} of {x_aval.str_short()}{where()}: axis {axis} is empty. Give an axis with elements."
-            )
+            raise ValueError(f"{name} of {x_aval}{where()}: axis {axis} is empty. Give an axis with elements.")
         return shaped_array(reduced_shape(x_aval.shape, axes), index_dtype)
 
     def impl(x: Value, *, axes: Shape, index_dtype: np.dtype[Any]) -> Value:

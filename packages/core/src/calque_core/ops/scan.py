@@ -51,9 +51,7 @@ def scan_abstract_eval(
     num_fixed = num_consts + num_carry
     for aval in avals[num_fixed:]:
         if not aval.shape or aval.shape[0] != length:
-            raise TypeError(
-                f"scan of length {length} got an input {aval.str_short()}. Its leading axis must have that size."
-            )
+            raise TypeError(f"scan of length {length} got an input {aval}. Its leading axis must have that size.")
     check_operands("scan", jaxpr, [*avals[:num_fixed], *(slice_aval(aval) for aval in avals[num_fixed:])])
     carry = [aval.strip_weak_type() for aval in jaxpr.out_avals[:num_carry]]
     check_step("scan", avals[num_consts:num_fixed], carry)
@@ -162,9 +160,7 @@ def _length(what: str, xs: Any, length: int | None) -> int:
     for name, (_, leaf) in zip(names, pairs):
         shape = typeof(leaf).shape
         if not shape:
-            raise TypeError(
-                f"{what}: {name} is {typeof(leaf).str_short()}, which has no axis to run over. Close over it."
-            )
+            raise TypeError(f"{what}: {name} is {typeof(leaf)}, which has no axis to run over. Close over it.")
         if steps is not None and shape[0] != steps:
             raise ValueError(
                 f"{what}: the leading axis of {name} has size {shape[0]}, but {first} asks for {steps} steps. All "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import short_name
+from calque_core.dtypes import dtype_name
 from calque_core.errors import ShapeError
 from calque_core.operands import result_type
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
@@ -53,7 +53,7 @@ def reshape_abstract_eval(x_aval: ShapedArray, *, new_sizes: Shape) -> ShapedArr
     out_aval = shaped_array(new_sizes, x_aval.dtype) if all(size >= 0 for size in new_sizes) else None
     if out_aval is None or out_aval.size != x_aval.size:
         raise ShapeError(
-            f"reshape of {x_aval.str_short()} to {new_sizes}{where()}: the operand has {x_aval.size} elements. "
+            f"reshape of {x_aval} to {new_sizes}{where()}: the operand has {x_aval.size} elements. "
             "Give sizes of zero or more whose product is that number."
         )
     return out_aval
@@ -91,7 +91,7 @@ transpose_p = Primitive("transpose")
 def transpose_abstract_eval(x_aval: ShapedArray, *, permutation: Shape) -> ShapedArray:
     if sorted(permutation) != list(range(x_aval.ndim)):
         raise ValueError(
-            f"transpose of {x_aval.str_short()}{where()}: {permutation} is not a permutation of its axes. "
+            f"transpose of {x_aval}{where()}: {permutation} is not a permutation of its axes. "
             f"Give each of 0, ..., ndim - 1 once; ndim is {x_aval.ndim}."
         )
     return shaped_array(tuple(x_aval.shape[axis] for axis in permutation), x_aval.dtype)
@@ -158,8 +158,7 @@ def squeeze_abstract_eval(x_aval: ShapedArray, *, dimensions: Shape) -> ShapedAr
     for axis in dimensions:
         if x_aval.shape[axis] != 1:
             raise ValueError(
-                f"squeeze of {x_aval.str_short()}{where()}: axis {axis} has size {x_aval.shape[axis]}. "
-                "Name axes of size 1 only."
+                f"squeeze of {x_aval}{where()}: axis {axis} has size {x_aval.shape[axis]}. Name axes of size 1 only."
             )
     return shaped_array(tuple(n for axis, n in enumerate(x_aval.shape) if axis not in dimensions), x_aval.dtype)
 
@@ -199,13 +198,13 @@ def slice_abstract_eval(
     steps = (1,) * x_aval.ndim if strides is None else strides
     if not len(start_indices) == len(limit_indices) == len(steps) == x_aval.ndim:
         raise ValueError(
-            f"slice of {x_aval.str_short()}{where()} from {start_indices} to {limit_indices} by {strides}: "
+            f"slice of {x_aval}{where()} from {start_indices} to {limit_indices} by {strides}: "
             f"give {x_aval.ndim} numbers each, one per axis."
         )
     for axis, (start, limit, step, size) in enumerate(zip(start_indices, limit_indices, steps, x_aval.shape)):
         if not 0 <= start <= limit <= size or step < 1:
             raise ValueError(
-                f"slice of {x_aval.str_short()}{where()}: axis {axis} of size {size} is cut from {start} to {limit} "
+                f"slice of {x_aval}{where()}: axis {axis} of size {size} is cut from {start} to {limit} "
                 f"by {step}. Use 0 <= start <= limit <= size and steps of 1 or more."
             )
     shape = tuple(-((start - limit) // step) for start, limit, step in zip(start_indices, limit_indices, steps))
@@ -254,7 +253,7 @@ pad_p = Primitive("pad")
 @lru_cache(maxsize=4096)
 def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if value_aval.shape or value_aval.dtype != x_aval.dtype:
-        kind = short_name(x_aval.dtype)
+        kind = dtype_name(x_aval.dtype)
         raise ShapeError(
             f"{_pad_call(x_aval, value_aval)}: the padding is not one {kind}. Give a scalar of that dtype."
         )
@@ -273,7 +272,7 @@ def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_c
 
 
 def _pad_call(x_aval: ShapedArray, value_aval: ShapedArray) -> str:
-    return f"pad of {x_aval.str_short()} with {value_aval.str_short()}{where()}"
+    return f"pad of {x_aval} with {value_aval}{where()}"
 
 
 def _padded_size(n: int, low: int, high: int, interior: int) -> int:
@@ -345,7 +344,7 @@ def _without(shape: Shape, axis: int) -> Shape:
 
 
 def _concatenate_text(avals: Sequence[ShapedArray], dimension: int) -> str:
-    return f"concatenate of {' and '.join(a.str_short() for a in avals)} along axis {dimension}{where()}: "
+    return f"concatenate of {' and '.join(str(a) for a in avals)} along axis {dimension}{where()}: "
 
 
 def concatenate_impl(*operands: Value, dimension: int) -> Value:

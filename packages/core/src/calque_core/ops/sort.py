@@ -25,7 +25,7 @@ sort_p = Primitive("sort", multiple_results=True)
 @sort_p.def_abstract_eval
 def sort_abstract_eval(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
     if len({aval.shape for aval in avals}) != 1:
-        types = " and ".join(aval.str_short() for aval in avals)
+        types = " and ".join(str(aval) for aval in avals)
         raise ShapeError(f"sort of {types}{where()}: the shapes differ. Broadcast the operands to one shape.")
     if not 1 <= num_keys <= len(avals):
         raise ValueError(

@@ -50,7 +50,7 @@ class Space(NamedTuple):
             if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
                 raise TypeError(
                     f"{source} returned {describe_value(leaf)} for {self.name}{keystr(path)}, which is "
-                    f"{aval.str_short()}. Return the shapes and dtypes of {self.name}."
+                    f"{aval}. Return the shapes and dtypes of {self.name}."
                 )
 
     def mapped(self, what: str, role: str, fun: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
@@ -84,4 +84,4 @@ def check_floating(what: str, names: Callable[[], Sequence[str]], avals: Sequenc
     """
     for i, aval in enumerate(avals):
         if not is_float(aval.dtype):
-            raise TypeError(f"{what}: {names()[i]} is {aval.str_short()}, not of a floating dtype. Convert it to one.")
+            raise TypeError(f"{what}: {names()[i]} is {aval}, not of a floating dtype. Convert it to one.")

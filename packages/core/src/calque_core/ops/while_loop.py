@@ -56,7 +56,7 @@ def while_abstract_eval(
     check_operands("the body of while", body_jaxpr, [*avals[cond_nconsts : cond_nconsts + body_nconsts], *carry])
     check_step("while", carry, body_jaxpr.out_avals)
     if [(aval.shape, aval.dtype) for aval in cond_jaxpr.out_avals] != [((), np.bool_)]:
-        types = ", ".join(aval.str_short() for aval in cond_jaxpr.out_avals) or "nothing"
+        types = ", ".join(str(aval) for aval in cond_jaxpr.out_avals) or "nothing"
         raise TypeError(f"while got a condition that gives {types}. Let it give one bool scalar.")
     return [aval.strip_weak_type() for aval in carry]
 
@@ -195,7 +195,7 @@ def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], ini
 
 
 def _check_condition(what: str, cond_fun: Any, jaxpr: Jaxpr) -> None:
-    types = [aval.str_short() for aval in jaxpr.out_avals]
+    types = [str(aval) for aval in jaxpr.out_avals]
     if types != ["bool[]"]:
         raise TypeError(
             f"{what}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return one "
@@ -237,7 +237,7 @@ def _counter_dtype(what: str, lower: Value, upper: Value) -> np.dtype[Any]:
     avals = [typeof(lower), typeof(upper)]
     dtype = np.result_type(*([aval.dtype for aval in avals if not aval.weak_type] or [avals[0].dtype]))
     if dtype.kind not in "iu":
-        types = " and ".join(aval.str_short() for aval in avals)
+        types = " and ".join(str(aval) for aval in avals)
         raise TypeError(f"{what} got bounds of the types {types}, which no integer dtype holds. Convert one of them.")
     for bound in (lower, upper):
         if type(bound) is int and not np.iinfo(dtype).min <= bound <= np.iinfo(dtype).max:

@@ -60,7 +60,7 @@ def float_argument(name: str, dtype: DType) -> np.dtype[Any]:
 
 def _bound(argument: str, x: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
     if typeof(x).dtype.kind not in "biuf":
-        raise TypeError(f"uniform{where()}: {argument} has type {typeof(x).str_short()}. Give a real number.")
+        raise TypeError(f"uniform{where()}: {argument} has type {typeof(x)}. Give a real number.")
     check_fits("uniform", argument, x, shape)
     return lax.convert_element_type(x, dtype)
 
@@ -77,7 +77,7 @@ def check_fits(name: str, argument: str, x: Value, shape: Shape) -> None:
         fits = False
     if not fits:
         raise ShapeError(
-            f"{name}{where()}: {argument} has type {aval.str_short()}, which does not broadcast to the shape {shape}. "
+            f"{name}{where()}: {argument} has type {aval}, which does not broadcast to the shape {shape}. "
             "Give a scalar, or a larger shape."
         )
 
@@ -102,7 +102,7 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None) ->
     check_key("bernoulli", key)
     aval = typeof(p)
     if aval.dtype not in _FLOATS:
-        raise TypeError(f"bernoulli{where()}: p has type {aval.str_short()}. Give a probability as a float.")
+        raise TypeError(f"bernoulli{where()}: p has type {aval}. Give a probability as a float.")
     shape = aval.shape if shape is None else check_shape("bernoulli", shape)
     check_fits("bernoulli", "p", p, shape)
     return lax.lt(uniform(key, shape, aval.dtype), p)

@@ -54,7 +54,7 @@ def _check_bound(argument: str, x: Value, shape: Shape) -> None:
         return
     aval = typeof(x)
     if aval.dtype.kind not in "iu":
-        raise TypeError(f"randint{where()}: {argument} has type {aval.str_short()}. Give an integer.")
+        raise TypeError(f"randint{where()}: {argument} has type {aval}. Give an integer.")
     check_fits("randint", argument, x, shape)
 
 

@@ -38,9 +38,7 @@ def key(seed: Value) -> Value:
         return _key_of_int(seed)
     aval = typeof(seed)
     if aval.shape or aval.dtype.kind not in "iu":
-        raise TypeError(
-            f"key{where()}: the seed has type {aval.str_short()}. Give an integer; map over several with vmap."
-        )
+        raise TypeError(f"key{where()}: the seed has type {aval}. Give an integer; map over several with vmap.")
     low = lax.reshape(lax.convert_element_type(seed, _UINT32), (1,))
     return lax.concatenate([_upper_word(seed, aval.dtype.itemsize), low], 0)
 
@@ -68,7 +66,7 @@ def check_key(name: str, key: Value) -> None:
     aval = typeof(key)
     if aval.shape != (2,) or aval.dtype != _UINT32:
         raise TypeError(
-            f"{name}{where()}: the key has type {aval.str_short()}, but one key is u32[2]. "
+            f"{name}{where()}: the key has type {aval}, but one key is uint32[2]. "
             "Make keys with key(seed) and split(key); map over several with vmap."
         )
 
@@ -130,7 +128,5 @@ def _word(data: Value) -> Value:
         return np.uint32(data)
     aval = typeof(data)
     if aval.shape or aval.dtype.kind not in "iu":
-        raise TypeError(
-            f"fold_in{where()}: data has type {aval.str_short()}. Give an integer; map over several with vmap."
-        )
+        raise TypeError(f"fold_in{where()}: data has type {aval}. Give an integer; map over several with vmap.")
     return data

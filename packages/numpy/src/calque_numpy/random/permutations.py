@@ -47,9 +47,7 @@ def _numbers(x: Value) -> Value:
     kind = typeof(x).dtype.kind
     count = integer("permutation", "x", x) if kind in "iu" else None
     if count is None:
-        raise TypeError(
-            f"permutation{where()}: x has type {typeof(x).str_short()}. Give an integer, or an array with axes."
-        )
+        raise TypeError(f"permutation{where()}: x has type {typeof(x)}. Give an integer, or an array with axes.")
     if count < 0:
         raise ValueError(f"permutation{where()}: x is {count}. Give an integer of zero or more.")
     return lax.iota(int, count)
