@@ -21,6 +21,7 @@ from calque_core.context import DEFAULT_SETTINGS, Settings, context
 from calque_core.dtypes import _scalar_dtype, canonicalize_dtype, dtype_name, float0, is_float, short_name
 
 Shape = tuple[int, ...]
+_LARGEST_SIZE = np.iinfo(np.intp).max
 Value = Any
 
 
@@ -72,6 +73,8 @@ class ShapedArray(AbstractValue):
             if self is None:
                 if any(size < 0 for size in key[0]):
                     raise ValueError(f"the shape {key[0]} has a negative size. Give sizes of zero or more.")
+                if any(size > _LARGEST_SIZE for size in key[0]):
+                    raise ValueError(f"the shape {key[0]} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
                 self = super().__new__(cls)
                 for name, value in zip(("shape", "dtype", "weak_type"), key):
                     object.__setattr__(self, name, value)

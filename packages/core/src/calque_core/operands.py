@@ -88,6 +88,20 @@ def floating(x: Value) -> Value:
     return _converted(x, aval, float_dtype(aval))
 
 
+def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of a function of real or complex numbers, promoted, as floats of one dtype.
+
+    Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
+    """
+    x, y = binary(name, x, y)
+    x_aval = typeof(x)
+    if x_aval.dtype.kind in "fcV":
+        return x, y
+    y_aval = typeof(y)
+    dtype = float_dtype(y_aval if x_aval.weak_type else x_aval)
+    return _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
+
+
 def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
     """Return the dtype in which a float function of an array of this type is computed."""
     if aval.dtype.kind in "fcV":

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 from calque_core import rules as tables
+from calque_core.avals import typeof
 from calque_core.context import active, context
 from calque_core.trace import Trace, evaluation, hand_down, plain_types
 
@@ -145,6 +146,13 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
+    """Bind a primitive after asking its type rule, for primitives whose evaluation takes more than the rule allows."""
+    assert primitive.abstract is not None
+    primitive.abstract(*map(typeof, args), **params)
+    return primitive.bind(*args, **params)
 
 
 def decomposition_under(trace: Trace, primitive: Primitive, kind: str) -> Callable[..., list[Any]]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.errors import ShapeError
+from calque_core.ops.axes import integers
 from calque_core.primitive import Primitive
 from calque_core.source import where
 
@@ -32,11 +32,12 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
         and all(0 <= d < len(shape) for d in dims)
         and all(a < b for a, b in pairwise(dims))
         and all(n in (1, shape[d]) for n, d in zip(x_aval.shape, dims))
+        and all(n >= 0 for n in shape)
     )
     if not fits:
         raise ShapeError(
-            f"broadcast_in_dim cannot give {x_aval} the shape {shape} with its axes at {dims}. Each axis "
-            "must have size 1 or the new size, and the positions must increase."
+            f"broadcast_in_dim{where()} cannot give {x_aval} the shape {shape} with its axes at {dims}. Each axis "
+            "must have size 1 or the new size, the positions must increase, and no size may be negative."
         )
     return shaped_array(shape, x_aval.dtype)
 
@@ -64,10 +65,16 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
     array([[1, 1, 1],
            [2, 2, 2]])
     """
-    shape, dims = tuple(map(index, shape)), tuple(map(index, broadcast_dimensions))
+    shape = integers("broadcast_in_dim", "shape", shape)
+    dims = integers("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    return _broadcast_in_dim(x, shape, dims)
+
+
+def _broadcast_in_dim(x: Value, shape: Shape, dims: Shape) -> Value:
     aval = typeof(x)
+    broadcast_in_dim_abstract_eval(aval, shape=shape, broadcast_dimensions=dims)
     is_settled = not aval.weak_type and aval.dtype == x.dtype  # with enable_x64 off, a wider array has a narrow aval
-    if is_settled and aval.shape == shape and dims == tuple(range(len(shape))):
+    if is_settled and aval.shape == shape:
         return x
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dims)
 
@@ -82,7 +89,7 @@ def broadcast(x: Value, sizes: Sequence[int]) -> Value:
            [1, 2]])
     """
     shape = typeof(x).shape
-    sizes = tuple(map(index, sizes))
+    sizes = integers("broadcast", "sizes", sizes)
     return broadcast_in_dim(x, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
 
 
@@ -95,13 +102,11 @@ def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
     >>> expand_dims(np.array([1, 2]), (0,)).shape
     (1, 2)
     """
-    shape = typeof(x).shape
+    shape, dimensions = typeof(x).shape, integers("expand_dims", "dimensions", dimensions)
     ndim = len(shape) + len(dimensions)
-    new = {d + ndim if d < 0 else d for d in map(index, dimensions)}
+    new = {d + ndim if d < 0 else d for d in dimensions}
     if len(new) != len(dimensions) or not all(0 <= d < ndim for d in new):
-        raise ValueError(
-            f"expand_dims{where()}: {tuple(dimensions)} are not distinct axes of a result with {ndim} axes."
-        )
+        raise ValueError(f"expand_dims{where()}: {dimensions} are not distinct axes of a result with {ndim} axes.")
     kept = [d for d in range(ndim) if d not in new]
     sizes = [1] * ndim
     for size, d in zip(shape, kept):
@@ -144,4 +149,4 @@ def broadcast_to(x: Value, shape: Shape) -> Value:
            [1, 2]])
     """
     ndim = len(typeof(x).shape)
-    return broadcast_in_dim(x, shape, range(len(shape) - ndim, len(shape)))
+    return _broadcast_in_dim(x, shape, tuple(range(len(shape) - ndim, len(shape))))

@@ -15,7 +15,7 @@ from calque_core.api_util import check_arrays
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.ops.call import check_operands, dce_jit, strong_results
-from calque_core.primitive import Primitive
+from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
@@ -104,4 +104,4 @@ def optimization_barrier(operand: Any) -> Any:
     leaves, treedef = tree_flatten(operand)
     names = lambda: [f"operand{keystr(path)}" for path, _ in tree_flatten_with_path(operand)[0]]
     check_arrays(leaves, names, f"optimization_barrier{where()}")
-    return treedef.unflatten(optimization_barrier_p.bind(*leaves) if leaves else leaves)
+    return treedef.unflatten(bind_checked(optimization_barrier_p, *leaves) if leaves else leaves)

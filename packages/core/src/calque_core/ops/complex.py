@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.operands import binary, floating
+from calque_core.operands import floating_pair
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
 from calque_core.ops.declare import FLOAT, declare, elementwise, insist, settled, undefined
@@ -146,8 +146,7 @@ def complex(x: Value, y: Value) -> Value:
     >>> complex(np.array([1.0, 3.0]), 2.0)
     array([1.+2.j, 3.+2.j])
     """
-    x, y = binary("complex", x, y)
-    x, y = insist("complex", FLOAT, floating(x), floating(y))
+    x, y = insist("complex", FLOAT, *floating_pair("complex", x, y))
     if typeof(x).dtype.itemsize < _SINGLE.itemsize:
         x, y = convert_element_type(x, _SINGLE), convert_element_type(y, _SINGLE)
     return complex_p.bind(x, y)

@@ -12,7 +12,7 @@ import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
 from calque_core.dtypes import canonicalize_dtype, dtype_name
-from calque_core.primitive import Primitive
+from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
 
 Value = Any
@@ -98,7 +98,7 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
             raise TypeError(
                 f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first."
             )
-    return bitcast_convert_type_p.bind(x, new_dtype=dtype)
+    return bind_checked(bitcast_convert_type_p, x, new_dtype=dtype)
 
 
 stop_gradient_p = Primitive("stop_gradient")

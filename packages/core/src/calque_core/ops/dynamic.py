@@ -19,7 +19,7 @@ from calque_core.ops.compare import lt, select
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.elementwise import add
 from calque_core.ops.shape import squeeze, transpose
-from calque_core.primitive import Primitive
+from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
 
 Value = Any
@@ -91,7 +91,7 @@ def dynamic_index_in_dim(operand: Value, index: Value, axis: int = 0, keepdims: 
     """
     position = canonical_axis("dynamic_index_in_dim", axis, typeof(operand).ndim)
     place = _index("dynamic_index_in_dim", index, typeof(operand).shape[position])
-    out = dynamic_index_p.bind(_in_front(operand, position), place)
+    out = bind_checked(dynamic_index_p, _in_front(operand, position), place)
     return expand_dims(out, (position,)) if keepdims else out
 
 
@@ -112,7 +112,7 @@ def dynamic_update_index_in_dim(operand: Value, update: Value, index: Value, axi
     piece = convert_element_type(update, aval.dtype)
     if typeof(piece).ndim == aval.ndim:
         piece = squeeze(piece, (position,))
-    out = dynamic_update_index_p.bind(_in_front(operand, position), piece, place)
+    out = bind_checked(dynamic_update_index_p, _in_front(operand, position), piece, place)
     return _from_front(out, position)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.operands import binary, floating
+from calque_core.operands import binary, floating, floating_pair
 from calque_core.ops import formulas
 from calque_core.ops.axes import integer
 from calque_core.ops.declare import (
@@ -31,7 +31,7 @@ from calque_core.ops.declare import (
     settled,
     undefined,
 )
-from calque_core.primitive import Primitive
+from calque_core.primitive import Primitive, bind_checked
 
 Value = Any
 
@@ -52,12 +52,14 @@ def neg(x: Value) -> Value:
     """Return -x, elementwise.
 
     Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for bools.
 
     >>> neg(2.0)
     np.float64(-2.0)
     """
-    if type(x) is not np.float64:
-        typeof(x)  # np.negative takes Python integers of any size, and arrays of objects
+    # For its refusals too: np.negative takes Python integers of any size, and arrays of objects.
+    if type(x) is not np.float64 and typeof(x).dtype.kind == "b":
+        raise TypeError(undefined("neg", typeof(x)))
     return neg_p.bind(x)
 
 
@@ -77,11 +79,12 @@ def add_any(x: Value, y: Value) -> Value:
     """Return x + y for two tangents or cotangents of one type: what differentiation itself adds.
 
     Shapes: x [*s], y [*s] -> [*s].  Dtype: kept.
+    Raises: ShapeError or TypeError if the types differ.
 
     >>> add_any(1.0, 2.0)
     np.float64(3.0)
     """
-    return add_any_p.bind(x, y)
+    return bind_checked(add_any_p, x, y)
 
 
 def sub(x: Value, y: Value) -> Value:
@@ -93,7 +96,12 @@ def sub(x: Value, y: Value) -> Value:
     >>> sub(np.array([1.0, 2.0]), 3.0)
     array([-2., -1.])
     """
-    return sub_p.bind(*binary("sub", x, y))
+    x, y = binary("sub", x, y)
+    try:
+        return sub_p.bind(x, y)
+    except TypeError:  # NumPy refuses bools in words of its own; asking beforehand would take 0.4 us
+        insist("sub", NUMBER, x)
+        raise
 
 
 def mul(x: Value, y: Value) -> Value:
@@ -195,7 +203,10 @@ def sign(x: Value) -> Value:
     >>> sign(np.array([-3, 0, 5]))
     array([-1,  0,  1])
     """
-    return sign_p.bind(x) if typeof(x).dtype.kind != "u" else min(x, 1)
+    aval = typeof(x)
+    if aval.dtype.kind == "b":
+        raise TypeError(undefined("sign", aval))
+    return sign_p.bind(x) if aval.dtype.kind != "u" else min(x, 1)
 
 
 # Powers and roots
@@ -263,8 +274,7 @@ def pow(x: Value, y: Value) -> Value:
     >>> pow(np.array([2.0, 4.0]), 0.5)
     array([1.41421356, 2.        ])
     """
-    x, y = binary("pow", x, y)
-    return pow_p.bind(floating(x), floating(y))
+    return pow_p.bind(*floating_pair("pow", x, y))
 
 
 def integer_pow(x: Value, y: int) -> Value:

@@ -17,7 +17,7 @@ from calque_core.dtypes import dtype_name
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
-from calque_core.primitive import Primitive
+from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
 
 Value = Any
@@ -237,8 +237,6 @@ def argmin(operand: Value, axis: int, index_dtype: Any = int) -> Value:
 
 
 def _arg(primitive: Primitive, operand: Value, axis: int, index_dtype: Any) -> Value:
-    aval = typeof(operand)
-    params = {"axes": (canonical_axis(primitive.name, axis, aval.ndim),), "index_dtype": dtype_argument(index_dtype)}
-    assert primitive.abstract is not None
-    primitive.abstract(aval, **params)
-    return primitive.bind(operand, **params)
+    position = canonical_axis(primitive.name, axis, typeof(operand).ndim)
+    params = {"axes": (position,), "index_dtype": dtype_argument(index_dtype)}
+    return bind_checked(primitive, operand, **params)

@@ -1,0 +1,281 @@
+"""What an operation refuses eagerly it refuses while tracing, in the same words; what it takes has the same type.
+
+A table of arguments per function, most of them bad: every combination is called both ways.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+from calque_core import config, lax
+from calque_core.api import make_jaxpr
+from calque_core.avals import is_array_like, typeof
+from calque_core.errors import ShapeError
+from calque_core.trace import current_trace, evaluation
+from calque_pytree import tree_leaves
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # values are not the subject here
+
+
+class Operand:
+    """An argument that is traced where it can be; other arguments of a call are static."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def operands(*values):
+    return [Operand(value) for value in values]
+
+
+def shaped(*shapes, dtype="float64"):
+    return [np.ones(shape, dtype) for shape in shapes]
+
+
+class Odd:
+    pass
+
+
+SHAPES = [(), (1,), (2,), (3,), (0,), (2, 3), (1, 3), (2, 1, 3)]
+DTYPES = ["bool", "int8", "int64", "uint8", "float16", "float32", "float64", "complex64"]
+SCALARS = [True, 2, 1.5, 1j]
+NO_ARRAYS = ["text", None, [1.0, 2.0], Odd(), np.array(["a"]), np.array([Odd()]), 10**40]
+
+SHAPED = operands(*shaped(*SHAPES))
+TYPED = operands(*[np.ones(2, dtype) for dtype in DTYPES], *SCALARS)
+ALL = [*SHAPED, *TYPED, *operands(*NO_ARRAYS)]
+SOME = operands(*shaped((), (2,), (2, 3), (0,), (2, 1, 3)), *shaped((2, 3), dtype="int8"), True, 1.5, "text")
+FEW = operands(*shaped((), (2,), (1, 3)), 1.5, 1j, None)
+
+AXES = [-4, -1, 0, 1, 5, (0,), (0, 0), (0, -2), (1, 0), (), None, 1.0, "a", [0], np.int64(0), (0.5,), Odd(), 10**30]
+ONE_AXIS = [-4, -1, 0, 1, 3, None, "a", 1.0]
+SIZES = [(), (2,), (2, 3), (3, 2), (6,), (-1,), (2, -3), (2.0, 3), "ab", None, 6, (2, None), [2, 3], (0,), (10**30,)]
+DTYPE_ARGUMENTS = [None, "float32", np.int8, float, int, bool, complex, "nonsense", object, "S3", 3, "uint8"]
+POSITIONS = [(), (0,), (1,), (0, 1), (1, 0), (0, 0), (-1,), (2,), (0, 5), "a", None, 0, (0.5,)]
+PAIRINGS = [
+    (((1,), (0,)), ((), ())),
+    (((1,), (1,)), ((0,), (0,))),
+    (((1, 0), (0,)), ((), ())),
+    (((5,), (0,)), ((), ())),
+    (((0, 0), (0, 0)), ((), ())),
+    (((0,), (0,)), ((0,), (0,))),
+    (((), ()), ((0,), ())),
+    ((("a",), (0,)), ((), ())),
+    ((1, 0), ((), ())),
+    (((1.0,), (0,)), ((), ())),
+    ((), ()),
+    None,
+]
+PADDINGS = [[(0, 0, 0)], [(1, 1, 1)], [(-5, 0, 0)], [(0, 0, -1)], [(0, 0)], [], [(0, 0, 0)] * 2, None, "abc", [0]]
+
+UNARY = [
+    "neg",
+    "abs",
+    "sign",
+    "square",
+    "sqrt",
+    "rsqrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "logistic",
+    "erf_inv",
+    "floor",
+    "ceil",
+    "round",
+    "is_finite",
+    "real",
+    "imag",
+    "conj",
+    "bitwise_not",
+    "stop_gradient",
+    "discard",
+    "zeros_like",
+    "ones_like",
+    "optimization_barrier",
+    "sort",
+]
+BINARY = [
+    "add",
+    "add_any",
+    "sub",
+    "mul",
+    "div",
+    "rem",
+    "max",
+    "min",
+    "pow",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "shift_left",
+    "shift_right_logical",
+    "shift_right_arithmetic",
+    "complex",
+    "dot",
+]
+REDUCTIONS = [
+    "reduce_sum",
+    "reduce_max",
+    "reduce_min",
+    "reduce_and",
+    "reduce_or",
+    "argmax",
+    "argmin",
+    "rev",
+    "squeeze",
+    "expand_dims",
+]
+
+# name -> the arguments of a call: for each, the values to try
+TABLE = {
+    **{name: [[ALL]] for name in UNARY},
+    **{name: [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW]] for name in BINARY},
+    **{name: [[SOME, AXES]] for name in [*REDUCTIONS, "transpose"]},
+    "clamp": [[SOME, SOME, FEW]],
+    "select": [[SOME, SOME, FEW]],
+    "select_n": [[SOME, SOME, FEW], [SOME], [SOME, FEW, FEW, FEW]],
+    "integer_pow": [[ALL, [2, 0, -1, 1.5, "a", None, np.int8(2), 10**30, np.ones(1, int)]]],
+    "round": [[ALL], [SOME, [0, 1, 2, "a", None, 1.5]]],
+    "reshape": [[SOME, SIZES]],
+    "broadcast": [[SOME, SIZES]],
+    "broadcast_in_dim": [[SOME, SIZES, POSITIONS]],
+    "slice": [
+        [SOME, [(0,), (0, 0), (1, 2), (-1,), (), None, (0.5,), 0], [(2,), (1, 1), (9,), None], [None, (0,), "a"]]
+    ],
+    "pad": [[SOME, operands(0, 1.5, 1j, "text", None, np.ones(2)), PADDINGS]],
+    "concatenate": [[[[], None, 3, [[1.0]], "ab"], ONE_AXIS]],
+    "convert_element_type": [[SOME, DTYPE_ARGUMENTS]],
+    "bitcast_convert_type": [[ALL, DTYPE_ARGUMENTS]],
+    "zeros_like": [[ALL], [SOME, DTYPE_ARGUMENTS], [SOME, [None], SIZES]],
+    "full_like": [[SOME, ALL], [FEW, FEW, DTYPE_ARGUMENTS]],
+    "full": [[SIZES, SOME], [[(2,)], ALL, DTYPE_ARGUMENTS]],
+    "iota": [[DTYPE_ARGUMENTS, [0, 3, -1, 1.5, "a", None, (2,)]]],
+    "broadcasted_iota": [[DTYPE_ARGUMENTS[:5], SIZES, ONE_AXIS]],
+    "dot_general": [[SOME, FEW + operands(np.ones((3, 2))), PAIRINGS]],
+    "dot": [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW], [SOME, SOME, DTYPE_ARGUMENTS]],
+    "dynamic_index_in_dim": [
+        [SOME, operands(0, -1, 9, 1.0, "a", None, np.zeros(2, int), True, np.uint8(1)), ONE_AXIS, [True, False]]
+    ],
+    "dynamic_update_index_in_dim": [
+        [SOME, FEW + operands(*shaped((3,), (2, 1), (2, 3)), 9), operands(0, -1, 1.0), ONE_AXIS]
+    ],
+    "argmax": [[SOME, AXES], [SOME, [0], DTYPE_ARGUMENTS]],
+    "sort": [[ALL], [SOME, ONE_AXIS, [True], [1, 0, 2, None]], [[[], (), "ab", None]]],
+    **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
+    **{name: [[["i", (), ("i", "i"), None, [1]]]] for name in ["axis_index", "axis_size"]},
+}
+# These run functions of the caller's, which they trace whoever calls: there is no second way.
+STAGED = {"cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "custom_linear_solve"}
+
+
+def is_operand(x):
+    try:
+        return is_array_like(x) and bool(typeof(x))
+    except OverflowError:
+        return False
+
+
+def outcome(call):
+    """Return the types that a call gives, or the class and the words of its error, without places."""
+    try:
+        return [(aval.shape, aval.dtype) for aval in call()]
+    except Exception as error:  # noqa: BLE001 -- any class of error is an outcome
+        words = re.sub(r" at \S+:\d+( \([^()]*\))?", "", str(error).split("\n")[0])
+        return type(error), words.replace("~", "")
+
+
+def eager_and_traced(function, arguments):
+    values = [x.value if isinstance(x, Operand) else x for x in arguments]
+    places = [i for i, x in enumerate(arguments) if isinstance(x, Operand) and is_operand(x.value)]
+
+    def traced(*tracers):
+        filled = dict(zip(places, tracers))
+        return function(*[filled.get(i, value) for i, value in enumerate(values)])
+
+    return (
+        outcome(lambda: [typeof(x) for x in tree_leaves(function(*values))]),
+        outcome(lambda: make_jaxpr(traced)(*[values[i] for i in places]).out_avals),
+    )
+
+
+def check(name):
+    function = getattr(lax, name)
+    for pools in TABLE[name]:
+        for arguments in product(*pools):
+            eager, traced = eager_and_traced(function, arguments)
+            call = f"{name}{tuple(x.value if isinstance(x, Operand) else x for x in arguments)}"
+            assert eager == traced, call
+            # What Python raises of itself would say that nobody has looked at the arguments.
+            assert eager[:1] not in [(IndexError,), (AttributeError,), (KeyError,), (AssertionError,)], call
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_eager_and_traced_calls_agree_about_types_and_refusals(name):
+    check(name)
+    assert current_trace() is evaluation
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "pow", "broadcast_in_dim", "full", "dot", "convert_element_type"])
+def test_they_agree_in_32_bits_too(name):
+    with config.enable_x64(False):
+        check(name)
+
+
+def test_the_table_has_every_function():
+    functions = {n for n in lax.__all__ if not n.endswith("_p") and n != "RoundingMethod"}
+    assert functions == TABLE.keys() | STAGED
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (
+            lambda: lax.broadcast_in_dim(np.ones(2), (2, 3), (0, 1)),
+            ShapeError,
+            r"broadcast_in_dim at \S*test_ops_refusals.py:\d+ .* cannot give float64\[2\] the shape \(2, 3\) with its",
+        ),
+        (lambda: lax.broadcast_in_dim(np.ones((2, 3)), (2,), (0, 1)), ShapeError, "the positions must increase"),
+        (lambda: lax.broadcast(np.ones(2), (-1,)), ShapeError, "no size may be negative"),
+        (lambda: lax.broadcast(1.0, (10**30,)), ValueError, "has a size above 9223372036854775807"),
+        (
+            lambda: lax.dynamic_update_index_in_dim(np.zeros((2, 3)), 9.0, 0, 0),
+            ShapeError,
+            "dynamic_update_index at .*the type of a slice",
+        ),
+        (lambda: lax.dynamic_index_in_dim(np.ones(0), 0), ShapeError, "has no slices"),
+        (lambda: lax.sign(np.array([True])), TypeError, "sign of .*not defined for bool"),
+        (lambda: lax.neg(np.array([True])), TypeError, "neg of .*not defined for bool"),
+        (lambda: lax.sub(np.array([True]), True), TypeError, "sub of .*not defined for bool"),
+        (lambda: lax.add_any(np.ones(2), np.ones((3, 2))), ShapeError, "add_any of .*the shapes differ"),
+        (lambda: lax.add_any(np.ones(2), np.ones(2, int)), TypeError, "add_any of .*the dtypes differ"),
+        (lambda: lax.bitcast_convert_type(np.ones(3, np.int8), np.int16), TypeError, "the last axis must hold 2"),
+        (lambda: lax.expand_dims(1.0, None), TypeError, "dimensions is None. Give a sequence of integers"),
+    ],
+)
+def test_evaluation_refuses_what_the_type_rule_refuses(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_floats_of_a_bool_array_and_a_bool_have_one_dtype():
+    bools = np.array([True, False])
+    for function in (lax.pow, lax.complex):
+        for args in ((bools, True), (True, bools)):
+            assert function(*args).dtype == make_jaxpr(function)(*args).out_avals[0].dtype
+    assert lax.pow(bools, True).dtype == np.float16
