@@ -22,6 +22,7 @@ from calque_core.custom_rules import CustomRules
 from calque_core.dtypes import float0
 from calque_core.lax import convert_element_type
 from calque_core.linear import Zero, instantiate_zeros, zero_of
+from calque_core.memory import unshared_tree
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.source import describe_function, where
 from calque_core.trace import evaluation
@@ -227,7 +228,7 @@ class CustomFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the function's result; transformations around the call use the rules."""
         if context.trace is evaluation:  # nobody asks for a derivative
-            return self.fun(*args, **kwargs)
+            return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
         call, leaves = self.signature.call(args, kwargs)
         return call.bind(leaves, self.rules(call))  # type: ignore[no-any-return]
 

@@ -13,9 +13,10 @@ from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
 from calque_core.linear import Zero, instantiate_zeros
+from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
-from calque_pytree import tree_map, tree_structure
+from calque_pytree import tree_flatten, tree_structure
 
 Value = Any
 
@@ -33,8 +34,12 @@ def jvp_flat(
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
-        flat.aux = tree_map(trace.stripped, flat.aux)
-    return outs, out_dots
+        aux, aux_tree = tree_flatten(flat.aux)
+    # What the function returned without computing it under the trace may be an array of the user's: `results`, `aux`.
+    separate = unshared([*outs, *out_dots, *map(trace.stripped, aux)], primals, tangents, results, aux)
+    count = len(outs)
+    flat.aux = aux_tree.unflatten(separate[2 * count :])
+    return separate[:count], separate[count : 2 * count]
 
 
 def jvp(

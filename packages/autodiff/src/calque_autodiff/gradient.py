@@ -15,8 +15,9 @@ from calque_autodiff.linearize import linearize_flat, spread_cotangents
 from calque_autodiff.transpose import backward_linear
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import typeof
+from calque_core.memory import unshared
 from calque_core.source import describe_function
-from calque_pytree import tree_flatten, tree_structure
+from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 P = ParamSpec("P")
 Value = Any
@@ -103,7 +104,8 @@ def _transform(
         out = flat.out_tree.unflatten(outs)
         check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
         cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
-        (by_position, by_name), _ = tree.unflatten(spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves]))
+        found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
+        (by_position, by_name), _ = tree.unflatten(unshared(found, leaves, tree_leaves(flat.aux)))
         gradients = chosen.arrange(by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients
 

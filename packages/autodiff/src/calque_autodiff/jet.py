@@ -9,6 +9,7 @@ Read next: `jet_trace.py`, which does the work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import factorial
 from typing import Any
 
@@ -21,6 +22,7 @@ from calque_core.api_util import FlatFunction, check_arrays, check_callable, des
 from calque_core.avals import typeof
 from calque_core.dtypes import dtype_name
 from calque_core.linear import Zero
+from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_structure
@@ -57,7 +59,9 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     outs, out_coefficients = jet_flat(flat, fun, leaves, coefficients, order)
     check_factorial(what, outs, order)
     out_series = [scaled(x, cs) for x, cs in zip(outs, out_coefficients)]
-    return flat.out_tree.unflatten(outs), flat.out_tree.unflatten(out_series)
+    separate = iter(unshared([*outs, *chain(*out_series)], leaves, *derivatives))
+    out = flat.out_tree.unflatten([next(separate) for _ in outs])
+    return out, flat.out_tree.unflatten([[next(separate) for _ in terms] for terms in out_series])
 
 
 def jet_flat(
@@ -69,7 +73,8 @@ def jet_flat(
     with tracing(trace):
         results = flat(*map(trace.value, primals, series))
         check_outputs(trace, results)
-        return trace.split(results)
+        outs, coefficients = trace.split(results)
+    return unshared(outs, results), coefficients  # an array of the user's may be among the results
 
 
 def scaled(primal: Value, coefficients: Series) -> list[Value]:

@@ -30,16 +30,17 @@ from calque_core.avals import typeof
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.linear import Zero, instantiate_zeros
+from calque_core.memory import unshared
 from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
-from calque_pytree import Partial, PyTreeDef, tree_leaves, tree_map, tree_structure
+from calque_pytree import Partial, PyTreeDef, tree_flatten, tree_structure
 
 Value = Any
 
 
 def linearize_flat(
-    flat: Callable[..., Sequence[Value]], fun: Any, primals: Sequence[Value], *, verb: str, keep: bool
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, keep: bool
 ) -> tuple[list[Value], Jaxpr]:
     """Return the results of a flat function and the jaxpr of its derivative.
 
@@ -64,14 +65,15 @@ def linearize_flat(
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
-        aux = []
-        if isinstance(flat, FlatFunction):
-            flat.aux = tree_map(trace.stripped, flat.aux)
-            aux = tree_leaves(flat.aux)
+        given_aux, aux_tree = tree_flatten(flat.aux)
+        aux = [trace.stripped(x) for x in given_aux]
         jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
         if keep:
             jaxpr = tangent_trace.kept_for_long(jaxpr, [*primals, *outs, *aux])
-    return outs, jaxpr
+    # What the function returned without computing it under the trace may be an array of the user's.
+    separate = unshared([*outs, *aux], primals, results, given_aux)
+    flat.aux = aux_tree.unflatten(separate[len(outs) :])
+    return separate[: len(outs)], jaxpr
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -165,7 +167,8 @@ class _VJP:
         jaxpr = self.program.replace(
             constvars=self.program.invars[:count], consts=tuple(consts), invars=self.program.invars[count:]
         )
-        return self.in_tree.unflatten(spread_cotangents(self.what, backward_linear(jaxpr, cts), self.in_avals))  # type: ignore[no-any-return]
+        found = spread_cotangents(self.what, backward_linear(jaxpr, cts), self.in_avals)
+        return self.in_tree.unflatten(unshared(found, consts, cts))  # type: ignore[no-any-return]
 
 
 def spread_cotangents(what: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:

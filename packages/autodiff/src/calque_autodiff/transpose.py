@@ -27,6 +27,7 @@ from calque_core.errors import MissingRuleError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.lax import add_any_p, add_p, sub_p
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, undefined_of, zero_of, zeros_of
+from calque_core.memory import unshared
 from calque_core.rules import missing_rule, rule_epoch
 from calque_core.source import at_place, describe_function, in_backward
 from calque_core.stage import stage
@@ -203,9 +204,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
         except MissingRuleError as error:
             error.args = (_not_linear(what, error),)
             raise
-        return arguments.unflatten(  # type: ignore[no-any-return]
-            [instantiate_zeros(found[v]) if v in found else zeros_of(v.aval) for v in jaxpr.invars]
-        )
+        outs = [instantiate_zeros(found[v]) if v in found else zeros_of(v.aval) for v in jaxpr.invars]
+        return arguments.unflatten(unshared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
 
     return transposed
 

@@ -18,6 +18,7 @@ from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.avals import is_array_like, typeof
 from calque_core.context import context, entered
+from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import PyTreeDef, flatten_axes, keystr, tree_flatten, tree_flatten_with_path
@@ -68,9 +69,12 @@ def vmap(
         axis_env = context.axis_env if axis_name is None else (*context.axis_env, (axis_name, axis.size))
         with tracing(trace), entered(axis_env=axis_env):
             tracers = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims)]
-            outs, out_dims = trace.split(flat(*tracers))
+            given = flat(*tracers)
+            outs, out_dims = trace.split(given)
         wanted = _flat_axes(what, "out_axes", flat.out_tree, out_axes)
-        return flat.out_tree.unflatten(_moved_results(what, flat, outs, out_dims, wanted, axis.size))
+        results = _moved_results(what, flat, outs, out_dims, wanted, axis.size)
+        # A result that is not mapped may be an array of the user's: `given`.
+        return flat.out_tree.unflatten(unshared(results, leaves, given))
 
     return batched
 

@@ -25,6 +25,11 @@ def _chain(array: Any) -> list[np.ndarray[Any, Any]]:
     return chain
 
 
+def is_held(array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether `array` is read-only because a trace holds it, and will be writable again."""
+    return id(array) in _held
+
+
 class Holds:
     """The arrays that one trace holds read-only."""
 

@@ -11,12 +11,24 @@ from typing import Any
 
 from calque_core.context import context
 from calque_core.jaxpr import Jaxpr, Literal
+from calque_core.memory import unshared
+from calque_core.trace import evaluation
 
 Value = Any
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
     """Return the results of `jaxpr` on `args`, by binding its equations in order.
+
+    NumPy results share no writable memory with each other, the constants or the arguments.
+    Raises: TypeError if the number of constants or arguments does not fit.
+    """
+    outs = run_jaxpr(jaxpr, consts, *args)
+    return unshared(outs, consts, args) if context.trace is evaluation else outs
+
+
+def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
+    """Return the results of `jaxpr` as they are, views of the arguments included: for programs inside of programs.
 
     Raises: TypeError if the number of constants or arguments does not fit.
     """

@@ -18,6 +18,7 @@ import numpy as np
 from calque_core.avals import is_array_like, typeof
 from calque_core.context import context
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal
+from calque_core.memory import unshared
 from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.call import jit_p
 from calque_core.ops.control_flow import cond_p, join_constants, unify_results
@@ -61,6 +62,10 @@ def interpret(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], *args: Value, defau
         raise TypeError(
             f"interpret got {len(args)} arguments for a jaxpr of {len(jaxpr.invars)}. Pass one for each input."
         )
+    return unshared(_run(jaxpr, rules, args, default), jaxpr.consts, args)
+
+
+def _run(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], args: Sequence[Value], default: Rule | None) -> list[Value]:
     env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
     before = context.source
     try:
@@ -81,7 +86,7 @@ def _apply(eqn: JaxprEqn, args: list[Value], rules: Mapping[Primitive, Rule], de
     if rule is not None:
         return rule(*args, **eqn.params)
     if own_rule is not None:
-        return own_rule(lambda jaxpr, *xs: interpret(jaxpr, rules, *xs, default=default), *args, **eqn.params)
+        return own_rule(lambda jaxpr, *xs: _run(jaxpr, rules, xs, default), *args, **eqn.params)
     if has_jaxpr(eqn.params):
         raise missing_rule(primitive, "interpret")
     return primitive.bind(*args, **eqn.params) if default is None else default(primitive, *args, **eqn.params)

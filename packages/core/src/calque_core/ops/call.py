@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
@@ -39,7 +39,7 @@ def jit_abstract_eval(*avals: Any, jaxpr: Jaxpr, name: str, compiler: Compiler |
 def jit_impl(*args: Value, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Value]:
     if compiler is not None:
         return compiler(jaxpr, args)
-    return strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *args))
+    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
 
 
 def check_operands(what: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:

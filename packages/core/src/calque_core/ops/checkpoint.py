@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core.api_util import check_arrays
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.ops.call import check_operands, dce_jit, strong_results
 from calque_core.primitive import Primitive, bind_checked
@@ -37,7 +37,7 @@ def remat_abstract_eval(*avals: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
 def remat_impl(
     *args: Value, jaxpr: Jaxpr, policy: Policy | None, prevent_cse: bool, differentiated: bool
 ) -> list[Value]:
-    return strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *args))
+    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
 
 
 @remat_p.def_pp

@@ -17,8 +17,9 @@ import numpy as np
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
 from calque_core.avals import ShapedArray, is_array_like, typeof
 from calque_core.dtypes import promote_types
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import eval_jaxpr, run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.memory import unshared, unshared_tree
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type
@@ -46,7 +47,7 @@ def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[
 @cond_p.def_impl
 def cond_impl(index: Value, *operands: Value, branches: Sequence[Jaxpr], batched: str) -> list[Value]:
     branch = branches[min(max(int(index), 0), len(branches) - 1)]
-    return strong_results(eval_jaxpr(branch, branch.consts, *operands))
+    return strong_results(run_jaxpr(branch, branch.consts, *operands))
 
 
 @cond_p.def_pp
@@ -107,7 +108,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
         raise TypeError(f"switch{where()} got {describe_value(index)} as its index. Give an integer scalar.")
     if len(functions) == 1:
-        return functions[0](*operands)
+        return unshared_tree(functions[0](*operands), operands)
     return _choose("switch", _nearest(index, len(functions)), functions, operands, batched)
 
 
@@ -132,7 +133,7 @@ def _choose(
     out_tree = _check_structures(verb, functions, flats)
     branches, consts = join_constants(unify_results(verb, functions, jaxprs, out_tree))
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
-    return out_tree.unflatten(outs)
+    return out_tree.unflatten(unshared(outs, consts, leaves))
 
 
 def _check_predicate(pred: Value) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from calque_core.custom_rules import CustomRules, LinearCall
 from calque_core.dtypes import is_float
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.linear import Zero, instantiate_zeros, zero_tangent
 from calque_core.ops.call import check_operands, strong_results
@@ -34,7 +34,7 @@ def custom_abstract_eval(*avals: Any, jaxpr: Jaxpr, rules: CustomRules) -> list[
 
 
 def custom_impl(*args: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
-    return strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *args))
+    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
 
 
 def custom_pp(params: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from typing import Any
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
 from calque_core.errors import MissingRuleError
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr
+from calque_core.memory import unshared
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.control_flow import join_constants
 from calque_core.ops.loops import loop_name, strong_leaves
@@ -41,7 +42,7 @@ def linear_call_abstract_eval(*avals: Any, callee: Jaxpr, transpose: Jaxpr, num_
 
 @linear_call_p.def_impl
 def linear_call_impl(*args: Value, callee: Jaxpr, transpose: Jaxpr, num_res: int) -> list[Value]:
-    return strong_results(eval_jaxpr(callee, callee.consts, *args))
+    return strong_results(run_jaxpr(callee, callee.consts, *args))
 
 
 linear_call_p.def_rule("interpret", lambda run, *args, callee, **_: run(callee, *args))
@@ -79,7 +80,7 @@ def linear_call(
     (callee, transpose), consts = join_constants([callee, transpose])
     num_res = len(consts) + len(res)
     outs = linear_call_p.bind(*consts, *res, *linear, callee=callee, transpose=transpose, num_res=num_res)
-    return out_tree.unflatten(outs)
+    return out_tree.unflatten(unshared(outs, consts, res, linear))
 
 
 def _pair(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:

@@ -8,6 +8,7 @@ from typing import Any
 from calque_core.api_util import call, check_arrays, check_callable
 from calque_core.avals import typeof
 from calque_core.errors import ShapeError
+from calque_core.memory import unshared
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.loops import loop_name
 from calque_core.ops.scan import scan
@@ -75,7 +76,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
     flipped = [rev(x, (a,)) for x, a in zip(leaves, axes)] if reverse else leaves
     outs = _running(combine, flipped, axes, sizes.pop() if sizes else 0)
-    return treedef.unflatten([rev(x, (a,)) for x, a in zip(outs, axes)] if reverse else outs)
+    ordered = [rev(x, (a,)) for x, a in zip(outs, axes)] if reverse else outs
+    return treedef.unflatten(unshared(ordered, leaves))
 
 
 def _running(combine: Combine, xs: list[Value], axes: list[int], count: int) -> list[Value]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.ops.call import strong_results
 from calque_core.ops.linear_solve import check_endomorphism, dce_solver
@@ -34,7 +34,7 @@ def custom_root_abstract_eval(*avals: Any, f: Jaxpr, solve: Jaxpr, tangent_solve
 
 @custom_root_p.def_impl
 def custom_root_impl(*args: Value, solve: Jaxpr, **_: Any) -> list[Value]:
-    return strong_results(eval_jaxpr(solve, solve.consts, *args))
+    return strong_results(run_jaxpr(solve, solve.consts, *args))
 
 
 custom_root_p.def_rule("dce", dce_solver)

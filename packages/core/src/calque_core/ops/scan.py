@@ -16,8 +16,9 @@ import numpy as np
 
 from calque_core.api_util import check_arrays, check_callable
 from calque_core.avals import shaped_array, typeof
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.memory import unshared
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.loops import (
     Body,
@@ -67,7 +68,7 @@ def scan_impl(
     stacked = [np.empty((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:]]
     for step, i in enumerate(reversed(range(length)) if reverse else range(length)):
         try:
-            outs = eval_jaxpr(jaxpr, jaxpr.consts, *consts, *carry, *[x[i] for x in xs])
+            outs = run_jaxpr(jaxpr, jaxpr.consts, *consts, *carry, *[x[i] for x in xs])
         except FloatingPointError as error:
             add_step(error, "scan", step)
             raise
@@ -144,6 +145,7 @@ def scan(
         reverse=bool(reverse),
         unroll=unroll,
     )
+    outs = unshared(outs, body.consts, carry, xs_leaves)
     return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
 
 

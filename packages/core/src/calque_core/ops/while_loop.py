@@ -15,8 +15,9 @@ import numpy as np
 
 from calque_core.api_util import check_callable, describe_value
 from calque_core.avals import is_array_like, typeof
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
+from calque_core.memory import unshared
 from calque_core.ops.axes import integer
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.compare import lt
@@ -69,8 +70,8 @@ def while_impl(
     carry = strong_results(args[cond_nconsts + body_nconsts :])
     step = 0
     try:
-        while eval_jaxpr(cond_jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]:
-            carry = strong_results(eval_jaxpr(body_jaxpr, body_jaxpr.consts, *body_consts, *carry))
+        while run_jaxpr(cond_jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]:
+            carry = strong_results(run_jaxpr(body_jaxpr, body_jaxpr.consts, *body_consts, *carry))
             step += 1
     except FloatingPointError as error:
         add_step(error, "while", step)
@@ -162,7 +163,7 @@ def while_loop(
         cond_jaxpr=condition.jaxpr,
         cond_nconsts=len(condition.consts),
     )
-    return carry_tree.unflatten(outs)
+    return carry_tree.unflatten(unshared(outs, condition.consts, body.consts, carry))
 
 
 def _checkpoints(what: str, checkpoints: int | None, max_steps: int | None) -> int:
