@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import gc
 import inspect
 import math
@@ -28,7 +29,9 @@ from calque_core import (
 from calque_core.config import default_dtype_bits, enable_x64
 from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
 from calque_core.ops.call import jit_p
+from calque_pytree import register_dataclass, static, tree_map
 from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
+from calque_xla_backend.compile import compiler_of
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -374,6 +377,81 @@ def test_each_static_value_is_one_trace_and_values_of_different_types_or_signs_d
     assert len(notes) == 5
     jitted(1.0, 1)
     assert len(notes) == 5
+
+
+class Choice(NamedTuple):
+    by: object
+    other: object = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    by: object
+
+
+@register_dataclass
+@dataclasses.dataclass
+class Scaled:
+    x: object
+    by: object = static(default=None)
+
+
+def sign_and_type(x, by):
+    """Return another number for each of the values that Python calls equal to 0."""
+    kinds = [float, int, bool, np.float32]
+    return x + kinds.index(type(by)) + 10 * math.copysign(1.0, by)
+
+
+ZEROS = (0.0, -0.0, 0, False, np.float32(0.0), np.float32(-0.0))
+
+
+def unwrapped(value):
+    if isinstance(value, (Choice, Config)):
+        return unwrapped(value.by)
+    return unwrapped(*value) if isinstance(value, frozenset) else value
+
+
+@pytest.mark.parametrize("holder", [Choice, Config, lambda by: Choice(Config(by)), lambda by: frozenset([Config(by)])])
+def test_equal_static_values_that_behave_differently_have_their_own_programs(holder):
+    def f(x, holds):
+        return sign_and_type(x, unwrapped(holds))
+
+    jitted = jit(f, static_argnums=1)
+    for x in (np.float64(1.0), device_put(1.0), device_put(2.0)):
+        assert [float(jitted(x, holder(zero))) for zero in ZEROS] == [f(x, holder(zero)) for zero in ZEROS]
+    assert jitted.cache_info().traces == len(ZEROS)
+
+
+def test_equal_static_ranges_have_their_own_programs():
+    f = jit(lambda x, r: x + r.start, static_argnums=1)
+    assert [float(f(0.0, r)) for r in (range(0), range(3, 3), range(0))] == [0.0, 3.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("tree", "read"),
+    [
+        (lambda zero: Scaled(1.0, zero), lambda tree: tree.by),
+        (lambda zero: [Scaled(1.0, (zero,))], lambda tree: tree[0].by[0]),
+        (lambda zero: {zero: 1.0}, lambda tree: next(iter(tree))),
+        (lambda zero: {"a": {zero: 1.0, 7: 1.0}}, lambda tree: min(tree["a"])),
+    ],
+)
+@pytest.mark.parametrize("as_keyword", [False, True])
+def test_arguments_whose_static_fields_or_keys_are_equal_and_different_have_their_own_programs(tree, read, as_keyword):
+    """Often enough that the fast ways to the program, which compare structures by generated code, are taken as well."""
+    jitted = jit(lambda tree: sign_and_type(1.0, read(tree)))
+    wanted = [sign_and_type(1.0, zero) for zero in ZEROS]
+    for put in [device_put, np.float64] * 20:
+        trees = [tree_map(put, tree(zero)) for zero in ZEROS]
+        outs = [jitted(tree=x) if as_keyword else jitted(x) for x in trees]
+        assert [float(out) for out in outs] == wanted
+        for same in [trees[0]] * 2:
+            assert float(jitted(tree=same) if as_keyword else jitted(same)) == wanted[0]
+
+
+def test_compiler_options_that_are_equal_and_different_have_their_own_compilers():
+    assert compiler_of((("option", 1),)) is compiler_of((("option", 1),))
+    assert compiler_of((("option", 1),)) is not compiler_of((("option", True),))
 
 
 def test_static_strings_functions_and_none():

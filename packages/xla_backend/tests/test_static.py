@@ -1,27 +1,6 @@
-import math
-
-import numpy as np
 import pytest
 
-from calque_xla_backend.static import StaticArguments, donated_positions, static_arguments, static_key
-
-
-def test_values_that_behave_differently_have_different_keys():
-    values = [0.0, -0.0, 0, False, 0j, -0j, complex(0.0, -0.0), "0", None, (), (0,), (0.0,), (-0.0,), (False,)]
-    values += [np.float64(0), np.float32(0), np.int64(0), np.float32(-0.0), frozenset([0]), frozenset([False])]
-    keys = [static_key(value) for value in values]
-    assert len(set(keys)) == len(values)
-
-
-def test_equal_values_of_one_type_have_equal_keys():
-    for value in (1, 1.5, math.nan, "a", (1, (2.0, None)), np.float32(2), np.dtype("f4"), len):
-        assert static_key(value) == static_key(value)
-        assert hash(static_key(value)) == hash(static_key(value))
-    assert static_key(float("nan")) == static_key(float("nan"))
-
-
-def test_a_dtype_s_byte_order_is_part_of_the_key_of_a_scalar():
-    assert static_key(np.int32(1)) != static_key(np.uint32(1))
+from calque_xla_backend.static import StaticArguments, donated_positions, static_arguments
 
 
 def test_positions_and_names_are_inferred_from_each_other():

@@ -177,7 +177,7 @@ class CustomCall:
     def rules(self, functions: Sequence[Any], **rules: Any) -> CustomRules:
         """Return the rules of this call, on lists, which come from the user's `functions`."""
         held = (self.signature.fun, *functions, *self.statics)
-        return CustomRules(name=self.name, key=(*map(id, held), self.in_tree), functions=held, **rules)
+        return CustomRules(name=self.name, key=(*map(id, held), self.in_tree.key), functions=held, **rules)
 
     def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
         """Return the function's result where the call is made: whoever traces there decides."""

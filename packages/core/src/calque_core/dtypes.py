@@ -6,12 +6,14 @@ dtypes become 32-bit ones before the operation.  `float0` is the tangent dtype o
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from calque_core.context import Settings, context
+from calque_pytree import static_key
 
 float0 = np.dtype([("float0", np.void, 0)])
 
@@ -26,6 +28,11 @@ _NARROW = {
 _SHORT = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
 _KIND_ORDER = {bool: 0, int: 1, float: 2, complex: 3}
 _BOOL = np.dtype(bool)
+
+
+@static_key.register(np.generic)
+def _key_of_scalar(value: np.generic) -> Hashable:
+    return type(value), value.dtype, value.tobytes()
 
 
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:

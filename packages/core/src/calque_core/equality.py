@@ -13,6 +13,7 @@ import numpy as np
 
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.tracer import Tracer
+from calque_pytree import static_key
 
 Value = Any
 Pair = tuple[Jaxpr, Jaxpr]
@@ -94,7 +95,9 @@ def _same_param(a: Any, b: Any, pairs: list[Pair]) -> bool:
         return True
     if type(a) in (tuple, list):
         return len(a) == len(b) and all(_same_param(x, y, pairs) for x, y in zip(a, b))
-    return _same_value(a, b) if isinstance(a, (np.ndarray, np.generic, float, complex)) else bool(a == b)
+    return (
+        _same_value(a, b) if isinstance(a, (np.ndarray, np.generic, float, complex)) else static_key(a) == static_key(b)
+    )
 
 
 def _same_value(a: Value, b: Value) -> bool:

@@ -29,6 +29,7 @@ from calque_pytree.register import (
     register_static,
 )
 from calque_pytree.registry import Registry, default_registry
+from calque_pytree.static_key import static_key
 from calque_pytree.tree import (
     all_leaves,
     flatten_one_level,
@@ -85,6 +86,7 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "static",
+    "static_key",
     "structure",
     "transpose",
     "tree_all",

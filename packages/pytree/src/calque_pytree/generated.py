@@ -29,8 +29,10 @@ from calque_pytree.kinds import (
     Node,
     Tree,
     insertion_order,
+    leaf_order,
     node_class,
 )
+from calque_pytree.static_key import EXACT_TYPES, has_plain_data, is_same
 
 Unflatten: TypeAlias = Callable[[list[Leaf]], Tree]
 Fit: TypeAlias = Callable[[Tree], list[Tree] | None]
@@ -181,7 +183,10 @@ def unpack(children: Sequence[int], value: str) -> Lines:
 
 
 def fit_lines(node: Node, position: int, children: Sequence[int], constants: Constants) -> Lines:
-    """Return the statements that take one node apart, if it is like `node` up to the order of a dict."""
+    """Return the statements that take one node apart, if it is `node` up to the order of a dict.
+
+    Keys that are strings are only compared: their types would cost 5 us of a tree of 198 leaves.
+    """
     kind, arity, data = node
     variable = f"n{position}"
     if kind is NONE:
@@ -189,19 +194,32 @@ def fit_lines(node: Node, position: int, children: Sequence[int], constants: Con
     wrong_type = f"type({variable}) is not {constants.name(node_class(node))}"
     if kind is DICT:
         values = [f"n{child} = {variable}[{constants.name(key)}]" for key, child in zip(data, children, strict=True)]
-        return [refuse(f"{wrong_type} or len({variable}) != {arity}"), *values]
+        return [refuse(f"{wrong_type} or len({variable}) != {arity}{other_keys(node, variable, constants)}"), *values]
     if kind in (TUPLE, LIST, NAMEDTUPLE):
         return [refuse(f"{wrong_type} or len({variable}) != {arity}"), *unpack(children, variable)]
-    wanted = constants.name(data)
     if kind.attributes is not None:
-        other_data = f"({''.join(f'd{i}, ' for i in range(len(data)))}) != {wanted}" if data else ""
+        same = constants.name(is_same)
+        pairs = [(f"d{i}", constants.name(value)) for i, value in enumerate(data)]
+        other_data = " or ".join(f"({d} is not {value} and not {same}({d}, {value}))" for d, value in pairs)
         return attribute_lines(kind.attributes, wrong_type, other_data, position, children, constants)
+    wanted = constants.name(data)
     return [
         refuse(wrong_type),
         f"below, data = {constants.name(kind.flatten)}({variable})",
-        refuse(f"len(below) != {arity} or not (data is {wanted} or data == {wanted})"),
+        refuse(f"len(below) != {arity} or not (data is {wanted} or {constants.name(is_same)}(data, {wanted}))"),
         *unpack(children, "below"),
     ]
+
+
+def other_keys(node: Node, variable: str, constants: Constants) -> str:
+    """Return the condition, if one is needed, that the keys of a dict are equal to those of `node` and different."""
+    if has_plain_data(node):
+        return ""
+    kinds = {*map(type, node[2])}
+    if len(kinds) == 1 and kinds <= EXACT_TYPES:
+        return f" or {{*map(type, {variable})}} != {constants.name(kinds)}"
+    keys, order = constants.name(tuple(node[2])), constants.name(leaf_order)
+    return f" or not {constants.name(is_same)}({order}(({'*' + variable},)), {keys})"
 
 
 def attribute_lines(

@@ -17,9 +17,13 @@ from calque_pytree.generated import MAX_NODES, Fit, Unflatten, compile_fit, comp
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
 from calque_pytree.printer import print_nodes
 from calque_pytree.serial import State, from_state, to_state
+from calque_pytree.static_key import StructureKey, equal_nodes, has_exact_equality
 
 COMPILE_AT = 16
 """Uses of one treedef object before code is made for it, which costs as much as 50 to 100 uses."""
+
+ITSELF = "itself"
+"""Stands for a treedef among its own attributes, where a reference would be a cycle."""
 
 
 class PyTreeDef:
@@ -33,12 +37,13 @@ class PyTreeDef:
     PyTreeDef({'a': [*, None]})
     """
 
-    __slots__ = ("__weakref__", "_fit", "_fits", "_hash", "_unflatten", "_unflattens", "nodes", "num_leaves")
+    __slots__ = ("__weakref__", "_fit", "_fits", "_hash", "_key", "_unflatten", "_unflattens", "nodes", "num_leaves")
 
     def __init__(self, nodes: Nodes, num_leaves: int) -> None:
         self.nodes = nodes
         self.num_leaves = num_leaves
         self._hash: int | None = None
+        self._key: Hashable = None
         self._unflatten: Unflatten | None = None
         self._fit: Fit | None = None
         self._unflattens = self._fits = 0
@@ -52,6 +57,20 @@ class PyTreeDef:
     def is_leaf(self) -> bool:
         """Whether the whole tree is one leaf."""
         return self.nodes == (None,)
+
+    @property
+    def key(self) -> Hashable:
+        """A key that is equal only for structures that cannot be told apart: what caches of programs are keyed by.
+
+        Treedefs are equal if their data are, as 1 is to True; their keys are not.
+
+        >>> from calque_pytree import structure
+        >>> structure({1: 2}) == structure({True: 2}), structure({1: 2}).key == structure({True: 2}).key
+        (True, False)
+        """
+        if self._key is None:
+            self._key = ITSELF if has_exact_equality(self.nodes) else StructureKey(self.nodes, hash(self))
+        return self if self._key is ITSELF else self._key
 
     def unflatten(self, leaves: Iterable[Leaf]) -> Tree:
         """Return the tree of this structure over `leaves`.
@@ -94,7 +113,10 @@ class PyTreeDef:
         return subtrees
 
     def fit(self, tree: Tree) -> list[Tree] | None:
-        """Return the subtrees of `tree` at the leaves of this structure, if compiled code finds them; else None."""
+        """Return the subtrees of `tree` at the leaves of this structure, if compiled code finds them; else None.
+
+        The data of `tree` cannot be told apart from those of this structure: a key and a fit agree.
+        """
         if self._fit is None:
             self._fits += 1
             if self._fits >= COMPILE_AT and len(self.nodes) <= MAX_NODES:
@@ -198,18 +220,6 @@ def hashed_part(node: Node) -> Hashable:
     """Return what the hash covers of `node`: never the data of a user's class."""
     kind, arity, data = node
     return (kind, arity, data) if kind.hashes_data else (kind, arity)
-
-
-def equal_nodes(left: Nodes, right: Nodes) -> bool:
-    """Return whether two sequences are equal, the order of dicts aside."""
-    try:
-        return left == right
-    except Exception as error:
-        error.add_note(
-            "Raised by comparing the aux data of two pytree nodes. Aux data must compare with == to a bool; "
-            "arrays belong among the children."
-        )
-        raise
 
 
 def subtree(nodes: Nodes) -> PyTreeDef:

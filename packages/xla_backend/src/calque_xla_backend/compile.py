@@ -8,8 +8,7 @@ Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +20,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import rule_epoch
 from calque_core.trace import eval_context
+from calque_pytree import static_key
 from calque_xla_backend.array import Array, deleted_message, wrap
 from calque_xla_backend.module import lower_jaxpr_to_module
 from calque_xla_backend.runtime import (
@@ -120,17 +120,19 @@ class XlaCompiler:
 
     def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
         """Return the program of a jaxpr for one device, compiled at the first call."""
-        key = ("xla", self.options, place, donated, context.settings, rule_epoch())
+        key = (self, place, donated, context.settings, rule_epoch())
         return jaxpr.memo(key, lambda: compile_jaxpr(jaxpr, place, self.options, donated))  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"XlaCompiler({dict(self.options) or ''})"
 
 
-@cache
+_compilers: dict[Hashable, XlaCompiler] = {}
+
+
 def compiler_of(options: Options) -> XlaCompiler:
     """Return the one compiler with these options."""
-    return XlaCompiler(options)
+    return _compilers.setdefault(static_key(options), XlaCompiler(options))
 
 
 def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated: tuple[int, ...] = ()) -> Program:

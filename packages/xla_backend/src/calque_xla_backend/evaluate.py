@@ -24,10 +24,10 @@ from calque_core.ops.shape import concatenate_p, reshape_p, rev_p, slice_p, sque
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule, rule_epoch
 from calque_core.trace import eval_context, evaluation, hand_down, register_evaluator
+from calque_pytree import static_key
 from calque_xla_backend.array import Array, array_from_numpy
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
 from calque_xla_backend.runtime import Placement
-from calque_xla_backend.static import static_key
 
 Value = Any
 Params = dict[str, Any]

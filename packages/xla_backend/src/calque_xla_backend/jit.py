@@ -86,7 +86,7 @@ class JitFunction:
         """Run the compiled program, which is made first if there is none for these types."""
         if is_debugging():
             return self._run_checked(call)
-        key = call.static_part, call.in_tree, self._types(call), context.settings, context.axis_env, rule_epoch()
+        key = call.static_part, call.in_tree.key, self._types(call), context.settings, context.axis_env, rule_epoch()
         entry = self.programs.get(key)
         if entry is None:
             entry = self.programs[key] = self._entry(call)

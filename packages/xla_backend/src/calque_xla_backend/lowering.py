@@ -25,7 +25,7 @@ from calque_core.rules import missing_rule
 from calque_core.rules import store as store_rule
 from calque_core.source import resolve
 from calque_core.stage import stage
-from calque_xla_backend.static import static_key
+from calque_pytree import static_key
 from calque_xla_backend.types import IrValue, aval_to_ir_type, ir_constant
 
 Rule = Callable[..., Sequence[IrValue]]

@@ -1,7 +1,7 @@
 """Static arguments: those that a program is made for, instead of being given.
 
 One idea: a static argument is part of the key under which a trace is kept, so it must have a hash, and two values that
-behave differently must have different keys even where Python calls them equal: 0.0 and -0.0, 1 and 1.0 and True.
+behave differently must have different keys even where Python calls them equal: `calque_pytree.static_key` gives them.
 """
 
 from __future__ import annotations
@@ -12,30 +12,13 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from calque_core.source import describe_function
+from calque_pytree import static_key
 
 Value = Any
 Args = tuple[Value, ...]
 Kwargs = dict[str, Value]
 Parameters = Mapping[str, inspect.Parameter]
-
-
-def static_key(value: Value) -> Hashable:
-    """Return a key that is equal only for values of one type that cannot be told apart.
-
-    >>> static_key(0.0) == static_key(-0.0), static_key((1, 2)) == static_key((True, 2))
-    (False, False)
-    """
-    kind = type(value)
-    if kind is tuple or kind is frozenset:
-        return kind, kind(map(static_key, value))
-    if isinstance(value, np.generic):
-        return kind, value.dtype, value.tobytes()
-    if isinstance(value, (float, complex)):
-        return kind, repr(value)
-    return kind, value
 
 
 @dataclass(frozen=True, slots=True)

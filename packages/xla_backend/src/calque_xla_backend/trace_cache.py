@@ -154,7 +154,7 @@ class TracedFunction:
         Raises: RecursionError if the function calls itself with the same types; what the function raises.
         """
         avals = self.avals(call)
-        key = call.static_part, call.in_tree, avals, context.settings, context.axis_env, rule_epoch()
+        key = call.static_part, call.in_tree.key, avals, context.settings, context.axis_env, rule_epoch()
         traced = self.cache.find(key)
         if traced is not None:
             return traced

@@ -1,0 +1,180 @@
+"""Keys of static values: equal only where two values cannot be told apart.
+
+Owns `static_key`, the key of one value, and `StructureKey`, the key of a treedef. The one idea: Python calls 0.0 and
+-0.0, 1 and 1.0 and True equal, and so it calls all containers of them equal; a program that was made for one is wrong
+for another. So a key also holds the types, the signs and the bounds of what a value is made of.
+
+Read next: `treedef.py`, whose `key` property is the way to ask for the key of a structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache, singledispatch
+from typing import Any, TypeAlias
+
+from calque_pytree.build import Nodes
+from calque_pytree.kinds import LIST, NAMEDTUPLE, NONE, TUPLE, DictKeys, Node, NodeData
+
+Value: TypeAlias = Any
+
+EXACT_TYPES = frozenset({int, str, bool, bytes, type(None), type})
+"""Types whose values are equal only if they are the same in every respect, as long as the types are the same."""
+
+EXACT_KINDS = (NONE, TUPLE, LIST, NAMEDTUPLE)
+"""Kinds of node whose data cannot be equal and different."""
+
+
+@singledispatch
+def static_key(value: Value) -> Hashable:
+    """Return a key that is equal only for values of one type that cannot be told apart.
+
+    It has a hash if the value has one. A value of a class with an `__eq__` of its own is compared by that, a dataclass
+    also by the fields that it compares. `static_key.register(cls, function)` adds a class, as
+    `functools.singledispatch` does.
+
+    >>> static_key(0.0) == static_key(-0.0), static_key((1, 2)) == static_key((True, 2))
+    (False, False)
+    """
+    kind = type(value)
+    if is_dataclass(kind) and kind.__eq__ is not object.__eq__:
+        return kind, value, tuple(hashable_key(getattr(value, name)) for name in compared_fields(kind))
+    return kind, value
+
+
+@lru_cache(maxsize=256)
+def compared_fields(cls: type) -> tuple[str, ...]:
+    """Return the names of the fields which `==` of the dataclass `cls` compares."""
+    return tuple(field.name for field in fields(cls) if field.compare)
+
+
+def key_of(value: Value) -> Hashable:
+    """Return `static_key(value)`, 0.5 us sooner for the types that most values have."""
+    kind = type(value)
+    return (kind, value) if kind in EXACT_TYPES else static_key(value)
+
+
+def hashable_key(value: Value) -> Hashable:
+    """Return the key of a part of a value whose class has a hash of its own; None if the part has none."""
+    key = key_of(value)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+@static_key.register(float)
+@static_key.register(complex)
+def key_of_number(value: Value) -> Hashable:
+    return type(value), repr(value)
+
+
+@static_key.register(tuple)
+def key_of_tuple(value: tuple[Value, ...]) -> Hashable:
+    kind = type(value)
+    if kind.__eq__ is tuple.__eq__:
+        return kind, tuple(map(key_of, value))
+    return kind, value, tuple(map(hashable_key, value))
+
+
+@static_key.register(DictKeys)
+def key_of_dict_keys(value: DictKeys) -> Hashable:
+    """Return the key of a plain tuple: the order in which a dict was filled is not compared."""
+    return tuple, tuple(map(key_of, value))
+
+
+@static_key.register(frozenset)
+def key_of_frozenset(value: frozenset[Value]) -> Hashable:
+    kind = type(value)
+    parts = frozenset(map(key_of, value))
+    return (kind, parts) if kind.__eq__ is frozenset.__eq__ else (kind, value, parts)
+
+
+@static_key.register(list)
+def key_of_list(value: list[Value]) -> Hashable:
+    return type(value), [*map(key_of, value)]  # without a hash, as the list
+
+
+@static_key.register(set)
+def key_of_set(value: set[Value]) -> Hashable:
+    return type(value), {*map(key_of, value)}  # without a hash, as the set
+
+
+@static_key.register(dict)
+def key_of_dict(value: dict[Hashable, Value]) -> Hashable:
+    """Return the key of a dict, without a hash as the dict; a subclass may have one."""
+    kind, parts = type(value), {key_of(k): key_of(v) for k, v in value.items()}
+    return (kind, parts) if kind is dict else key_of_mapping(value)
+
+
+@static_key.register(Mapping)
+def key_of_mapping(value: Mapping[Hashable, Value]) -> Hashable:
+    """Return the key of a mapping that may have a hash; a program sees the order in which it gives its items."""
+    return type(value), value, tuple((key_of(k), hashable_key(v)) for k, v in value.items())
+
+
+@static_key.register(range)
+def key_of_range(value: range) -> Hashable:
+    return range, value.start, value.stop, value.step
+
+
+@static_key.register(slice)
+def key_of_slice(value: slice) -> Hashable:
+    return slice, value, tuple(map(key_of, (value.start, value.stop, value.step)))
+
+
+class StructureKey:
+    """The key of a structure with data that may be equal and different: keys other than strings, a user's data.
+
+    Its hash is that of the treedef, which covers no data of a user's class.
+    """
+
+    __slots__ = ("hash", "nodes")
+
+    def __init__(self, nodes: Nodes, hash: int) -> None:
+        self.nodes, self.hash = nodes, hash
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StructureKey):
+            return NotImplemented
+        if self.nodes is other.nodes:
+            return True
+        return equal_nodes(self.nodes, other.nodes) and all(map(is_node_same, self.nodes, other.nodes))
+
+
+def equal_nodes(left: Nodes, right: Nodes) -> bool:
+    """Return whether two sequences are equal, the order of dicts aside."""
+    try:
+        return left == right
+    except Exception as error:
+        error.add_note(
+            "Raised by comparing the aux data of two pytree nodes. Aux data must compare with == to a bool; "
+            "arrays belong among the children."
+        )
+        raise
+
+
+def is_node_same(left: Node | None, right: Node | None) -> bool:
+    """Return whether two equal nodes cannot be told apart."""
+    return left is None or right is None or is_same(left[2], right[2])
+
+
+def is_same(left: NodeData, right: NodeData) -> bool:
+    """Return whether two equal values cannot be told apart."""
+    return left is right or key_of(left) == key_of(right)
+
+
+def has_exact_equality(nodes: Nodes) -> bool:
+    """Return whether every structure that equals `nodes` is the same in every respect."""
+    return all(node[0] in EXACT_KINDS or has_plain_data(node) for node in filter(None, nodes))
+
+
+def has_plain_data(node: Node) -> bool:
+    """Return whether `node` is a dict whose keys are strings, or has no data."""
+    kind, _, data = node
+    return {*map(type, data)} <= {str} if kind.hashes_data else data is None or (type(data) is tuple and not data)
