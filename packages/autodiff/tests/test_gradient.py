@@ -37,6 +37,33 @@ def test_argnames_choose_arguments_however_they_are_passed(call):
     assert call(grad(product, argnames=("y", "x"))) == {"y": 2.0, "x": 3.0}
 
 
+def test_a_gradient_by_name_may_call_itself_in_another_spelling():
+    def f(x, w):
+        return w * x if x > 2.0 else w * w * both(x + 2.0, w=w)["w"]
+
+    both = grad(f, argnames=["w"])
+    assert both(1.0, 3.0) == {"w": 18.0}
+    assert both(1.0, w=3.0) == {"w": 18.0}
+
+
+def test_a_gradient_by_name_may_be_taken_by_two_threads_in_two_spellings():
+    inside = threading.Barrier(2, timeout=20)
+
+    def f(x, w):
+        inside.wait()
+        return x * w
+
+    gradient = grad(f, argnames="w")
+    results = {}
+    calls = {"by position": lambda: gradient(2.0, 3.0), "by keyword": lambda: gradient(w=3.0, x=4.0)}
+    threads = [threading.Thread(target=lambda n=n: results.update({n: calls[n]()})) for n in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {"by position": 2.0, "by keyword": 4.0}
+
+
 def test_argnums_and_argnames_together_give_a_pair():
     assert grad(product, argnums=0, argnames="z")(2.0, 3.0, z=5.0) == (15.0, 6.0)
     assert grad(product, argnums=(1,), argnames=["z"])(2.0, 3.0, z=5.0) == ((10.0,), {"z": 6.0})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linearize import linearize_flat, spread_cotangents
@@ -87,7 +87,8 @@ def _transform(
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        positions, names = chosen.find(args, kwargs)
+        places = chosen.find(args, kwargs)
+        positions, names = places.positions, places.keywords
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
         leaves, tree = tree_flatten((varied, {}))
         _check_leaves(chosen.what, fun, args, kwargs, leaves, (positions, names), options)
@@ -106,7 +107,7 @@ def _transform(
         cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
         found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
         (by_position, by_name), _ = tree.unflatten(unshared(found, leaves, tree_leaves(flat.aux)))
-        gradients = chosen.arrange(by_position, by_name)
+        gradients = chosen.arrange(places, by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients
 
     return value_and_gradient
@@ -119,31 +120,37 @@ def _names(what: str, argnames: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
+class _Places(NamedTuple):
+    """Where one call passes the chosen arguments.
+
+    `positions` are those in `argnums`, then those of the names that the call passes by position; `keywords` are the
+    other names.  `of_names` has one or the other for each name.
+    """
+
+    positions: list[int]
+    keywords: list[str]
+    of_names: list[int | str]
+
+
 class _Chosen:
-    """Which arguments the user asked for, and in which form the gradients go back."""
+    """Which arguments the user asked for, and in which form the gradients go back; the same for all calls."""
 
     def __init__(self, fun: Any, verb: str, argnums: Any, argnames: Any) -> None:
         self.what = f"{verb} of {describe_function(fun)}"
         self.fun, self.argnums, self.argnames = fun, argnums, argnames
         self.names = _names(self.what, argnames)
 
-    def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[int], list[str]]:
-        """Return the positions and keywords of the chosen arguments, those named but passed by position included."""
-        positions = list(normalize_argnums(self.argnums, len(args), self.what)) if self.argnums is not None else []
-        self.by_position = len(positions)
-        keywords: list[str] = []
-        self.places: list[int | str] = []
-        for name in self.names:
-            place = name if name in kwargs else self._position(name, len(args))
-            self.places.append(place)
-            (keywords if isinstance(place, str) else positions).append(place)  # type: ignore[arg-type]
-        self.positions = positions
+    def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> _Places:
+        """Return where a call passes the chosen arguments.  Raises: ValueError if it does not, or passes one twice."""
+        numbered = normalize_argnums(self.argnums, len(args), self.what) if self.argnums is not None else ()
+        of_names = [name if name in kwargs else self._position(name, len(args)) for name in self.names]
+        positions = [*numbered, *(place for place in of_names if isinstance(place, int))]
         if len(set(positions)) != len(positions):
             raise ValueError(
                 f"{self.what} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument "
                 "twice. Name each argument once."
             )
-        return positions, keywords
+        return _Places(positions, [place for place in of_names if isinstance(place, str)], of_names)
 
     def _position(self, name: str, count: int) -> int:
         try:
@@ -157,11 +164,12 @@ class _Chosen:
             )
         return parameters.index(name)
 
-    def arrange(self, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
+    def arrange(self, places: _Places, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
         """Return the gradients as the user asked for them."""
-        numbered = tuple(by_position[: self.by_position])
-        found = dict(zip(self.positions[self.by_position :], by_position[self.by_position :])) | by_name
-        named: Any = {name: found[place] for name, place in zip(self.names, self.places)}
+        gradients: dict[int | str, Any] = {**dict(zip(places.positions, by_position)), **by_name}
+        named: Any = {name: gradients[place] for name, place in zip(self.names, places.of_names)}
+        count = len(places.positions) + len(places.keywords) - len(places.of_names)
+        numbered = tuple(by_position[:count])
         if isinstance(self.argnames, str):
             named = named[self.argnames]
         first: Any = numbered if isinstance(self.argnums, (tuple, list)) else numbered[0] if numbered else None
