@@ -339,6 +339,13 @@ def test_functions_that_leave_the_space_of_the_guess_are_refused(role):
         vjp(run, np.ones(3))
 
 
+def test_an_equation_of_another_structure_is_refused_where_nobody_differentiates_too():
+    message = r"custom_root of .*: f .* returned the structure .*, but initial_guess has the structure .*Return the"
+    for f in (lambda x: (x * x - 2.0,), lambda x: {"x": x}):
+        with pytest.raises(TypeError, match=message):
+            custom_root(f, 1.0, lambda f, x: (f(x), x)[1], lambda g, y: y / g(1.0))
+
+
 @pytest.mark.parametrize("position", [0, 2, 3])
 def test_what_is_not_a_function_is_refused(position):
     args = [lambda x: x, 1.0, lambda f, x: x, scalar_solve]

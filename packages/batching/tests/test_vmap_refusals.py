@@ -41,7 +41,7 @@ def test_a_wrong_number_of_entries_is_refused(count):
         vmap(weighted, in_axes=(0,) * count)(np.ones(2), np.ones(2))
 
 
-@pytest.mark.parametrize("in_axes", [1.5, "x", {0}, np.ones(2)])
+@pytest.mark.parametrize("in_axes", [1.5, "x", {0}, np.ones(2), True, False])
 def test_in_axes_of_another_kind_are_refused_at_once(in_axes):
     with pytest.raises(TypeError, match=r"vmap of weighted .* got in_axes=.* Give an int, None, a tuple"):
         vmap(weighted, in_axes=in_axes)
@@ -94,7 +94,15 @@ def test_axis_name_that_is_no_single_name_is_refused(name):
         vmap(lax.sin, axis_name=name)
 
 
-@pytest.mark.parametrize("out_axes", [3, -2, "x", 0.5])
+@pytest.mark.parametrize("axis", [True, False])
+def test_a_bool_is_no_axis_and_no_size(axis):
+    with pytest.raises(TypeError, match=rf"in_axes has the entry {axis} for y. Give an int or None"):
+        vmap(weighted, in_axes=(0, axis))(np.ones(2), np.ones(2))
+    with pytest.raises(TypeError, match=rf"got axis_size={axis}. Give an int of zero or more"):
+        vmap(weighted, axis_size=axis)
+
+
+@pytest.mark.parametrize("out_axes", [3, -2, "x", 0.5, True, False])
 def test_out_axes_that_the_result_does_not_have_are_refused(out_axes):
     expected = (
         rf"out_axes has the entry {out_axes!r} for the output\['a'\], whose number of axes with the mapped one is 1"

@@ -194,7 +194,7 @@ def test_positions_are_counted_from_either_end_and_keep_their_order(given, count
     assert normalize_argnums(given, count, "grad of f") == positions
 
 
-@pytest.mark.parametrize("given", ["x", 1.0, None, (0, "x")])
+@pytest.mark.parametrize("given", ["x", 1.0, None, (0, "x"), True, (0, False), np.True_])
 def test_positions_are_integers(given):
     message = rf"grad of f got argnums={re.escape(repr(given))}\. Give an int or a tuple of ints\."
     with pytest.raises(TypeError, match=message):

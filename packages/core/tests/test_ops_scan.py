@@ -373,6 +373,8 @@ def test_what_is_no_pair_is_refused(result):
         ({"length": -1}, ValueError, r" got length=-1\. Give 0 or more\."),
         ({"length": 2.5}, TypeError, r" got length=2\.5\. Give an int\."),
         ({"xs": np.ones(3), "unroll": 0}, ValueError, r" got unroll=0\. Give 1 or more\."),
+        ({"length": True}, TypeError, r" got length=True\. Give an int\."),
+        ({"xs": np.ones(3), "unroll": True}, TypeError, r" got unroll=True\. Give an int\."),
         ({"xs": np.ones(3), "unroll": "2"}, TypeError, r" got unroll='2'\. Give an int\."),
     ],
 )

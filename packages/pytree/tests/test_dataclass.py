@@ -41,6 +41,12 @@ def test_fields_marked_static_are_structure():
     assert treedef != structure(Declared(1, "tanh", 2))
 
 
+def test_static_with_metadata_that_say_otherwise_is_refused():
+    with pytest.raises(ValueError, match=r"static got metadata=\{'static': False\}, which says .* Leave 'static' out"):
+        static(metadata={"static": False})
+    assert static(metadata={"static": True}).metadata["static"] is True
+
+
 def test_static_keeps_what_a_field_takes():
     by_default = static(default=3, metadata={"unit": "m"}, repr=False)
     assert by_default.default == 3

@@ -761,6 +761,32 @@ def test_every_leaf_of_a_donated_argument_is_donated():
     assert d["b"].is_deleted()
 
 
+def test_a_donated_argument_is_donated_by_name_too():
+    f = jit(lambda keep, d, more: tree_map(lambda v: v + keep + more, d), donate_argnums=(1, 2))
+    for call in (
+        lambda k, d, m: f(k, more=m, d=d),
+        lambda k, d, m: f(k, d, more=m),
+        lambda k, d, m: f(more=m, d=d, keep=k),
+    ):
+        keep, more, d = (device_put(np.ones(1000)) for _ in range(3))
+        call(keep, {"a": d, "b": 1.0}, more)
+        assert [x.is_deleted() for x in (keep, d, more)] == [False, True, True]
+
+
+def test_the_last_argument_of_a_variadic_function_is_donated():
+    f = jit(lambda *xs, y=0.0: [x + y for x in xs], donate_argnums=-1)
+    x, y, z = (device_put(np.ones(1000)) for _ in range(3))
+    f(x, z, y=y)
+    assert [x.is_deleted(), y.is_deleted(), z.is_deleted()] == [False, False, True]
+
+
+@pytest.mark.parametrize("option", ["static_argnums", "donate_argnums"])
+@pytest.mark.parametrize("argnums", [True, (0, False)])
+def test_a_bool_is_no_position(option, argnums):
+    with pytest.raises(TypeError, match=rf"{option}={re.escape(str(argnums))}\. Give an int or a tuple of ints"):
+        jit(lambda x, y: x, **{option: argnums})
+
+
 def test_a_numpy_argument_can_be_donated_and_stays_as_it_is():
     f = jit(lambda x: x + 1.0, donate_argnums=0)
     x = np.ones(1000)

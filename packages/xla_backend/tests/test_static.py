@@ -1,6 +1,6 @@
 import pytest
 
-from calque_xla_backend.static import StaticArguments, donated_positions, static_arguments
+from calque_xla_backend.static import DonatedArguments, StaticArguments, donated_arguments, static_arguments
 
 
 def test_positions_and_names_are_inferred_from_each_other():
@@ -41,7 +41,9 @@ def test_splitting_and_merging_are_inverse():
 
 
 def test_donated_positions_are_checked():
-    assert donated_positions(lambda x, y: x, (0, -1)) == (0, 1)
-    assert donated_positions(lambda x: x, None) == ()
+    assert donated_arguments(lambda x, y, /: x, (0, -1)) == DonatedArguments((0, 1))
+    assert donated_arguments(lambda x, y: x, (0, -1)) == DonatedArguments((0, 1), ("x", "y"))
+    assert donated_arguments(lambda x: x, None) == DonatedArguments()
+    assert donated_arguments(max, -1) == DonatedArguments((-1,))
     with pytest.raises(ValueError, match=r"donate_argnums=2, but the function has 1 positional argument\. Count"):
-        donated_positions(lambda x: x, 2)
+        donated_arguments(lambda x: x, 2)

@@ -166,7 +166,7 @@ class _Chosen:
 
     def arrange(self, places: _Places, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
         """Return the gradients as the user asked for them."""
-        gradients: dict[int | str, Any] = {**dict(zip(places.positions, by_position)), **by_name}
+        gradients: dict[Any, Any] = dict(zip(places.positions, by_position)) | by_name
         named: Any = {name: gradients[place] for name, place in zip(self.names, places.of_names)}
         count = len(places.positions) + len(places.keywords) - len(places.of_names)
         numbered = tuple(by_position[:count])

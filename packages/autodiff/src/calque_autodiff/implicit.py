@@ -65,7 +65,7 @@ def custom_root(
     what = loop_name("custom_root", f)
     guess, space = space_of(what, "initial_guess", initial_guess)
     function = space.mapped(what, "f", f)
-    solver = partial(space.mapped(what, "solve", solve, has_aux), f)
+    solver = partial(space.mapped(what, "solve", solve, has_aux), space.shaped(what, "f", f))
     trace = current_trace()
     if trace is evaluation:
         return evaluated(what, solver, space, guess)

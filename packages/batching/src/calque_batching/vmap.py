@@ -80,7 +80,7 @@ def vmap(
 
 
 def _check_options(what: str, in_axes: Axes, axis_name: Any, axis_size: Any) -> None:
-    if in_axes is not None and not isinstance(in_axes, (int, tuple, list, dict)):
+    if in_axes is not None and not _is_int(in_axes) and not isinstance(in_axes, (tuple, list, dict)):
         raise TypeError(
             f"{what} got in_axes={in_axes!r}. Give an int, None, a tuple with an entry per argument, or a dict from "
             "argument names to axes."
@@ -92,7 +92,7 @@ def _check_options(what: str, in_axes: Axes, axis_name: Any, axis_size: Any) -> 
 
 
 def _is_int(x: Any) -> bool:
-    return type(x) is int or isinstance(x, (int, np.integer))
+    return type(x) is int or (isinstance(x, (int, np.integer)) and not isinstance(x, bool))
 
 
 def _prefix(what: str, fun: Any, in_axes: Axes, args: Sequence[Any], kwargs: dict[str, Any]) -> Axes:

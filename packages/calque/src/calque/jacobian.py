@@ -218,7 +218,7 @@ def _check_real_outputs(what: str, out: Any) -> None:
 
 def _in_chunks(what: str, run: Callable[[Any], Any], basis: Any, chunk_size: Any) -> Any:
     """Return the results of `run` on all basis vectors, stacked, a number of them at a time."""
-    if not isinstance(chunk_size, (int, np.integer)) or chunk_size < 1:
+    if isinstance(chunk_size, bool) or not isinstance(chunk_size, (int, np.integer)) or chunk_size < 1:
         raise ValueError(f"{what} got chunk_size={chunk_size!r}. Give an int of 1 or more.")
     return map(run, basis, batch_size=int(chunk_size))
 

@@ -140,6 +140,19 @@ def check_arrays(
             )
 
 
+def plain_index(x: Any) -> int:
+    """Return an integer argument as an int.
+
+    Raises: TypeError if it is not an integer, or a bool: who writes `axis=True` means no position.
+
+    >>> plain_index(np.int64(2))
+    2
+    """
+    if isinstance(x, bool):
+        raise TypeError(f"{x} is a bool, not an integer.")
+    return index(x)
+
+
 def normalize_argnums(argnums: Any, count: int, what: str, name: str = "argnums") -> tuple[int, ...]:
     """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the given order.
 
@@ -152,7 +165,7 @@ def normalize_argnums(argnums: Any, count: int, what: str, name: str = "argnums"
     """
     given = (argnums,) if not isinstance(argnums, (tuple, list)) else tuple(argnums)
     try:
-        positions = tuple(index(i) for i in given)
+        positions = tuple(map(plain_index, given))
     except TypeError:
         raise TypeError(f"{what} got {name}={argnums!r}. Give an int or a tuple of ints.") from None
     for i in positions:

@@ -25,6 +25,8 @@ FieldArgument = Any
 def static(**kwargs: FieldArgument) -> FieldArgument:
     """Return a dataclass field that `register_dataclass` makes part of the structure; `kwargs` as for `field`.
 
+    Raises: ValueError if the metadata say that it is not static.
+
     >>> import dataclasses
     >>> @register_dataclass
     ... @dataclasses.dataclass
@@ -35,8 +37,13 @@ def static(**kwargs: FieldArgument) -> FieldArgument:
     >>> flatten(Scale(2.0))
     ([2.0], PyTreeDef(CustomNode(Scale[('scale',)], [*])))
     """
-    metadata = {**kwargs.pop("metadata", {}), "static": True}
-    return dataclasses.field(metadata=metadata, **kwargs)
+    metadata = kwargs.pop("metadata", None) or {}
+    if not metadata.get("static", True):
+        raise ValueError(
+            f"static got metadata={dict(metadata)!r}, which says that the field is not static. Leave 'static' out of "
+            "the metadata, or use dataclasses.field."
+        )
+    return dataclasses.field(metadata={**metadata, "static": True}, **kwargs)
 
 
 @overload

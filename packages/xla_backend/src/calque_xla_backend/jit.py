@@ -28,7 +28,7 @@ from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_o
 from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
-from calque_xla_backend.static import donated_positions, parameters_of, static_arguments
+from calque_xla_backend.static import DonatedArguments, donated_arguments, parameters_of, static_arguments
 from calque_xla_backend.trace_cache import Call, TracedFunction, forget_traces
 
 P = ParamSpec("P")
@@ -60,7 +60,7 @@ class JitFunction:
 
     __slots__ = ("__weakref__", "compiler", "donated", "inline", "last", "name", "programs", "state", "traced")
 
-    def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: tuple[int, ...], inline: bool) -> None:
+    def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
         self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
         self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
         self.programs: dict[Hashable, Entry] = {}
@@ -117,21 +117,13 @@ class JitFunction:
         self._check_values(call)
         traced = self.traced.trace(call)
         place = common_placement(call.leaves, f"jit of {self.name}")
-        program = self.compiler.program(traced.jaxpr, place, self._donated_leaves(call))
+        donated = self.donated.leaves(call.dynamic[0], call.in_tree)
+        program = self.compiler.program(traced.jaxpr, place, donated)
         return Entry(program, call, traced, self.compiler)
 
     def _check_values(self, call: Call) -> None:
         if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
             raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
-
-    def _donated_leaves(self, call: Call) -> tuple[int, ...]:
-        """Return the numbers of the leaves of the donated arguments."""
-        if not self.donated:
-            return ()
-        args = call.dynamic[0]
-        donated = [i % len(args) for i in self.donated if -len(args) <= i < len(args)]
-        counts = [child.num_leaves for child in call.in_tree.children()[0].children()]
-        return tuple(j for i in sorted(donated) for j in range(sum(counts[:i]), sum(counts[: i + 1])))
 
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or those of the function itself with `inline`."""
@@ -226,7 +218,7 @@ def jit(
     check_callable(fun, "jit")
     static = static_arguments(fun, static_argnums, static_argnames)
     compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
-    function = JitFunction(TracedFunction(fun, static), compiler, donated_positions(fun, donate_argnums), inline)
+    function = JitFunction(TracedFunction(fun, static), compiler, donated_arguments(fun, donate_argnums), inline)
     _functions.add(function)
     arity = 0 if static.positions or static.names else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.state, function.general))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import Any
 
+from calque_core.api_util import plain_index
 from calque_core.source import describe_function
-from calque_pytree import static_key
+from calque_pytree import PyTreeDef, static_key
 
 Value = Any
 Args = tuple[Value, ...]
@@ -111,7 +111,7 @@ def _integers(what: str, option: str, argnums: Any) -> tuple[int, ...]:
     if argnums is None:
         return ()
     try:
-        return tuple(map(index, argnums)) if isinstance(argnums, (tuple, list, range)) else (index(argnums),)
+        return tuple(map(plain_index, argnums if isinstance(argnums, (tuple, list, range)) else [argnums]))
     except TypeError:
         raise TypeError(f"{what} got {option}={argnums!r}. Give an int or a tuple of ints.") from None
 
@@ -132,11 +132,39 @@ def _has(parameters: Parameters, kind: Any) -> bool:
     return any(parameter.kind is kind for parameter in parameters.values())
 
 
-def donated_positions(fun: Callable[..., Any], argnums: Any) -> tuple[int, ...]:
-    """Return the positions of the arguments whose memory may be reused.  Raises: as `static_arguments`."""
+@dataclass(frozen=True, slots=True)
+class DonatedArguments:
+    """Which arguments of a function may be overwritten: positions, and the names by which a call may pass them."""
+
+    positions: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def leaves(self, args: Args, in_tree: PyTreeDef) -> tuple[int, ...]:
+        """Return the numbers of the leaves of the donated arguments among those of a call, `(args, kwargs)`."""
+        if not self.positions:
+            return ()
+        by_position, by_name = in_tree.children()
+        node = by_name.node_data()
+        assert node is not None, in_tree
+        _, keywords = node  # in the order of the leaves
+        is_donated = [i in self.positions or i - len(args) in self.positions for i in range(len(args))]
+        is_donated += [name in self.names for name in keywords]
+        trees = [*by_position.children(), *by_name.children()]
+        flags = [donated for donated, tree in zip(is_donated, trees) for _ in range(tree.num_leaves)]
+        return tuple(i for i, donated in enumerate(flags) if donated)
+
+
+def donated_arguments(fun: Callable[..., Any], argnums: Any) -> DonatedArguments:
+    """Return the arguments at the positions `argnums`, which a call may also pass by name.
+
+    Raises: as `static_arguments`.
+    """
     what, parameters = f"jit of {describe_function(fun)}", parameters_of(fun)
     positions = _integers(what, "donate_argnums", argnums)
-    return positions if parameters is None else checked_positions(what, "donate_argnums", positions, parameters)
+    if parameters is None:
+        return DonatedArguments(positions)
+    positions = checked_positions(what, "donate_argnums", positions, parameters)
+    return DonatedArguments(positions, _names_of(positions, parameters))
 
 
 def checked_positions(what: str, option: str, positions: Sequence[int], parameters: Parameters) -> tuple[int, ...]:
@@ -148,7 +176,7 @@ def checked_positions(what: str, option: str, positions: Sequence[int], paramete
         if not -count <= i < count:
             raise ValueError(
                 f"{what} got {option}={i}, but the function has {count} positional argument{'s' * (count != 1)}. "
-                f"Count from 0, or name the argument with static_argnames."
+                f"Count from 0{', or name the argument with static_argnames' * (option == 'static_argnums')}."
             )
     return tuple(i % count for i in positions)
 

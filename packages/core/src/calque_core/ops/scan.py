@@ -9,12 +9,11 @@ Read next: `while_loop.py` for loops whose number of steps is not known; `mappin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from calque_core.api_util import check_arrays, check_callable
+from calque_core.api_util import check_arrays, check_callable, plain_index
 from calque_core.avals import shaped_array, typeof
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
@@ -178,7 +177,7 @@ def _length(what: str, xs: Any, length: int | None) -> int:
 def _count(what: str, name: str, given: Any, least: int) -> int:
     """Return an argument as an int.  Raises: TypeError if it is none; ValueError if it is less than `least`."""
     try:
-        count = index(given)
+        count = plain_index(given)
     except TypeError:
         raise TypeError(f"{what} got {name}={given!r}. Give an int.") from None
     if count < least:

@@ -17,7 +17,7 @@ from calque_core.avals import is_array_like, typeof
 from calque_core.dtypes import is_float
 from calque_core.ops.loops import strong_leaves
 from calque_core.source import describe_function
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
 
 Value = Any
 
@@ -39,12 +39,8 @@ class Space(NamedTuple):
 
         Raises: TypeError with both types, and the path of the leaf.
         """
-        pairs, tree = tree_flatten_with_path(returned)
-        if tree != self.tree:
-            raise TypeError(
-                f"{source} returned the structure {tree}, but {self.name} has the structure {self.tree}. Return the "
-                f"structure of {self.name}."
-            )
+        self.check_structure(source, returned)
+        pairs, _ = tree_flatten_with_path(returned)
         for (path, leaf), aval in zip(pairs, self.avals):
             found = typeof(leaf) if is_array_like(leaf) else None
             if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
@@ -52,6 +48,27 @@ class Space(NamedTuple):
                     f"{source} returned {describe_value(leaf)} for {self.name}{keystr(path)}, which is "
                     f"{aval}. Return the shapes and dtypes of {self.name}."
                 )
+
+    def check_structure(self, source: str, returned: Any) -> None:
+        """Check that what `source` returned has the structure of this space.  Raises: TypeError with both."""
+        tree = tree_structure(returned)
+        if tree != self.tree:
+            raise TypeError(
+                f"{source} returned the structure {tree}, but {self.name} has the structure {self.tree}. Return the "
+                f"structure of {self.name}."
+            )
+
+    def shaped(self, what: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `fun`, the user's `role`, with the structure of its result checked, for callers of any precision."""
+        source = f"{what}: {role} {describe_function(fun)}"
+
+        @wraps(fun)
+        def checked(*args: Any) -> Any:
+            out = fun(*args)
+            self.check_structure(source, out)
+            return out
+
+        return checked
 
     def mapped(self, what: str, role: str, fun: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
         """Return `fun`, the user's `role`, with its result checked: the first of a pair if `has_aux`."""
