@@ -20,6 +20,8 @@ from calque_core import (
 )
 from calque_core.primitive import decomposition_under
 
+LONG = ShapedArray((5, 7), np.float64)
+
 
 def line_of(fun):
     return fun.__code__.co_firstlineno
@@ -282,3 +284,24 @@ def test_a_decomposition_that_fails_leaves_the_trace_as_it_was():
         with pytest.raises(ZeroDivisionError):
             decomposition_under(evaluation, p, "batch")((1.0,), {})
         assert current_trace() is trace
+
+
+def test_a_remembered_type_rule_does_not_see_the_settings_that_it_was_first_asked_under():
+    half_p = Primitive("half")
+
+    @half_p.def_abstract_eval(cached=True)
+    def half_abstract_eval(x_aval):
+        return ShapedArray(x_aval.shape, x_aval.dtype)
+
+    with config.enable_x64(False):
+        assert half_p.abstract(LONG) == [LONG]
+    assert half_p.abstract(LONG) == [LONG]
+
+
+def test_an_operation_in_a_block_of_32_bits_does_not_change_the_types_of_those_after_it():
+    def narrow(x):
+        with config.enable_x64(False):
+            return lax.rsqrt(x)
+
+    make_jaxpr(narrow)(LONG)
+    assert make_jaxpr(lax.rsqrt)(LONG).out_avals == [LONG]

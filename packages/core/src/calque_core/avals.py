@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, Settings, context
-from calque_core.dtypes import _scalar_dtype, canonicalize_dtype, dtype_name, float0, is_float, short_name
+from calque_core.dtypes import _canonical, _scalar_dtype, canonicalize_dtype, dtype_name, float0, is_float, short_name
 
 Shape = tuple[int, ...]
 _LARGEST_SIZE = np.iinfo(np.intp).max
@@ -66,20 +66,7 @@ class ShapedArray(AbstractValue):
     weak_type: bool
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
-        # One object per type: equality is identity, and hashing, which every cache does, stays in C.
-        key = (tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
-        with _types_lock:
-            self = _types.get(key)
-            if self is None:
-                if any(size < 0 for size in key[0]):
-                    raise ValueError(f"the shape {key[0]} has a negative size. Give sizes of zero or more.")
-                if any(size > _LARGEST_SIZE for size in key[0]):
-                    raise ValueError(f"the shape {key[0]} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
-                self = super().__new__(cls)
-                for name, value in zip(("shape", "dtype", "weak_type"), key):
-                    object.__setattr__(self, name, value)
-                _types[key] = self
-        return self
+        return _one_type(tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name} of the type {self} cannot be set. Make another with .update({name}=...).")
@@ -136,9 +123,26 @@ _types: weakref.WeakValueDictionary[tuple[Shape, np.dtype[Any], bool], ShapedArr
 _types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may ask for types
 
 
+def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+    """Return the object of a type: there is one, so equality is identity, and hashing, for every cache, stays in C."""
+    key = shape, dtype, weak_type
+    with _types_lock:
+        aval = _types.get(key)
+        if aval is None:
+            if any(size < 0 for size in shape):
+                raise ValueError(f"the shape {shape} has a negative size. Give sizes of zero or more.")
+            if any(size > _LARGEST_SIZE for size in shape):
+                raise ValueError(f"the shape {shape} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
+            aval = object.__new__(ShapedArray)
+            for name, value in zip(("shape", "dtype", "weak_type"), key):
+                object.__setattr__(aval, name, value)
+            _types[key] = aval
+    return aval
+
+
 @lru_cache(maxsize=1 << 15)
-def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, _regime: bool) -> ShapedArray:
-    return ShapedArray(shape, dtype, weak_type)
+def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, enable_x64: bool) -> ShapedArray:
+    return _one_type(tuple(map(index, shape)), _canonical(dtype, enable_x64), weak_type)
 
 
 def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
@@ -278,7 +282,7 @@ def short_repr(x: object) -> str:
 
 @cache
 def _weak_aval(kind: type, settings: Settings) -> ShapedArray:
-    return ShapedArray((), _scalar_dtype(kind, settings), weak_type=True)
+    return _one_type((), _scalar_dtype(kind, settings), True)
 
 
 def _python_scalar(kind: type) -> Callable[[Value], ShapedArray]:

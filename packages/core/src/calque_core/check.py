@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core.avals import ShapedArray, typeof
+from calque_core.context import DEFAULT_SETTINGS, entered
 from calque_core.errors import JaxprTypeError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.naming import Options
@@ -67,7 +68,13 @@ class Checker:
         self.eqn: JaxprEqn | None = None
 
     def check(self) -> bool:
-        """Check everything but the jaxprs among the parameters."""
+        """Check everything but the jaxprs among the parameters, whatever the settings: a value has its own dtype."""
+        with entered(settings=DEFAULT_SETTINGS):
+            self.check_all()
+        return True
+
+    def check_all(self) -> None:
+        """Check constants, equations and results, in order."""
         self.bind((*self.jaxpr.constvars, *self.jaxpr.invars))
         for v, value in zip(self.jaxpr.constvars, self.jaxpr.consts):
             self.check_value(v, value)
@@ -78,7 +85,6 @@ class Checker:
             self.bind(eqn.outvars)
         self.eqn = None
         self.check_operands(self.jaxpr.outvars)
-        return True
 
     def bind(self, outvars: Sequence[Var]) -> None:
         """Note that variables are bound here."""

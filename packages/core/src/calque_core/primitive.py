@@ -7,14 +7,14 @@ Read next: `rules.py` for the tables, `trace.py` for what happens to a bound pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 from calque_core import rules as tables
 from calque_core.avals import typeof
-from calque_core.context import active, context
+from calque_core.context import DEFAULT_SETTINGS, active, context, entered
 from calque_core.trace import Trace, evaluation, hand_down, plain_types
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,7 +51,7 @@ class Primitive:
         self.effects = effects
         self.is_leaf = False
         self.impl: Callable[..., Any] = self._missing_impl
-        self.abstract: Callable[..., Sequence[Any]] | None = None
+        self.abstract: Any = None  # the type rule: types to a list of types
         self.adapted: dict[Any, Callable[..., Any]] = {}
         self.holes: dict[Any, str] = {}
         self._rules: dict[Any, tables.Rule] = {}
@@ -85,15 +85,25 @@ class Primitive:
         self.is_leaf = leaf
         return function
 
-    def def_abstract_eval(self, function: F, *, cached: bool = False) -> F:
+    @overload
+    def def_abstract_eval(self, function: None = None, *, cached: bool = False) -> Callable[[F], F]: ...
+
+    @overload
+    def def_abstract_eval(self, function: F, *, cached: bool = False) -> F: ...
+
+    def def_abstract_eval(self, function: Any = None, *, cached: bool = False) -> Any:
         """Give the type rule, from avals to aval (a list of avals with `multiple_results`); return `function`.
 
         `cached=True` promises hashable parameters and a result that follows from avals and parameters alone: it is then
-        computed once per types, which takes 0.5 us from each traced operation.
+        computed once per types, under the default settings, which takes 0.5 us from each traced operation.  Without
+        `function`, return a decorator.
         """
+        if function is None:
+            return lambda fn: self.def_abstract_eval(fn, cached=cached)
         tables.store(self, "abstract_eval", function)
         if cached:
-            self.abstract = lru_cache(maxsize=4096)(self.adapted["abstract_eval"])
+            # No settings in the key: whoever binds has converted the operands, and the rule sees the default ones.
+            self.abstract = lru_cache(maxsize=4096)(_under_default_settings(self.adapted["abstract_eval"]))
         return function
 
     @overload
@@ -150,9 +160,16 @@ class Primitive:
 
 def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
     """Bind a primitive after asking its type rule, for primitives whose evaluation takes more than the rule allows."""
-    assert primitive.abstract is not None
     primitive.abstract(*map(typeof, args), **params)
     return primitive.bind(*args, **params)
+
+
+def _under_default_settings(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def under_default_settings(*avals: Any, **params: Any) -> Any:
+        with entered(settings=DEFAULT_SETTINGS):
+            return rule(*avals, **params)
+
+    return under_default_settings
 
 
 def decomposition_under(trace: Trace, primitive: Primitive, kind: str) -> Callable[..., list[Any]]:

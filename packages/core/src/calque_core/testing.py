@@ -169,7 +169,6 @@ def _check_several(x: Value) -> None:
 
 def _processed(primitive: Primitive, *args: Value, **params: Any) -> list[Value]:
     """Return what the current trace makes of a primitive, if that is a list of results of the right types."""
-    assert primitive.abstract is not None
     given, wanted = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
     outs = current_trace().process_primitive(primitive, given, params)
     if not isinstance(outs, list) or len(outs) != len(wanted):

@@ -23,8 +23,7 @@ Value = Any
 broadcast_in_dim_p = Primitive("broadcast_in_dim")
 
 
-@broadcast_in_dim_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@broadcast_in_dim_p.def_abstract_eval(cached=True)
 def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape) -> ShapedArray:
     dims = broadcast_dimensions
     fits = (
@@ -72,7 +71,7 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
 
 def _broadcast_in_dim(x: Value, shape: Shape, dims: Shape) -> Value:
     aval = typeof(x)
-    broadcast_in_dim_abstract_eval(aval, shape=shape, broadcast_dimensions=dims)
+    broadcast_in_dim_p.abstract(aval, shape=shape, broadcast_dimensions=dims)
     is_settled = not aval.weak_type and aval.dtype == x.dtype  # with enable_x64 off, a wider array has a narrow aval
     if is_settled and aval.shape == shape:
         return x

@@ -107,7 +107,6 @@ def psum(x: Tree, axis_name: AxisNames) -> Tree:
 
 def _bind(primitive: Primitive, x: Value, axes: tuple[AxisName, ...]) -> Value:
     aval = typeof(x)
-    assert primitive.abstract is not None
     primitive.abstract(aval, axes=axes)
     return primitive.bind(x, axes=axes) if axes else convert_element_type(x, aval.dtype)
 

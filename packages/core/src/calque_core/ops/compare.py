@@ -7,7 +7,7 @@ its first operand has a dtype of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,8 +213,7 @@ def shift_right_arithmetic(x: Value, y: Value) -> Value:
 select_n_p = Primitive("select_n")
 
 
-@select_n_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@select_n_p.def_abstract_eval(cached=True)
 def select_n_abstract_eval(which_aval: ShapedArray, *case_avals: ShapedArray) -> ShapedArray:
     _check_which(which_aval, len(case_avals))
     aval = _select_n_cases(*case_avals)

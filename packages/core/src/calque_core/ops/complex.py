@@ -10,7 +10,6 @@ complex numbers alone.  Python's and NumPy's `complex` are types; `lax.complex` 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -57,14 +56,12 @@ def _part_abstract_eval(primitive: Primitive, x_aval: ShapedArray) -> ShapedArra
     return shaped_array(x_aval.shape, real_dtype(x_aval.dtype))
 
 
-@real_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@real_p.def_abstract_eval(cached=True)
 def real_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     return _part_abstract_eval(real_p, x_aval)
 
 
-@imag_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@imag_p.def_abstract_eval(cached=True)
 def imag_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     return _part_abstract_eval(imag_p, x_aval)
 
@@ -117,8 +114,7 @@ complex_p = Primitive("complex")
 _type_of_parts = elementwise("complex", "f")
 
 
-@complex_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@complex_p.def_abstract_eval(cached=True)
 def complex_abstract_eval(x_aval: ShapedArray, y_aval: ShapedArray) -> ShapedArray:
     aval = _type_of_parts(x_aval, y_aval)
     if aval.dtype.itemsize < _SINGLE.itemsize:

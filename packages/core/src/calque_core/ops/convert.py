@@ -5,7 +5,6 @@ It stands below the other families because promotion (`operands.py`) converts op
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,7 @@ Value = Any
 convert_element_type_p = Primitive("convert_element_type")
 
 
-@convert_element_type_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@convert_element_type_p.def_abstract_eval(cached=True)
 def convert_element_type_abstract_eval(
     x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool
 ) -> ShapedArray:

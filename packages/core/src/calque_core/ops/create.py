@@ -6,7 +6,6 @@ Constants are a broadcast scalar, so only `iota` needs a primitive.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,7 @@ def dtype_argument(dtype: Any) -> np.dtype[Any]:
 iota_p = Primitive("iota")
 
 
-@iota_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@iota_p.def_abstract_eval(cached=True)
 def iota_abstract_eval(*, dtype: np.dtype[Any], shape: Shape, dimension: int) -> ShapedArray:
     if dtype.kind not in "iu" and not is_float(dtype):
         raise TypeError(f"iota{where()}: {dtype_name(dtype)} cannot count. Use an integer or float dtype.")
@@ -82,7 +80,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Value:
     shape = _sizes("iota", shape)
     dimension = canonical_axis("iota", dimension, len(shape))
     params = {"dtype": dtype_argument(dtype), "shape": shape, "dimension": dimension}
-    iota_abstract_eval(**params)
+    iota_p.abstract(**params)
     return iota_p.bind(**params)
 
 

@@ -30,8 +30,7 @@ StatedDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequen
 dot_general_p = Primitive("dot_general")
 
 
-@dot_general_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@dot_general_p.def_abstract_eval(cached=True)
 def dot_general_abstract_eval(
     lhs_aval: ShapedArray,
     rhs_aval: ShapedArray,
@@ -146,7 +145,7 @@ def dot_general(
         "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
         "preferred_element_type": _optional_dtype(preferred_element_type),
     }
-    dot_general_abstract_eval(lhs_aval, rhs_aval, **params)
+    dot_general_p.abstract(lhs_aval, rhs_aval, **params)
     return dot_general_p.bind(lhs, rhs, **params)
 
 

@@ -8,7 +8,6 @@ Read next: `special.py`, `rounding.py`, `compare.py`: the rest of the elementwis
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -171,8 +170,7 @@ def min(x: Value, y: Value) -> Value:
 abs_p = Primitive("abs")
 
 
-@abs_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@abs_p.def_abstract_eval(cached=True)
 def abs_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     if x_aval.dtype.kind not in SIGNED:
         raise TypeError(undefined("abs", x_aval))
@@ -218,8 +216,7 @@ pow_p = declare("pow", REAL_OR_COMPLEX, np.power)
 integer_pow_p = Primitive("integer_pow")
 
 
-@integer_pow_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@integer_pow_p.def_abstract_eval(cached=True)
 def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
     if x_aval.dtype.kind not in NUMBER:
         raise TypeError(undefined("integer_pow", x_aval))

@@ -7,7 +7,7 @@ An empty axis gives the identity of the operation; `argmax` and `argmin`, which 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,7 @@ def reduced_shape(shape: Shape, axes: Shape) -> Shape:
 def _declare(name: str, kinds: str, impl: Callable[..., Value]) -> Primitive:
     primitive = Primitive(name)
 
-    @primitive.def_abstract_eval
-    @lru_cache(maxsize=4096)
+    @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape) -> ShapedArray:
         if x_aval.dtype.kind not in kinds:
             raise TypeError(undefined(name, x_aval))
@@ -52,7 +51,6 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
     """Bind a reduction over canonical axes, its dtype checked by the type rule; over no axes it is the identity."""
     aval = typeof(operand)
     axes = canonical_axes(primitive.name, axis, aval.ndim)
-    assert primitive.abstract is not None
     primitive.abstract(aval, axes=axes)
     return primitive.bind(operand, axes=axes) if axes else settled(operand)
 
@@ -183,8 +181,7 @@ def reduce_or(operand: Value, axis: Axes = None) -> Value:
 def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
     primitive = Primitive(name)
 
-    @primitive.def_abstract_eval
-    @lru_cache(maxsize=4096)
+    @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape, index_dtype: np.dtype[Any]) -> ShapedArray:
         (axis,) = axes
         size = x_aval.shape[axis]

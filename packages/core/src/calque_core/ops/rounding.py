@@ -6,7 +6,6 @@ Integers and bools are whole and finite already: the public functions answer for
 from __future__ import annotations
 
 from enum import IntEnum
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,7 @@ round_p = Primitive("round")
 is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
 
 
-@round_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@round_p.def_abstract_eval(cached=True)
 def round_abstract_eval(x_aval: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
     if x_aval.dtype.kind not in FLOAT:
         raise TypeError(undefined("round", x_aval))

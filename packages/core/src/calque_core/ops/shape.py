@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,8 +46,7 @@ def of_one_dtype(*operands: Value) -> Sequence[Value]:
 reshape_p = Primitive("reshape")
 
 
-@reshape_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@reshape_p.def_abstract_eval(cached=True)
 def reshape_abstract_eval(x_aval: ShapedArray, *, new_sizes: Shape) -> ShapedArray:
     out_aval = shaped_array(new_sizes, x_aval.dtype) if all(size >= 0 for size in new_sizes) else None
     if out_aval is None or out_aval.size != x_aval.size:
@@ -79,15 +77,14 @@ def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
     new_sizes, aval = integers("reshape", "new_sizes", new_sizes), typeof(operand)
     if aval.shape == new_sizes:
         return settled(operand)
-    reshape_abstract_eval(aval, new_sizes=new_sizes)
+    reshape_p.abstract(aval, new_sizes=new_sizes)
     return reshape_p.bind(operand, new_sizes=new_sizes)
 
 
 transpose_p = Primitive("transpose")
 
 
-@transpose_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@transpose_p.def_abstract_eval(cached=True)
 def transpose_abstract_eval(x_aval: ShapedArray, *, permutation: Shape) -> ShapedArray:
     if sorted(permutation) != list(range(x_aval.ndim)):
         raise ValueError(
@@ -114,7 +111,7 @@ def transpose(operand: Value, permutation: Sequence[int]) -> Value:
     (3, 2)
     """
     permutation, aval = integers("transpose", "permutation", permutation), typeof(operand)
-    transpose_abstract_eval(aval, permutation=permutation)
+    transpose_p.abstract(aval, permutation=permutation)
     if permutation == tuple(range(aval.ndim)):
         return settled(operand)
     return transpose_p.bind(operand, permutation=permutation)
@@ -152,8 +149,7 @@ def rev(operand: Value, dimensions: Axes) -> Value:
 squeeze_p = Primitive("squeeze")
 
 
-@squeeze_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@squeeze_p.def_abstract_eval(cached=True)
 def squeeze_abstract_eval(x_aval: ShapedArray, *, dimensions: Shape) -> ShapedArray:
     for axis in dimensions:
         if x_aval.shape[axis] != 1:
@@ -181,7 +177,7 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
     """
     aval = typeof(array)
     dims = canonical_axes("squeeze", dimensions, aval.ndim)
-    squeeze_abstract_eval(aval, dimensions=dims)
+    squeeze_p.abstract(aval, dimensions=dims)
     return squeeze_p.bind(array, dimensions=dims) if dims else settled(array)
 
 
@@ -190,8 +186,7 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
 slice_p = Primitive("slice")
 
 
-@slice_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@slice_p.def_abstract_eval(cached=True)
 def slice_abstract_eval(
     x_aval: ShapedArray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> ShapedArray:
@@ -238,7 +233,7 @@ def slice(
     if steps is not None and all(step == 1 for step in steps) and len(steps) == len(starts):
         steps = None
     aval = typeof(operand)
-    out_aval = slice_abstract_eval(aval, start_indices=starts, limit_indices=limits, strides=steps)
+    (out_aval,) = slice_p.abstract(aval, start_indices=starts, limit_indices=limits, strides=steps)
     if out_aval.shape == aval.shape:
         return settled(operand)
     return slice_p.bind(operand, start_indices=starts, limit_indices=limits, strides=steps)
@@ -249,8 +244,7 @@ def slice(
 pad_p = Primitive("pad")
 
 
-@pad_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@pad_p.def_abstract_eval(cached=True)
 def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if value_aval.shape or value_aval.dtype != x_aval.dtype:
         kind = dtype_name(x_aval.dtype)
@@ -316,15 +310,14 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
             f"pad{where()}: padding_config is {config}. Give three integers, (low, high, interior), per axis."
         )
     operand, padding_value = of_one_dtype(operand, padding_value)
-    pad_abstract_eval(typeof(operand), typeof(padding_value), padding_config=config)
+    pad_p.abstract(typeof(operand), typeof(padding_value), padding_config=config)
     return pad_p.bind(operand, padding_value, padding_config=config)
 
 
 concatenate_p = Primitive("concatenate")
 
 
-@concatenate_p.def_abstract_eval
-@lru_cache(maxsize=4096)
+@concatenate_p.def_abstract_eval(cached=True)
 def concatenate_abstract_eval(*avals: ShapedArray, dimension: int) -> ShapedArray:
     first = avals[0]
     for aval in avals[1:]:
@@ -368,5 +361,5 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
         raise ValueError(f"concatenate{where()} got no operands. Give at least one array.")
     dimension = canonical_axis("concatenate", dimension, typeof(operands[0]).ndim)
     operands = of_one_dtype(*operands)
-    concatenate_abstract_eval(*[typeof(x) for x in operands], dimension=dimension)
+    concatenate_p.abstract(*[typeof(x) for x in operands], dimension=dimension)
     return settled(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)

@@ -1,0 +1,204 @@
+"""Nothing that is remembered under one setting is an answer under another.
+
+Caches are found by looking, not by a list: a cache that is new fails here until somebody says why it may be there.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import gc
+import importlib
+import pkgutil
+import sys
+import weakref
+from contextlib import nullcontext, suppress
+
+import pytest
+from composites import COMPOSITES
+from operations import OPERATIONS
+
+import calque
+import calque_autodiff
+import calque_batching
+import calque_core
+import calque_numpy
+import calque_pytree
+import calque_xla_backend
+from calque_autodiff import jvp
+from calque_core import config, make_jaxpr, typeof
+from calque_xla_backend import jit
+
+PACKAGES = (
+    calque, calque_autodiff, calque_batching, calque_core, calque_numpy, calque_pytree, calque_xla_backend,
+)  # fmt: skip
+SETTINGS = {
+    "default": nullcontext,
+    "32 bits": lambda: config.enable_x64(False),
+    "scalars of 32 bits": lambda: config.default_dtype_bits(32),
+}
+REFUSALS = (TypeError, OverflowError, NotImplementedError, ValueError)
+PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
+
+# Functions that remember their results.  Each says why its answers cannot differ between settings.
+REMEMBERING = {
+    "calque_core.avals._interned": "`enable_x64` is in the key",
+    "calque_core.avals._weak_aval": "the settings are the key",
+    "calque_core.dtypes._canonical": "`enable_x64` is in the key",
+    "calque_core.dtypes._scalar_dtype": "the settings are in the key",
+    "calque_core.dtypes._weak_promotion": "the settings are in the key",
+    "calque_core.indexing._plan": "sizes and steps, no dtype",
+    "calque_core.layout._place": "a line of a file",
+    "calque_core.linear.UndefinedPrimal": "holds its key, a type",
+    "calque_core.linear.Zero": "holds its key, a type",
+    "calque_core.ops.broadcast._broadcast_shapes": "sizes",
+    "calque_core.ops.dot._canonical_dimensions_of": "numbers of axes",
+    "calque_core.ops.dot._plan": "numbers of axes",
+    "calque_core.ops.reduce._extreme": "the dtype of the key",
+    "calque_core.primitive._under_default_settings.<locals>.under_default_settings": "runs under the default settings",
+    "calque_pytree.generated.code_of": "compiles the text of the key",
+    "calque_xla_backend.compile.compiler_of": "holds its key, the options; its programs are keyed by settings",
+    "calque_xla_backend.dispatch._code": "compiles a text made of a number",
+}
+# Module-level containers in lower case, which is to say not constants.
+CONTAINERS = {
+    "calque_core.avals._aval_functions": "a registry: classes",
+    "calque_core.avals._types": "types, by their own fields",
+    "calque_core.check.checks": "a registry: functions",
+    "calque_core.context.active": "who is active now",
+    "calque_core.debugging.result_checks": "a registry: functions",
+    "calque_core.holds._held": "arrays in use now",
+    "calque_core.jaxpr._printer": "a registry: a function",
+    "calque_core.numpy_protocol.array_functions": "a registry: functions",
+    "calque_core.numpy_protocol.reductions": "a registry: functions",
+    "calque_core.numpy_protocol.ufuncs": "a registry: functions",
+    "calque_core.rules._epoch": "a count",
+    "calque_core.rules.kinds": "a registry: texts",
+    "calque_core.rules.primitives": "a registry: primitives",
+    "calque_core.source._internal_files": "file names",
+    "calque_core.source._internal_folders": "file names",
+    "calque_core.trace._evaluators": "a registry: functions",
+    "calque_core.trace.plain_types": "a registry: classes",
+    "calque_xla_backend.evaluate._programs": "the settings are in the key",
+    "calque_xla_backend.jit._functions": "a registry: jitted functions, whose programs are keyed by settings",
+    "calque_xla_backend.runtime._clients": "devices",
+    "calque_xla_backend.runtime._placements": "devices",
+    "calque_xla_backend.runtime._signatures": "types and devices",
+    "calque_xla_backend.trace_cache._caches": "by function; the settings are in the keys inside",
+}
+MUTABLE = (dict, list, set, weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+WRAPPER = type(functools.cache(lambda: None))
+
+
+def modules():
+    """Return every module of our packages, imported."""
+    for package in PACKAGES:
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(info.name)
+    names = tuple(package.__name__ for package in PACKAGES)
+    return [m for name, m in list(sys.modules.items()) if name.split(".")[0] in names]
+
+
+def remembering_functions():
+    """Return every functools cache of our packages by name, wherever it is kept: in a module, a class, a closure."""
+    own = {}
+    for x in gc.get_objects():
+        if isinstance(x, WRAPPER) and x.__wrapped__.__module__.startswith("calque"):
+            own.setdefault(f"{x.__wrapped__.__module__}.{x.__wrapped__.__qualname__}", []).append(x)
+    return own
+
+
+def containers():
+    """Return the names of each mutable container of a module or a class that is not a constant."""
+    names: dict[int, set[str]] = {}
+    for module in modules():
+        classes = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
+        classes = [
+            c for c in classes if not issubclass(c, (enum.Enum, tuple))
+        ]  # Python keeps tables of their own there
+        for owner in (module, *classes):
+            for name, value in vars(owner).items():
+                if isinstance(value, MUTABLE) and not name.startswith("__") and name != name.upper():
+                    place = owner.__name__ if owner is module else f"{module.__name__}.{owner.__name__}"
+                    names.setdefault(id(value), set()).add(f"{place}.{name}")
+    return list(names.values())
+
+
+def forget():
+    """Clear every functools cache; programs are kept by function, and each question makes new functions."""
+    for wrappers in remembering_functions().values():
+        for wrapper in wrappers:
+            wrapper.cache_clear()
+
+
+def answers(program):
+    """Return what the machinery says of a program: its own, its derivatives', its batch's, those of a jitted copy."""
+    example = program.example(program.widest)
+    run = lambda *leaves: example(*leaves)  # a function of its own, so that no cache of another question is asked
+    moving = example.floating
+    texts = [str(make_jaxpr(run)(*example.leaves)), str(make_jaxpr(jit(run))(*example.leaves))]
+    if not moving:
+        return texts
+
+    def of_moving(*values):
+        leaves = list(example.leaves)
+        for place, value in zip(moving, values, strict=True):
+            leaves[place] = value
+        return [y for y in run(*leaves) if typeof(y).dtype.kind in "fc"]
+
+    values = [example.leaves[i] for i in moving]
+    return [*texts, str(make_jaxpr(lambda *xs: jvp(of_moving, xs, xs))(*values))]
+
+
+def questions():
+    """Return one function per program that asks all about it; those that cannot be asked under a setting say why."""
+
+    def ask(program):
+        try:
+            return answers(program)
+        except REFUSALS as refusal:
+            return [type(refusal).__name__]
+
+    return [functools.partial(ask, program) for program in PROGRAMS]
+
+
+def poison(around, program):
+    """Ask under a setting that is changed inside the function, so that operands of other types are met."""
+    example = program.example(program.widest)
+
+    def changed(*leaves):
+        with around():
+            return example(*leaves)
+
+    with suppress(*REFUSALS):  # what is remembered by then is enough
+        make_jaxpr(changed)(*example.leaves)
+
+
+def test_every_function_that_remembers_says_why_it_may():
+    modules()
+    assert set(remembering_functions()) == set(REMEMBERING)
+
+
+def test_every_container_that_may_remember_says_what_it_holds():
+    found = containers()
+    assert [names for names in found if names.isdisjoint(CONTAINERS)] == []
+    assert set(CONTAINERS) <= set().union(*found)
+
+
+@pytest.mark.parametrize("around", SETTINGS)
+def test_what_is_asked_under_other_settings_changes_no_answer(around):
+    asked = questions()
+    with SETTINGS[around]():
+        forget()
+        alone = [ask() for ask in asked]
+    for name, other in SETTINGS.items():
+        if name != around:
+            forget()
+            for program, ask in zip(PROGRAMS, asked, strict=True):
+                poison(other, program)
+                with other():
+                    ask()
+            with SETTINGS[around]():
+                afterwards = [ask() for ask in asked]
+            for program, first, second in zip(PROGRAMS, alone, afterwards, strict=True):
+                assert first == second, f"{program.name} {around}, after {name}"
