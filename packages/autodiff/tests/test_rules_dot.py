@@ -57,3 +57,23 @@ def test_the_gradient_of_a_matrix_product_is_two_matrix_products():
         np.ones((2, 3)), np.ones((3, 4))
     )
     assert [eqn.primitive.name for eqn in jaxpr.eqns].count("dot_general") == 3
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
+def test_derivatives_of_products_keep_the_dtypes_that_numpy_does_not_have(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason=f"{name} is defined by ml_dtypes, which comes with jaxlib")
+    x = np.array([[0.5, 0.75], [1.0, 1.25]], getattr(ml_dtypes, name))
+    wide, total = x.astype(np.float64), lambda x: lax.reduce_sum(lax.dot(x, x))
+    step = 2.0**-20
+    differences = [
+        [(total(wide + step * np.eye(2)[[i]].T @ np.eye(2)[[j]]) - total(wide)) / step for j in (0, 1)] for i in (0, 1)
+    ]
+    out = grad(total)(x)
+    assert out.dtype == x.dtype
+    np.testing.assert_allclose(out.astype(np.float64), differences, rtol=2.0**-2)
+    in_single = lambda x: lax.reduce_sum(lax.dot(x, x, preferred_element_type=np.float32))
+    out = grad(in_single)(x)
+    assert out.dtype == x.dtype
+    np.testing.assert_allclose(out.astype(np.float64), differences, rtol=2.0**-2)
+    carried, _ = lax.scan(lambda c, _: (lax.dot(c, x), None), x, None, length=2)
+    assert carried.dtype == x.dtype

@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from calque_core import canonicalize_dtype, config, float0, issubdtype, promote_types
-from calque_core.dtypes import is_float, scalar_dtype, short_name, weak_promotion
+from calque_core import canonicalize_dtype, config, float0, issubdtype, lax, promote_types
+from calque_core.dtypes import SHORT_FLOATS, greatest, is_float, scalar_dtype, short_name, weak_promotion
 
 NAMES = [
     "bool",
@@ -124,3 +124,59 @@ def test_many_operands_at_once_are_not_promoted_two_by_two():
 def test_subtypes_are_numpys():
     assert issubdtype(np.int8, np.integer)
     assert not issubdtype(np.int8, np.floating)
+
+
+SHORT = sorted(SHORT_FLOATS)
+
+
+def short_dtype(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason=f"{name} is defined by ml_dtypes, which comes with jaxlib")
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+@pytest.mark.parametrize("short", SHORT)
+@pytest.mark.parametrize("name", [name for name in NAMES if np.dtype(name).kind in "biu"])
+def test_short_floats_keep_their_dtype_beside_integers_of_any_width(short, name):
+    dtype = short_dtype(short)
+    assert promote_types(dtype, name) == promote_types(name, dtype) == dtype
+    x, y = np.ones(2, dtype), np.ones(2, name)
+    assert lax.add(x, y).dtype == lax.add(y, x).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("float16", "float32"), *((name, name) for name in ("float32", "float64", "complex64", "complex128"))],
+)
+def test_bfloat16_is_widened_by_the_floats_that_hold_it(name, expected):
+    dtype = short_dtype("bfloat16")
+    assert promote_types(dtype, name) == promote_types(name, dtype) == expected
+    assert lax.mul(np.ones(2, dtype), np.ones(2, name)).dtype == expected
+
+
+@pytest.mark.parametrize("short", [name for name in SHORT if name != "bfloat16"])
+@pytest.mark.parametrize("other", ["float16", "float32", "complex64", "bfloat16", "float8_e5m2", "float8_e4m3fn"])
+def test_floats_of_8_bits_meet_no_other_float(short, other):
+    if other != short:
+        dtype, other_dtype = short_dtype(short), short_dtype(other) if other in SHORT else np.dtype(other)
+        for pair in ((dtype, other_dtype), (other_dtype, dtype)):
+            with pytest.raises(TypeError, match=r"have no common dtype: .* Convert one of the operands first"):
+                promote_types(*pair)
+            with pytest.raises(TypeError, match=rf"(?=.*{short})(?=.*{other}).* have no common dtype"):
+                lax.add(*[np.ones(2, dtype) for dtype in pair])
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_python_scalars_beside_short_floats_are_weak(short):
+    x = np.ones(2, short_dtype(short))
+    assert [lax.mul(x, scalar).dtype for scalar in (True, 2, 0.5)] == [x.dtype] * 3
+    if short == "bfloat16":
+        assert lax.mul(x, 1j).dtype == np.complex64
+    else:
+        with pytest.raises(TypeError, match=rf"{short} and complex have no common dtype"):
+            lax.mul(x, 1j)
+
+
+def test_the_greatest_number_of_a_dtype():
+    assert greatest(np.dtype("float32")) == np.finfo(np.float32).max
+    assert float(greatest(short_dtype("float8_e4m3fn"))) == 448
+    assert float(greatest(short_dtype("bfloat16"))) == 3.3895313892515355e38

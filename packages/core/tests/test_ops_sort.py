@@ -7,6 +7,7 @@ import pytest
 
 from calque_core import lax
 from calque_core.api import make_jaxpr
+from calque_core.dtypes import SHORT_FLOATS
 from calque_core.errors import ShapeError
 from calque_core.interpret import eval_jaxpr
 
@@ -97,3 +98,12 @@ def test_shapes_that_differ_are_refused(of):
 def test_sorting_no_operands_is_refused():
     with pytest.raises(ValueError, match=r"sort at .* got no operands\. Give at least one array\."):
         lax.sort(())
+
+
+@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS))
+def test_nan_comes_last_among_floats_that_numpy_does_not_have(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason=f"{dtype} is defined by ml_dtypes, which comes with jaxlib")
+    x = np.array([0.25, np.nan, 1.5, -1.5], getattr(ml_dtypes, dtype))
+    assert str(lax.sort(x).tolist()) == "[-1.5, 0.25, 1.5, nan]"
+    assert lax.sort((x, np.arange(4)))[1].tolist() == [3, 0, 2, 1]
+    assert lax.sort((x, x, np.arange(4)), num_keys=2)[2].tolist() == [3, 0, 2, 1]

@@ -77,3 +77,18 @@ def test_what_cannot_be_chosen_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones(3))
     assert words in str(caught.value)
+
+
+def test_nan_to_num_knows_the_limits_of_dtypes_that_numpy_does_not_have():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 is defined by ml_dtypes, which comes with jaxlib")
+    x = np.array([np.nan, np.inf, -np.inf, 1.5], ml_dtypes.bfloat16)
+    out = cnp.nan_to_num(x)
+    assert out.dtype == x.dtype
+    assert out.tolist() == [0.0, 3.3895313892515355e38, -3.3895313892515355e38, 1.5]
+    assert cnp.nan_to_num(np.array([np.nan, 448.0], ml_dtypes.float8_e4m3fn)).tolist() == [0.0, 448.0]
+
+
+def test_bfloat16_beside_small_integers_stays_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 is defined by ml_dtypes, which comes with jaxlib")
+    out = cnp.hypot(np.array([3], np.uint8), np.array([4], ml_dtypes.bfloat16))
+    assert (out.dtype, out.tolist()) == (np.dtype(ml_dtypes.bfloat16), [5.0])

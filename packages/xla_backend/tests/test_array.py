@@ -8,7 +8,7 @@ import pytest
 
 from calque_core import lax, typeof
 from calque_core.config import enable_x64
-from calque_core.dtypes import float0
+from calque_core.dtypes import SHORT_FLOATS, float0
 from calque_xla_backend import Array, device_put, jit
 from calque_xla_backend.array import array_from_numpy
 
@@ -47,7 +47,10 @@ def test_str_and_format_are_numpy_s():
         f"{device_put(X):.1f}"
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int4", "int8", "uint32", "bfloat16", "float16", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "uint32", "float16", "float64", "complex64", *sorted(SHORT_FLOATS)],
+)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
 def test_round_trip_through_the_device(dtype, shape):
     import ml_dtypes  # noqa: F401, PLC0415  NumPy then knows its names

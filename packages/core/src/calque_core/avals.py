@@ -18,7 +18,16 @@ from typing import Any, final
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, Settings, context
-from calque_core.dtypes import _canonical, _scalar_dtype, canonicalize_dtype, dtype_name, float0, is_float, short_name
+from calque_core.dtypes import (
+    _canonical,
+    _scalar_dtype,
+    canonicalize_dtype,
+    dtype_name,
+    float0,
+    is_float,
+    is_supported,
+    short_name,
+)
 
 Shape = tuple[int, ...]
 _LARGEST_SIZE = np.iinfo(np.intp).max
@@ -246,8 +255,7 @@ def _refusal(x: Value) -> str | None:
     if isinstance(x, np.ma.MaskedArray):
         return "a masked array is not an operand: its mask would be lost. Pass x.filled(value) instead."
     if isinstance(x, (np.ndarray, np.generic)):
-        is_number = x.dtype.kind in "biufc" or (x.dtype.kind == "V" and x.dtype.type is not np.void)
-        if not is_number and x.dtype != float0:
+        if not is_supported(x.dtype):
             return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
         kind: type = type(x)
         if isinstance(x, np.ndarray) and _changes_operators(kind):

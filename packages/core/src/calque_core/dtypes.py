@@ -2,6 +2,9 @@
 
 Promotion is NumPy 2's: Python scalars are weak and take the dtype of what they meet.  With `enable_x64` off, 64-bit
 dtypes become 32-bit ones before the operation.  `float0` is the tangent dtype of integers: it holds nothing.
+
+NumPy's dtypes are complemented by floats of 8 and 16 bits, which `ml_dtypes` defines: `SHORT_FLOATS`.  They keep their
+dtype beside bools and integers of any width, as jax's do.
 """
 
 from __future__ import annotations
@@ -26,8 +29,17 @@ _NARROW = {
     np.dtype("clongdouble"): np.dtype("complex64"),
 }
 _SHORT = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
+REGISTERED = 2  # what `isbuiltin` says of a dtype that another package registered with NumPy
+_CONVERT = "Convert to a dtype of NumPy's first, such as int8 or float32"
 _KIND_ORDER = {bool: 0, int: 1, float: 2, complex: 3}
 _BOOL = np.dtype(bool)
+
+# Of what ml_dtypes defines, the floats with a sign, a fraction and a NaN.  Of its other dtypes some count in int8, some
+# have no zero and none has a rule here, so they are refused.
+SHORT_FLOATS = frozenset(
+    ("bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+     "float8_e5m2fnuz")
+)  # fmt: skip
 
 
 @static_key.register(np.generic)
@@ -38,7 +50,7 @@ def _key_of_scalar(value: np.generic) -> Hashable:
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype that `dtype` becomes under the current settings.
 
-    Raises: TypeError if NumPy knows no such dtype, or it is not a number or a bool.
+    Raises: TypeError if NumPy knows no such dtype, or it is not a number or a bool, or has no operations here (`int4`).
 
     >>> canonicalize_dtype("float64")
     dtype('float64')
@@ -48,13 +60,22 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
 
 @cache
 def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
-    if dtype.kind not in "biufcV" or (dtype.type is np.void and dtype != float0):
-        raise TypeError(
-            f"{dtype} is not a dtype that calque computes with. Use a bool, integer, float or complex dtype."
-        )
+    if not is_supported(dtype):
+        advice = "Use a bool, integer, float or complex dtype" if dtype.isbuiltin != REGISTERED else _CONVERT
+        raise TypeError(f"{dtype} is not a dtype that calque computes with. {advice}.")
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
     return dtype if enable_x64 else _NARROW.get(dtype, dtype)
+
+
+@cache
+def is_supported(dtype: np.dtype[Any]) -> bool:
+    """Tell whether arrays of `dtype` are operands: bools, NumPy's numbers, `SHORT_FLOATS`, and `float0`.
+
+    >>> is_supported(np.dtype("int8")), is_supported(np.dtype("datetime64"))
+    (True, False)
+    """
+    return (dtype.kind in "biufc" and dtype.isbuiltin != REGISTERED) or dtype.name in SHORT_FLOATS or dtype == float0
 
 
 @cache
@@ -116,10 +137,50 @@ def issubdtype(dtype: Any, parent: Any) -> bool:
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     """Return the dtype of a result computed from strongly typed operands of dtypes `a` and `b`.
 
+    Raises: TypeError for a float of 8 bits beside another float or a complex dtype.
+
     >>> promote_types(np.int32, np.float32)
     dtype('float64')
     """
-    return canonicalize_dtype(np.promote_types(canonicalize_dtype(a), canonicalize_dtype(b)))
+    return canonicalize_dtype(_promoted((canonicalize_dtype(a), canonicalize_dtype(b))))
+
+
+def _promoted(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+    """Return the dtype that strong operands are brought to: NumPy's answer, and beside `SHORT_FLOATS` jax's."""
+    short = [dtype for dtype in dtypes if dtype.name in SHORT_FLOATS]
+    if not short:
+        return np.result_type(*dtypes)
+    others = [dtype for dtype in dtypes if dtype.kind in "fcV" and dtype != short[0]]
+    if not others:
+        return short[0]
+    for dtype in (short[0], *others):
+        if dtype.itemsize == 1:
+            raise TypeError(_no_common_dtype(dtype, next(d for d in (short[0], *others) if d != dtype).name))
+    return np.result_type(np.float32, *others)  # bfloat16 and float16: neither holds the other
+
+
+def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
+    return (
+        f"{short} and {other} have no common dtype: a float of 8 bits is not widened in silence. Convert one of the "
+        f"operands first, as with x.astype('float32')."
+    )
+
+
+def greatest(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest finite number of a real float dtype.
+
+    >>> greatest(np.dtype("float16"))
+    np.float16(65500.0)
+    """
+    return np.finfo(dtype).max if dtype.name not in SHORT_FLOATS else _greatest_short(dtype)
+
+
+@cache
+def _greatest_short(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest of all there are: NumPy tells the limits of its own dtypes only."""
+    size = dtype.itemsize
+    numbers = np.arange(1 << (8 * size)).astype(f"u{size}").view(dtype).astype(np.float32)
+    return dtype.type(np.max(numbers, where=np.isfinite(numbers), initial=0))
 
 
 def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
@@ -139,11 +200,13 @@ def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], 
     highest = max(kinds, key=_KIND_ORDER.__getitem__) if kinds else bool
     if not dtypes:
         return _scalar_dtype(highest, settings)
-    strong = _canonical(np.result_type(*dtypes), settings.enable_x64)
+    strong = _canonical(_promoted(dtypes), settings.enable_x64)
     if not kinds or _KIND_ORDER[highest] <= "biufc".replace("u", "").find(
         strong.kind.replace("u", "i").replace("V", "f")
     ):
         return strong
     if highest is complex and strong.kind in "fV":
+        if strong.itemsize == 1:
+            raise TypeError(_no_common_dtype(strong, "complex"))
         return np.result_type(strong, np.complex64) if strong.itemsize <= 4 else _canonical(np.dtype("c16"), True)
     return _canonical(_scalar_dtype(highest, settings), settings.enable_x64)

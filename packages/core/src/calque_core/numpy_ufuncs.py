@@ -16,6 +16,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.avals import typeof
+from calque_core.dtypes import REGISTERED
 from calque_core.numpy_arithmetic import (
     absolute,
     as_dtype,
@@ -88,8 +89,13 @@ def rad2deg(x: Value) -> Value:
 
 
 def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two promoted operands as floats: NumPy makes each a float by itself, unless one is a Python scalar."""
-    if not typeof(x).weak_type and not typeof(y).weak_type:
+    """Return two promoted operands as floats: NumPy makes each a float by itself, unless one is a Python scalar.
+
+    The float16 that it makes of 8 bits would widen bfloat16, which is promoted first, as in jax.
+    """
+    x_aval, y_aval = typeof(x), typeof(y)
+    is_numpys = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)
+    if is_numpys and not x_aval.weak_type and not y_aval.weak_type:
         return binary(name, floating(x), floating(y))
     x, y = binary(name, x, y)
     return floating(x), floating(y)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, result_type, typeof
+from calque_core.dtypes import greatest
 from calque_core.numpy_arithmetic import absolute, as_dtype
 from calque_core.numpy_reductions import all
 from calque_core.numpy_ufuncs import isfinite, isnan, truth
@@ -82,8 +83,8 @@ def nan_to_num(
         return x
     if dtype.kind == "c":
         return lax.complex(*(nan_to_num(part, copy, nan, posinf, neginf) for part in (lax.real(x), lax.imag(x))))
-    high = np.finfo(dtype).max if posinf is None else posinf
-    low = np.finfo(dtype).min if neginf is None else neginf
+    high = greatest(dtype) if posinf is None else posinf
+    low = -greatest(dtype) if neginf is None else neginf
     x = lax.select(isnan(x), as_dtype(nan, dtype), x)
     x = lax.select(lax.eq(x, np.inf), as_dtype(high, dtype), x)
     return lax.select(lax.eq(x, -np.inf), as_dtype(low, dtype), x)

@@ -18,13 +18,11 @@ from calque_core.array_methods import ArrayMethods
 from calque_core.avals import Shape, ShapedArray, register_aval, shaped_array, typeof
 from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.dtypes import float0
-from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
+from calque_core.lax import bitcast_convert_type_p
 from calque_core.trace import eval_context
 from calque_xla_backend.runtime import Buffer, Placement, Signature, is_readable, placement, put, signature, to_numpy
 
 Value = Any
-
-_NARROW_INTEGERS = ("int2", "uint2", "int4", "uint4")  # a byte each in NumPy, less on a device
 
 
 class Array(ArrayMethods):
@@ -89,12 +87,8 @@ class Array(ArrayMethods):
         if is_readable(dtype):
             return to_numpy(buffer, dtype)
         with eval_context():
-            if dtype.name in _NARROW_INTEGERS:
-                wide: Array = convert_element_type_p.bind(self, new_dtype=np.dtype(np.int8), weak_type=False)
-                elements = wide._view(wide.dtype).astype(dtype)
-            else:
-                bits: Array = bitcast_convert_type_p.bind(self, new_dtype=np.dtype(f"u{dtype.itemsize}"))
-                elements = bits._view(bits.dtype).view(dtype)
+            bits: Array = bitcast_convert_type_p.bind(self, new_dtype=np.dtype(f"u{dtype.itemsize}"))
+        elements = bits._view(bits.dtype).view(dtype)
         elements.flags.writeable = False
         return elements
 

@@ -27,6 +27,8 @@ def transposed(
     x_free = free_axes(x.aval.ndim, x_contract, x_batch)
     y_free = free_axes(typeof(y).ndim, y_contract, y_batch)
     ct_batch, ct_free = ct_axes
+    if typeof(ct).dtype.itemsize > typeof(y).dtype.itemsize:  # sums in a wider dtype, which 8 bits do not promote to
+        y = convert_element_type(y, typeof(ct).dtype)
     product = dot_general(ct, y, ((ct_free, y_free), (ct_batch, y_batch)))
     found = [*x_batch, *x_free, *(axis for _, axis in sorted(zip(y_contract, x_contract)))]
     return convert_element_type(transpose(product, inverse(tuple(found))), x.aval.dtype)

@@ -90,8 +90,8 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     >>> bitcast_convert_type(np.float32(1.0), np.int32)
     np.int32(1065353216)
     """
-    dtype = canonicalize_dtype(new_dtype)
-    for kind in (typeof(x).dtype.kind, dtype.kind):
+    aval, dtype = typeof(x), canonicalize_dtype(new_dtype)
+    for kind in (aval.dtype.kind, dtype.kind):
         if kind in "bc":
             raise TypeError(
                 f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first."

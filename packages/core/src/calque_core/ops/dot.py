@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import dtype_name
+from calque_core.dtypes import SHORT_FLOATS, dtype_name
 from calque_core.errors import ShapeError
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.create import dtype_argument
@@ -103,12 +103,23 @@ def dot_general_impl(
     preferred_element_type: np.dtype[Any] | None,
 ) -> Value:
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
-    if preferred_element_type is not None:
-        wide = np.result_type(lhs.dtype, preferred_element_type)
-        lhs, rhs = lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
     plan = _plan(lhs.ndim, rhs.ndim, dimension_numbers)
-    out = np.matmul(lhs, rhs) if plan.is_matmul else _contract(lhs, rhs, plan)
-    return out if preferred_element_type is None else out.astype(preferred_element_type, copy=False)
+    if preferred_element_type is None and lhs.dtype.isbuiltin == 1:  # NumPy's own
+        return np.matmul(lhs, rhs) if plan.is_matmul else _contract(lhs, rhs, plan)
+    dtype = lhs.dtype if preferred_element_type is None else preferred_element_type
+    wide = sum_dtype(lhs.dtype, dtype)
+    lhs, rhs = lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
+    return _contract(lhs, rhs, plan).astype(dtype, copy=False)
+
+
+def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which products are summed: the wider one, and single for floats that NumPy does not have.
+
+    >>> sum_dtype(np.dtype("float32"), np.dtype("float64"))
+    dtype('float64')
+    """
+    short = [np.float32 for dtype in (operand, result) if dtype.name in SHORT_FLOATS]
+    return np.result_type(operand, result, *short)
 
 
 def _contract(lhs: Value, rhs: Value, plan: _Plan) -> Value:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import dtype_name
+from calque_core.dtypes import REGISTERED, dtype_name, greatest
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
@@ -57,8 +57,8 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
 
 def reduce_sum_impl(x: Value, *, axes: Shape) -> Value:
     x = np.asarray(x)
-    if x.dtype == _HALF:  # half precision stops counting at 2048: sum in single, as compiled programs do
-        return np.add.reduce(x, axes, dtype=_SINGLE).astype(_HALF)
+    if x.dtype == _HALF or x.dtype.isbuiltin == REGISTERED:  # half precision stops counting at 2048, bfloat16 at 256
+        return np.add.reduce(x.astype(_SINGLE), axes).astype(x.dtype)  # in single, as compiled programs do
     return np.add.reduce(x, axes, dtype=x.dtype)
 
 
@@ -73,7 +73,7 @@ def reduce_min_impl(x: Value, *, axes: Shape) -> Value:
 
 
 def lowest(dtype: np.dtype[Any]) -> Value:
-    """Return the identity of `max`: -inf, the least integer, or False.
+    """Return the identity of `max`: -inf, the least number of a dtype without infinity, or False.
 
     >>> lowest(np.dtype("int8")), lowest(np.dtype("float32"))
     (np.int8(-128), np.float32(-inf))
@@ -82,7 +82,7 @@ def lowest(dtype: np.dtype[Any]) -> Value:
 
 
 def highest(dtype: np.dtype[Any]) -> Value:
-    """Return the identity of `min`: inf, the greatest integer, or True.
+    """Return the identity of `min`: inf, the greatest number of a dtype without infinity, or True.
 
     >>> highest(np.dtype("int8")), highest(np.dtype("bool"))
     (np.int8(127), np.True_)
@@ -95,7 +95,10 @@ def _extreme(dtype: np.dtype[Any], infinity: float) -> Value:
     if dtype.kind == "b":
         return np.bool_(infinity > 0)
     if dtype.kind not in "iu":
-        return dtype.type(infinity)
+        extreme = dtype.type(infinity)
+        return (
+            greatest(dtype) * np.sign(infinity).astype(dtype) if np.isnan(extreme) else extreme
+        )  # no infinity: float8_e4m3fn
     info = np.iinfo(dtype)
     return dtype.type(info.max if infinity > 0 else info.min)
 

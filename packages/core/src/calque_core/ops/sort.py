@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import ShapedArray, typeof
+from calque_core.dtypes import REGISTERED
 from calque_core.errors import ShapeError
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.primitive import Primitive
@@ -35,13 +36,19 @@ def sort_abstract_eval(*avals: ShapedArray, dimension: int, is_stable: bool, num
 
 
 def sort_impl(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> list[Value]:
-    if len(operands) == 1:
+    keys = [_key(x) for x in operands[:num_keys]]
+    if len(operands) == 1 and keys[0] is operands[0]:
         return [np.sort(operands[0], dimension, kind="stable")]
     if num_keys == 1:
-        order = np.argsort(operands[0], dimension, kind="stable")
+        order = np.argsort(keys[0], dimension, kind="stable")
     else:
-        order = np.lexsort(operands[:num_keys][::-1], dimension)
+        order = np.lexsort(keys[::-1], dimension)
     return [np.take_along_axis(x, order, dimension) for x in operands]
+
+
+def _key(x: Value) -> Value:
+    """Return what `x` is sorted by: itself, or single floats where NumPy does not know that NaN comes last."""
+    return x.astype(np.float32) if x.dtype.isbuiltin == REGISTERED else x
 
 
 sort_p.def_impl(sort_impl, leaf=True)

@@ -1,10 +1,11 @@
-"""Lowering of operations on bfloat16, a dtype that NumPy does not have itself, against their evaluation."""
+"""Lowering of operations on bfloat16 and the floats of 8 bits, which NumPy does not have, against their evaluation."""
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from calque_core import lax
+from calque_core.dtypes import SHORT_FLOATS
 from calque_xla_backend import jit
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -45,3 +46,35 @@ def test_products_and_orders_of_bfloat16_compile_to_what_they_evaluate_to(check_
     check_compiled(on_bfloat16(lambda x: lax.sort(x, 0)), [(x,)])
     check_compiled(on_bfloat16(lambda x: lax.reduce_max(x, 1)), [(x,)])
     check_compiled(on_bfloat16(lax.dot), [(x, x)], ulps=ONE_ULP)
+
+
+# Floats of 8 bits
+
+SHORT = sorted(SHORT_FLOATS)
+
+
+def all_at_once(x):
+    product = lax.dot_general(x, x, (((1,), (1,)), ((), ())))
+    return [lax.reduce_max(x, 1), lax.reduce_min(x, 1), lax.reduce_sum(x, 1), lax.sort(x, 1), lax.exp(x), product]
+
+
+def check_alike(fun, x):
+    with np.errstate(invalid="ignore"):  # ml_dtypes warns of comparisons with NaN
+        for got, want in zip(jit(fun)(x), fun(x), strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(np.asarray(got).astype(np.float32), want.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_short_floats_compile_to_what_they_evaluate_to(dtype):
+    row = np.array([[0.25, np.nan, 1.5]], getattr(ml_dtypes, dtype))
+    check_alike(all_at_once, np.concatenate([row, -row, row[:, ::-1], row[:, [0, 2, 0]]]))
+    check_alike(all_at_once, row[:, :0])
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_positions_of_extreme_short_floats_compile_to_what_they_evaluate_to(dtype):
+    row = np.array([[0.25, np.nan, 1.5]], getattr(ml_dtypes, dtype))
+    rows = np.concatenate([row, -row, row[:, ::-1], row[:, [0, 2, 0]]])
+    check_alike(lambda x: [lax.argmax(x, 1), lax.argmin(x, 1)], rows)
+    check_alike(lambda x: [lax.argmax(x, 1), lax.argmin(x, 1)], rows[:, ::2])

@@ -1,0 +1,199 @@
+"""The evaluation of every operation against its type rule: over every dtype, with 64 bits and with 32.
+
+One idea: the type rule is asked first, and evaluation must give an array of that type, or refuse where the rule does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calque_core import config, lax
+from calque_core.api import make_jaxpr
+from calque_core.dtypes import SHORT_FLOATS
+from calque_core.interpret import eval_jaxpr
+from calque_core.matrix import standard_primitives
+from calque_core.walk import nested_jaxprs
+
+NUMPY_DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
+DTYPES = [*NUMPY_DTYPES, *sorted(SHORT_FLOATS)]
+REFUSED = [
+    "int1", "uint1", "int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn",
+    "float8_e8m0fnu", "complex32",
+]  # fmt: skip
+
+UNARY = [
+    "abs", "ceil", "conj", "cos", "discard", "erf_inv", "exp", "expm1", "floor", "imag", "is_finite", "log", "log1p",
+    "logistic", "neg", "optimization_barrier", "real", "round", "rsqrt", "sign", "sin", "sqrt", "square",
+    "stop_gradient", "tan", "tanh",
+]  # fmt: skip
+BINARY = [
+    "add", "add_any", "complex", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "pow", "rem",
+    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sub",
+]  # fmt: skip
+PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n"]
+ROWS, LAST = (((1,), (1,)), ((), ())), (((0, 1), (0, 1)), ((), ()))
+
+
+def twice(name):
+    return lambda x: getattr(lax, name)(x, x)
+
+
+def along(name, axes):
+    return lambda x: getattr(lax, name)(x, axes)
+
+
+# primitive -> functions of one array of type [2, 3]
+PROGRAMS = {
+    **{name: [getattr(lax, name)] for name in UNARY},
+    **{name: [twice(name)] for name in BINARY},
+    **{name: [twice(public)] for name, public in PAIRS.items()},
+    "not": [lax.bitwise_not],
+    "integer_pow": [lambda x, y=y: lax.integer_pow(x, y) for y in (-2, 0, 1, 3)],
+    "round": [lambda x, how=how: lax.round(x, how) for how in lax.RoundingMethod],
+    "clamp": [lambda x: lax.clamp(x, x, x)],
+    "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
+    "convert_element_type": [lambda x, new=new: lax.convert_element_type(x, new) for new in NUMPY_DTYPES],
+    "bitcast_convert_type": [
+        lambda x, new=new: lax.bitcast_convert_type(x, new)
+        for new in ("int8", "uint16", "int32", "uint64", "float16", "float64", "complex64", "bool")
+    ],
+    "broadcast_in_dim": [lambda x: lax.broadcast(x, (2,))],
+    "reshape": [lambda x: lax.reshape(x, (3, 1, 2))],
+    "transpose": [lambda x: lax.transpose(x, (1, 0))],
+    "rev": [lambda x: lax.rev(x, (0, 1))],
+    "squeeze": [lambda x: lax.squeeze(lax.expand_dims(x, (0,)), (0,))],
+    "slice": [lambda x: lax.slice(x, (0, 1), (2, 3), (1, 2))],
+    "pad": [lambda x: lax.pad(x, lax.zeros_like(x, shape=()), ((1, 0, 2), (0, 2, 0)))],
+    "concatenate": [lambda x: lax.concatenate([x, x], 1)],
+    "iota": [lambda x: lax.broadcasted_iota(x.dtype, (2, 3), 1)],
+    **{
+        name: [along(name, axes) for axes in (None, 0)]
+        for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or")
+    },
+    "argmax": [lambda x: lax.argmax(x, 1)],
+    "argmin": [lambda x: lax.argmin(x, 0, np.int8)],
+    "dot_general": [
+        lambda x: lax.dot_general(x, x, ROWS),
+        lambda x: lax.dot_general(x, x, LAST),
+        lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))),
+        lambda x: lax.dot_general(x, x, ROWS, np.float32),
+    ],
+    "dynamic_index": [
+        lambda x: lax.dynamic_index_in_dim(x, 1, keepdims=False),
+        lambda x: lax.dynamic_index_in_dim(np.arange(3), lax.reshape(lax.slice(x, (0, 0), (1, 1)), ())),
+    ],
+    "dynamic_update_index": [lambda x: lax.dynamic_update_index_in_dim(x, lax.dynamic_index_in_dim(x, 1), 0, 0)],
+    "sort": [lambda x: lax.sort(x, 0), lambda x: lax.sort((x, x, x), 0, num_keys=2)[2]],
+    "name": [lambda x: lax.name_p.bind(x, name="x")],
+    "cond": [lambda x: lax.cond(lax.reduce_and(lax.eq(x, x)), lax.exp, lambda x: x, x)],
+    "scan": [
+        lambda x: lax.scan(lambda c, row: (lax.mul(c, row), c), lax.dynamic_index_in_dim(x, 0, keepdims=False), x)[0],
+        lambda x: lax.scan(lambda c, row: (c, lax.mul(c, row)), lax.dynamic_index_in_dim(x, 0, keepdims=False), x)[1],
+    ],
+    "while": [lambda x: lax.while_loop(lambda c: lax.ne(lax.reduce_max(lax.abs(c)), 0), lambda c: lax.sub(c, c), x)],
+}
+NEED_MORE = {
+    **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
+    **dict.fromkeys(("jit", "remat"), "it evaluates to the equations that it holds"),
+    **dict.fromkeys(("custom_jvp_call", "custom_vjp_call", "custom_vjp_linear"), "it evaluates as its function does"),
+    **dict.fromkeys(("linear_call", "linear_transpose"), "it evaluates to the equations that it holds"),
+    **dict.fromkeys(("custom_linear_solve", "custom_root"), "it evaluates to what its solver returns"),
+}
+
+
+def scalar_type(name: str) -> type:
+    """Return a dtype's scalar type; the test is skipped if nobody defines it."""
+    if name in NUMPY_DTYPES:
+        return np.dtype(name).type
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason=f"{name} is defined by ml_dtypes, which comes with jaxlib")
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"this ml_dtypes has no {name}")
+    return getattr(ml_dtypes, name)
+
+
+def outcome(fun, x):
+    """Return what `fun(x)` gives, or the class of the error."""
+    try:
+        return fun(x)
+    except (TypeError, ValueError) as error:
+        return next(kind for kind in (TypeError, ValueError) if isinstance(error, kind))
+
+
+def check(fun, x):
+    """Ask the type rule, then evaluation."""
+    expected, out = outcome(make_jaxpr(fun), x), outcome(fun, x)
+    if isinstance(expected, type):
+        assert out is expected
+        return
+    (aval,) = expected.out_avals
+    assert isinstance(out, np.ndarray | np.generic)
+    assert (out.dtype, out.shape) == (aval.dtype, aval.shape)
+    (again,) = eval_jaxpr(expected, expected.consts, x.astype(expected.in_avals[0].dtype))
+    assert (again.dtype, again.shape) == (aval.dtype, aval.shape)
+
+
+@pytest.mark.parametrize("enable_x64", [True, False], ids=["x64", "x32"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_evaluation_gives_the_type_that_the_type_rule_says_or_both_refuse(name, dtype, enable_x64):
+    x = (np.arange(6).reshape(2, 3) % 2 + 1).astype(scalar_type(dtype))
+    with config.enable_x64(enable_x64), np.errstate(all="ignore"):
+        for fun in PROGRAMS[name]:
+            check(fun, x)
+            if name in ELEMENTWISE:
+                check(fun, x[0, 0])
+                check(fun, x[:0])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_row_of_the_table_is_about_its_primitive(name):
+    bound = set()
+    for dtype in (bool, np.int32, np.float64, np.complex128):
+        for fun in PROGRAMS[name]:
+            jaxpr = outcome(make_jaxpr(fun), np.ones((2, 3), dtype))
+            if not isinstance(jaxpr, type):
+                bound |= {eqn.primitive.name for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns}
+    assert name in bound
+
+
+def test_no_primitive_escapes_the_table():
+    assert {p.name for p in standard_primitives()} == {*PROGRAMS, *NEED_MORE}
+
+
+@pytest.mark.parametrize("dtype", REFUSED)
+def test_dtypes_without_operations_are_refused_before_they_go_wrong(dtype):
+    x = np.ones(2, scalar_type(dtype))
+    for fun in (lax.neg, lax.sqrt, lax.reduce_sum, lambda x: lax.add(x, 1), make_jaxpr(lax.neg)):
+        with pytest.raises(TypeError, match=rf"{dtype}.*Convert .* first"):
+            fun(x)
+    with pytest.raises(TypeError, match=rf"{dtype} is not a dtype that calque computes with\. Convert to .* NumPy's"):
+        lax.convert_element_type(np.ones(2), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", *sorted(SHORT_FLOATS)])
+def test_short_floats_are_summed_in_single(dtype):
+    x = np.full(512, 1 / 64, scalar_type(dtype))
+    assert float(lax.reduce_sum(x)) == 8.0
+    assert float(lax.dot(x, np.ones_like(x))) == 8.0
+
+
+GREATEST = {"float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e4m3b11fnuz": 30.0, "float8_e5m2fnuz": 57344.0}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", *sorted(SHORT_FLOATS)])
+def test_the_extremes_of_no_elements_are_infinite_where_the_dtype_has_infinity(dtype):
+    empty = np.ones((0,), scalar_type(dtype))
+    greatest = GREATEST.get(dtype, np.inf)
+    assert (float(lax.reduce_min(empty)), float(lax.reduce_max(empty))) == (greatest, -greatest)
+
+
+@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS))
+def test_extremes_of_short_floats_are_elements(dtype):
+    x = np.array([[0.25, 1.5], [-1.5, -0.25]], scalar_type(dtype))
+    assert lax.reduce_max(x, 1).tolist() == [1.5, -0.25]
+    assert lax.reduce_min(x, 1).tolist() == [0.25, -1.5]
