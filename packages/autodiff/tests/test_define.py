@@ -165,9 +165,25 @@ def test_holes_are_quoted_by_the_error():
     )
 
 
+def test_a_rule_that_forgets_to_return_is_named(fma_p):
+    def forgetful(t, out, *primals):
+        t * 2.0
+
+    defjvp(fma_p, None, forgetful, None)
+    sine_p = Primitive("sine")
+    sine_p.def_impl(np.sin)
+    sine_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    defjvp(sine_p, forgetful)
+    words = r"the jvp rule .*forgetful \(test_define.py:\d+\) of '{}' returned None at .* Return the contribution"
+    with pytest.raises(TypeError, match=words.format("fma")):
+        jvp(fma_p.bind, (1.0, 2.0, 3.0), (1.0, 1.0, 1.0))
+    with pytest.raises(TypeError, match=words.format("sine")):
+        jvp(sine_p.bind, (1.0,), (1.0,))
+
+
 def test_a_second_rule_is_refused_with_both_places(fma_p):
     defjvp(fma_p, None, None, None)
-    with pytest.raises(ValueError, match=r"'fma' has a rule for 'jvp' from .*test_define.py.* Pass override=True"):
+    with pytest.raises(ValueError, match=r"'fma' has a rule for 'jvp' from .*test_define.py.* To replace it, use"):
         defjvp(fma_p, None, None, None)
     deftranspose(fma_p, lambda ct, x, y, z: [None, None, None])
     assert fma_p in primitive_transposes

@@ -223,13 +223,13 @@ def linear(transpose):
 def test_a_jvp_rule_that_gives_no_pair(given):
     mine_p = mine(jvp=lambda primals, tangents: given)
     words = (
-        r"the rule .*<lambda> \(test_misuse.py:\d+\) returned .* at test_misuse.py:\d+ .*Return a pair: of a jvp rule"
+        r"the jvp rule <lambda> \(test_misuse.py:\d+\) of 'mine' returned .* at test_misuse.py:\d+ .*Return a pair: the"
     )
     with pytest.raises(TypeError, match=words):
         grad(mine_p.bind)(1.0)
 
 
-@pytest.mark.parametrize("dot", [np.ones(5), np.float32(1.0), None])
+@pytest.mark.parametrize("dot", [np.ones(5), np.float32(1.0)])
 def test_a_jvp_rule_that_gives_a_tangent_of_another_type(dot):
     mine_p = mine(jvp=lambda primals, tangents: (2.0 * primals[0], dot))
     words = r"grad of bind .*: an output is float64\[\], but its tangent is .*: a derivative rule gave it\."

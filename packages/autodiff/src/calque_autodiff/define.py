@@ -6,13 +6,13 @@ A file of rules reads like a table of derivatives: `defjvp(sin_p, lambda x_dot, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from calque_autodiff.jet_define import bilinear_jet, constant_jet, linear_jet
 from calque_core.errors import MissingRuleError
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
 from calque_core.primitive import Primitive
-from calque_core.rules import gives_lists
+from calque_core.rule_results import gives_lists, wrong_result
 from calque_core.source import where
 
 Value = Any
@@ -47,15 +47,23 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
             )
         out = primitive.bind(*primals, **params)
         if only is not None and type(tangents[0]) is not Zero:  # nearly half of all operations; 0.4 us sooner
-            return [out], [only(tangents[0], out, primals[0], **params)]
+            out_dot = only(tangents[0], out, primals[0], **params)
+            return [out], [out_dot if out_dot is not None else _given_nothing(primitive, only)]
         out_dot = None
         for x_dot, rule in zip(tangents, rules):
             if type(x_dot) is not Zero and rule is not None:
                 term = rule(x_dot, out, *primals, **params)
+                if term is None:
+                    _given_nothing(primitive, rule)
                 out_dot = term if out_dot is None else add_tangents(out_dot, term)
         return [out], [zero_tangent(out) if out_dot is None else out_dot]
 
     primitive.def_rule("jvp", jvp_rule)
+
+
+def _given_nothing(primitive: Primitive, rule: Rule) -> NoReturn:
+    advice = "Return the contribution of the operand's tangent; give None in the place of a rule for zero."
+    raise wrong_result(primitive.name, "jvp", rule, None, advice)
 
 
 def defjvp_all(primitive: Primitive, rule: Rule) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from calque_autodiff.jet_series import Coefficient, Series, coefficient
 from calque_autodiff.jet_trace import instantiated, jet_through_jvp
 from calque_core.primitive import Primitive
-from calque_core.rules import gives_lists
+from calque_core.rule_results import gives_lists
 
 Value = Any
 Rule = Callable[..., Any]

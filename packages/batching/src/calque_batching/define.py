@@ -12,7 +12,7 @@ from calque_batching.axes import moveaxis
 from calque_core.avals import typeof
 from calque_core.lax import broadcast_in_dim
 from calque_core.primitive import Primitive
-from calque_core.rules import gives_lists
+from calque_core.rule_results import gives_lists
 
 Value = Any
 Dims = Sequence[int | None]

@@ -15,6 +15,7 @@ from calque_core.avals import typeof
 from calque_core.dtypes import float0
 from calque_core.ops.broadcast import broadcast
 from calque_core.ops.elementwise import add_any_p
+from calque_core.rule_results import zeros
 
 Value = Any
 
@@ -33,6 +34,9 @@ class Zero:
 
     def __repr__(self) -> str:
         return f"Zero({self.aval!r})"
+
+
+zeros.add(Zero)
 
 
 class UndefinedPrimal:

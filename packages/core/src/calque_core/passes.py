@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, typeof
+from calque_core.avals import ShapedArray, short_repr, typeof
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.rules import rule_epoch
+from calque_core.source import describe_function
 from calque_core.trace import evaluation, hand_down
 from calque_core.tracer import Tracer
 from calque_core.walk import has_jaxpr, rebuild
@@ -84,12 +85,26 @@ def _dce_eqn(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn | None:
     rule = eqn.primitive.adapted.get("dce")
     if rule is None:
         return eqn
-    used_inputs, kept = rule(used_outputs, eqn)
+    used_inputs, kept = _checked_dce(eqn, rule(used_outputs, eqn))
     if kept is None:
         return None
-    assert len(used_inputs) == len(eqn.invars), (eqn, used_inputs)
     same = len(kept.outvars) == len(eqn.outvars) and all(used_inputs) and _same_params(kept.params, eqn.params)
     return eqn if same else kept
+
+
+def _checked_dce(eqn: JaxprEqn, result: Any) -> tuple[Sequence[bool], JaxprEqn | None]:
+    """Return what a dce rule gave.  Raises: TypeError if it is no pair of a flag for each operand and an equation."""
+    if isinstance(result, (tuple, list)) and len(result) == 2:
+        used_inputs, kept = result
+        if kept is None or (
+            isinstance(used_inputs, (tuple, list)) and len(used_inputs) == len(eqn.invars) and type(kept) is JaxprEqn
+        ):
+            return used_inputs, kept
+    raise TypeError(
+        f"the dce rule {describe_function(eqn.primitive.rules['dce'])} of '{eqn.primitive.name}' returned "
+        f"{short_repr(result)}, but it has {len(eqn.invars)} operand{'s' * (len(eqn.invars) != 1)}. Return a pair: a "
+        "list of a bool for each, and an equation or None."
+    )
 
 
 def _same_params(new: dict[str, Any], old: dict[str, Any]) -> bool:

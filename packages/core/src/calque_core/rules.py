@@ -3,8 +3,8 @@
 One idea: a table is an object found by name, `rules("jvp")`, and a rule is stored on its primitive.  So the author of a
 primitive gives every rule with core alone, before or after the package that reads the table is imported, or without it.
 
-The machinery sees lists only: the rule of a single-result primitive is adapted once, here, and the author's function is
-kept beside the adapted one.
+The machinery sees lists only: a rule is adapted once, by `rule_results.py`, and the author's function is kept beside
+the adapted one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
-from calque_core.avals import short_repr
 from calque_core.errors import MissingRuleError
-from calque_core.source import Position, describe_function, resolve, user_frame, where
+from calque_core.rule_results import adapt
+from calque_core.source import Position, resolve, user_frame, where
 
 Function = Callable[..., Any]
 Kind = str | tuple[str, str]
@@ -99,76 +99,6 @@ def rule_epoch() -> int:
     return _epoch[0]
 
 
-def adapt(kind: Kind, function: Function, multiple_results: bool) -> Function:
-    """Return `function` in the form that the machinery calls: lists in place of single results."""
-    if multiple_results or not isinstance(kind, str):
-        return function
-    adapter = _ADAPTERS.get(kind)
-    return function if adapter is None or getattr(function, "gives_lists", False) else adapter(function)
-
-
-def gives_lists(function: Function) -> Function:
-    """Mark a rule of a single-result primitive as giving and taking lists already, as the short forms do."""
-    function.gives_lists = True  # type: ignore[attr-defined]
-    return function
-
-
-def _adapt_result(fn: Function) -> Function:
-    return lambda *args, **params: [fn(*args, **params)]
-
-
-def _adapt_pair(fn: Function) -> Function:
-    def adapted(first: Any, second: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-        pair = fn(first, second, **params)
-        if type(pair) is not tuple or len(pair) != 2:
-            pair = _checked_pair(fn, pair)
-        return [pair[0]], [pair[1]]
-
-    return adapted
-
-
-def _checked_pair(fn: Function, given: Any) -> list[Any]:
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise TypeError(
-            f"the rule {describe_function(fn)} returned {short_repr(given)} of type {type(given).__name__}{where()}. "
-            "Return a pair: of a jvp rule the result and its tangent, of a batch rule the result and its axis."
-        )
-    return list(given)
-
-
-def _adapt_axis_batch(fn: Function) -> Function:
-    def adapted(axis: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-        out, dim = fn(axis, args, dims, **params)
-        return [out], [dim]
-
-    return adapted
-
-
-def _adapt_transpose(fn: Function) -> Function:
-    return lambda cts, *operands, **params: fn(cts[0], *operands, **params)
-
-
-def _adapt_linearize(fn: Function) -> Function:
-    def adapted(nonzeros: Any, *primals: Any, **params: Any) -> tuple[list[Any], Any, Any]:
-        out, residuals, linear_jaxpr = fn(nonzeros, *primals, **params)
-        return [out], residuals, linear_jaxpr
-
-    return adapted
-
-
-_ADAPTERS: dict[str, Callable[[Function], Function]] = {
-    "abstract_eval": _adapt_result,
-    "jvp": _adapt_pair,
-    "jet": _adapt_pair,
-    "batch": _adapt_pair,
-    "axis_batch": _adapt_axis_batch,
-    "transpose": _adapt_transpose,
-    "linearize": _adapt_linearize,
-    "partial_eval": _adapt_result,
-    "decomposition": _adapt_result,
-}
-
-
 class RuleTable(MutableMapping[Any, Function]):
     """All rules of one kind, as a mapping from primitive to the function its author gave.
 
@@ -223,12 +153,13 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     """
     if not callable(function):
         raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
-    new = Rule(function, adapt(kind, function, primitive.multiple_results), *_origin(function))
+    new = Rule(function, adapt(primitive.name, kind, function, primitive.multiple_results), *_origin(function))
     old: Rule | None = primitive._rules.get(kind)
     if old is not None and not override and old.module != "__main__":
         raise ValueError(
             f"'{primitive.name}' has a rule for {_kind_name(kind)!r} from {_place(old)}, and {_place(new)} gives "
-            "another. Pass override=True to replace it."
+            f"another. To replace it, use def_rule({_kind_arguments(kind, 'fn')}, override=True), or del "
+            f"calque_core.rules({_kind_arguments(kind)})[primitive] first."
         )
     if _is_shadowed(kind, primitive._rules):
         _epoch[0] += 1
@@ -286,6 +217,12 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
         if name not in kinds:
             error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {close[0]!r}?" if close else "."))
     return error
+
+
+def _kind_arguments(kind: Kind, *others: str) -> str:
+    """Return the arguments that name a kind of rule, with others after the first: "'lowering', fn, platform='cpu'"."""
+    first, platform = (kind, []) if isinstance(kind, str) else (kind[0], [f"platform={kind[1]!r}"])
+    return ", ".join([repr(first), *others, *platform])
 
 
 def _kind_name(kind: Kind) -> str:

@@ -16,7 +16,7 @@ from calque_core.avals import typeof
 from calque_core.lax import convert_element_type, iota, mul, reduce_max, reduce_min, reduce_sum
 from calque_core.ops.collective import axis_index_p, pmax_p, pmin_p, psum_p
 from calque_core.primitive import Primitive
-from calque_core.rules import gives_lists
+from calque_core.rule_results import gives_lists
 
 Value = Any
 Names = tuple[Hashable, ...]
