@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec
 
 from calque_autodiff.checks import check_input, check_scalar_output
-from calque_autodiff.linearize import linearize_flat, spread_cotangents
+from calque_autodiff.linear_functions import spread_cotangents
+from calque_autodiff.linearize import linearize_flat
 from calque_autodiff.transpose import backward_linear
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import typeof

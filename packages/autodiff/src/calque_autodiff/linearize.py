@@ -3,13 +3,12 @@
 One idea: run the function once over a tangent trace.  What it computed is the value; what was recorded is linear, holds
 the numbers it needs as constants, and runs forwards (`linearize`) or backwards (`vjp`) as often as wanted.
 
-Read next: `gradient.py` for `grad`.
+Read next: `linear_functions.py` for the functions that they return; `gradient.py` for `grad`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,24 +16,19 @@ import numpy as np
 from calque_autodiff.checks import (
     check_out_tangents,
     check_outputs,
-    fitting_cotangent,
     flatten_primals,
-    only_argument,
-    tangent_leaves,
 )
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.tangent_trace import TangentTrace
-from calque_autodiff.transpose import backward_linear
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
-from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
-from calque_core.linear import Zero, instantiate_zeros
 from calque_core.memory import unshared
 from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
-from calque_pytree import Partial, PyTreeDef, tree_flatten, tree_structure
+from calque_pytree import PyTreeDef, tree_flatten, tree_structure
 
 Value = Any
 
@@ -79,8 +73,8 @@ def linearize_flat(
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `fun(*primals)` and a function that gives its derivative along tangents, without running `fun` again.
 
-    The function takes one tangent per primal, with the primal's structure, shapes and dtypes.  With `has_aux`, `fun`
-    returns a pair, whose second part is returned as a third.
+    The function takes one tangent per primal, with the primal's structure, shapes and dtypes.  It is a pytree whose
+    leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, whose second part is returned as a third.
     Raises: TypeError if a primal is not an array, or a tangent does not fit its primal.
 
     >>> from calque_core import lax
@@ -93,28 +87,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     flat = FlatFunction(fun, in_tree, "linearize", has_aux)
     outs, jaxpr = linearize_flat(flat, fun, leaves, verb="linearize", keep=True)
     jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
-    avals = [typeof(x) for x in leaves]
-    what = f"the linear function of {describe_function(fun)}"
-    f_lin = partial(_apply_linear, what, jaxpr, avals, tree_structure(primals), flat.out_tree)
+    f_lin = _linear_function(push, "linearize", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
-
-
-def _apply_linear(
-    what: str,
-    jaxpr: Jaxpr,
-    avals: Sequence[Any],
-    in_tree: PyTreeDef,
-    out_tree: PyTreeDef,
-    *tangents: Any,
-    **kwargs: Any,
-) -> Any:
-    if kwargs:
-        raise TypeError(f"{what} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal.")
-    dots = tangent_leaves(what, "tangents", avals, in_tree, tangents)
-    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, avals) if aval.dtype.kind in "fcV"]
-    outs = eval_jaxpr(jaxpr, jaxpr.consts, *perturbed)
-    return out_tree.unflatten([instantiate_zeros(x) for x in outs])
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -134,52 +109,27 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     flat = FlatFunction(fun, in_tree, "vjp", has_aux)
     outs, jaxpr = linearize_flat(flat, fun, leaves, verb="vjp", keep=True)
     jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
-    what = f"the vjp function of {describe_function(fun)}"
-    in_avals, out_avals = [typeof(x) for x in leaves], [typeof(x).strip_weak_type() for x in outs]
-    program = jaxpr.replace(consts=(), constvars=(), invars=(*jaxpr.constvars, *jaxpr.invars))
-    apply = _VJP(what, program, in_avals, out_avals, tree_structure(primals), flat.out_tree)
-    f_vjp = Partial(apply, jaxpr.consts)
+    f_vjp = _linear_function(pull, "vjp", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
 
 
-class _VJP:
-    """The function part of what `vjp` returns: everything but the numbers."""
-
-    __slots__ = ("in_avals", "in_tree", "out_avals", "out_tree", "program", "what")
-
-    def __init__(
-        self,
-        what: str,
-        program: Jaxpr,
-        in_avals: Sequence[Any],
-        out_avals: Sequence[Any],
-        in_tree: PyTreeDef,
-        out_tree: PyTreeDef,
-    ) -> None:
-        self.what, self.program, self.in_avals, self.out_avals = what, program, in_avals, out_avals
-        self.in_tree, self.out_tree = in_tree, out_tree
-
-    def __call__(self, consts: Sequence[Value], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        ct = only_argument(self.what, args, kwargs)
-        cts = tangent_leaves(self.what, "cotangents", self.out_avals, self.out_tree, ct)
-        count = len(consts)
-        jaxpr = self.program.replace(
-            constvars=self.program.invars[:count], consts=tuple(consts), invars=self.program.invars[count:]
-        )
-        found = spread_cotangents(self.what, backward_linear(jaxpr, cts), self.in_avals)
-        return self.in_tree.unflatten(unshared(found, consts, cts))  # type: ignore[no-any-return]
-
-
-def spread_cotangents(what: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return one cotangent array per primal type: those given go to the floating ones, `float0` zeros to the others.
-
-    Raises: TypeError if a cotangent has not the type of its primal.
-    """
-    rest = iter(cts)
-    return [
-        fitting_cotangent(what, next(rest), aval)
-        if aval.dtype.kind in "fcV"
-        else instantiate_zeros(Zero(aval.to_tangent_aval()))
-        for aval in avals
-    ]
+def _linear_function(
+    run: Run,
+    verb: str,
+    fun: Any,
+    jaxpr: Jaxpr,
+    primals: tuple[Sequence[Value], PyTreeDef],
+    outs: tuple[Sequence[Value], PyTreeDef],
+) -> LinearFunction:
+    """Return the function that runs a derivative's jaxpr; what it holds as constants become leaves of the function."""
+    program = LinearProgram(
+        verb,
+        describe_function(fun),
+        jaxpr.replace(consts=(), constvars=(), invars=(*jaxpr.constvars, *jaxpr.invars)),
+        [typeof(x) for x in primals[0]],
+        primals[1],
+        [typeof(x).strip_weak_type() for x in outs[0]],
+        outs[1],
+    )
+    return LinearFunction(run, program, jaxpr.consts)

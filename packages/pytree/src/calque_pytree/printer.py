@@ -8,19 +8,20 @@ Read next: `treedef.py`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from calque_pytree.build import Nodes
 from calque_pytree.kinds import DEFAULTDICT, DICT, LIST, NAMEDTUPLE, NONE, ORDEREDDICT, TUPLE, Node, node_class
 
 
-def print_nodes(nodes: Nodes) -> str:
-    """Return the structure `nodes` as text, with `*` for each leaf."""
+def print_nodes(nodes: Nodes, leaves: Iterable[str]) -> str:
+    """Return the structure `nodes` as text, with the texts `leaves` in the places of its leaves."""
+    texts = iter(leaves)
     written: list[str] = []
     waiting: list[list[str]] = []  # for each unfinished node, the pieces still to be written, last first
     for node in nodes:
         if node is None:
-            written.append("*")
+            written.append(next(texts))
         else:
             waiting.append(pieces(node)[::-1])
             written.append(waiting[-1].pop())

@@ -10,6 +10,7 @@ Read next: `flatten.py`, which makes treedefs; `build.py` and `align.py`, which 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from itertools import repeat
 
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
@@ -213,7 +214,19 @@ class PyTreeDef:
         return self
 
     def __repr__(self) -> str:
-        return f"PyTreeDef({print_nodes(self.nodes)})"
+        return f"PyTreeDef({print_nodes(self.nodes, repeat('*'))})"
+
+    def show(self, leaves: Iterable[str]) -> str:
+        """Return this structure as text, with one text in the place of each leaf.
+
+        >>> from calque_pytree import structure
+        >>> structure({"w": 1, "b": [2]}).show(["float64[]", "int64[3]"])
+        "{'b': [float64[]], 'w': int64[3]}"
+        """
+        texts = list(leaves)
+        if len(texts) != self.num_leaves:
+            raise self.wrong_number(len(texts))
+        return print_nodes(self.nodes, texts)
 
 
 def hashed_part(node: Node) -> Hashable:

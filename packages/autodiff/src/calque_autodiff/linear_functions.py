@@ -1,0 +1,126 @@
+"""Linear functions as values: what `linearize` and `vjp` return.
+
+One idea: a linear function is a program and the numbers that it needs.  The numbers are the leaves of a pytree, so the
+function can be returned from `jit`, `vmap` and loops and be passed into them; the program is structure.
+
+Read next: `linearize.py`, which makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from calque_autodiff.checks import fitting_cotangent, only_argument, tangent_leaves
+from calque_autodiff.transpose import backward_linear
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.linear import Zero, instantiate_zeros
+from calque_core.memory import unshared
+from calque_pytree import PyTreeDef, register_pytree_node
+
+Value = Any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearProgram:
+    """The derivative of the function that messages call `fun`: a jaxpr of the numbers it needs, then of tangents."""
+
+    verb: str
+    fun: str
+    jaxpr: Jaxpr
+    in_avals: Sequence[Any]
+    in_tree: PyTreeDef
+    out_avals: Sequence[Any]
+    out_tree: PyTreeDef
+
+
+Run = Callable[[LinearProgram, str, Sequence[Value], tuple[Any, ...], dict[str, Any]], Any]
+
+
+class LinearFunction:
+    """A linear function, forwards or backwards; a pytree whose leaves are the numbers that it needs."""
+
+    __slots__ = ("__weakref__", "consts", "program", "run")
+
+    def __init__(self, run: Run, program: LinearProgram, consts: Sequence[Value]) -> None:
+        self.run, self.program, self.consts = run, program, consts
+
+    @property
+    def name(self) -> str:
+        """What messages call this function."""
+        role = "linear function" if self.program.verb == "linearize" else "vjp function"
+        return f"{role} of {self.program.fun}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(self.program, f"the {self.name}", self.consts, args, kwargs)
+
+    def __repr__(self) -> str:
+        program = self.program
+        inputs = program.in_tree.show(_types(program.in_avals))
+        outputs = program.out_tree.show(_types(program.out_avals))
+        types = f"{inputs} -> {outputs}" if self.run is push else f"{outputs} -> {inputs}"
+        return f"<{self.name}: {types}>"
+
+    def __copy__(self) -> LinearFunction:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LinearFunction:
+        return LinearFunction(self.run, self.program, deepcopy(self.consts, memo))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call "
+            f"{self.program.verb} again where they are loaded."
+        )
+
+
+def _types(avals: Sequence[Any]) -> list[str]:
+    return [repr(aval.to_tangent_aval().strip_weak_type()) for aval in avals]
+
+
+register_pytree_node(
+    LinearFunction,
+    lambda f: (f.consts, (f.run, f.program)),
+    lambda data, consts: LinearFunction(data[0], data[1], consts),
+)
+
+
+def push(
+    program: LinearProgram, what: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the tangent of the output along one tangent per primal."""
+    if kwargs:
+        raise TypeError(f"{what} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal.")
+    dots = tangent_leaves(what, "tangents", program.in_avals, program.in_tree, args)
+    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if aval.dtype.kind in "fcV"]
+    outs = eval_jaxpr(program.jaxpr, (), *consts, *perturbed)
+    return program.out_tree.unflatten([instantiate_zeros(x) for x in outs])
+
+
+def pull(
+    program: LinearProgram, what: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the cotangents of the primals for a cotangent of the output."""
+    ct = only_argument(what, args, kwargs)
+    cts = tangent_leaves(what, "cotangents", program.out_avals, program.out_tree, ct)
+    count, invars = len(consts), program.jaxpr.invars
+    jaxpr = program.jaxpr.replace(constvars=invars[:count], consts=tuple(consts), invars=invars[count:])
+    found = spread_cotangents(what, backward_linear(jaxpr, cts), program.in_avals)
+    return program.in_tree.unflatten(unshared(found, consts, cts))
+
+
+def spread_cotangents(what: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return one cotangent array per primal type: those given go to the floating ones, `float0` zeros to the others.
+
+    Raises: TypeError if a cotangent has not the type of its primal.
+    """
+    rest = iter(cts)
+    return [
+        fitting_cotangent(what, next(rest), aval)
+        if aval.dtype.kind in "fcV"
+        else instantiate_zeros(Zero(aval.to_tangent_aval()))
+        for aval in avals
+    ]
