@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_core
-from calque_core import Primitive, ShapedArray, dce_jaxpr, make_jaxpr
+from calque_core import AbstractValue, Primitive, ShapedArray, dce_jaxpr, make_jaxpr
 from calque_core.linear import zero_tangent
 from calque_core.rule_results import adapt, gives_lists
 
@@ -148,6 +148,15 @@ def test_a_pair_of_lists_must_be_of_one_length(kind):
         refused(kind, result, multiple_results=True, advice="Return two lists: the results and their")
     advice = r"Return two lists of one length: the results and their .* They have 2 and 1 items\."
     refused(kind, ([1.0, 2.0], [0]), multiple_results=True, advice=advice)
+
+
+def test_a_type_rule_may_give_a_type_of_the_author_s_own():
+    class Token(AbstractValue):
+        pass
+
+    token = Token()
+    assert adapted("abstract_eval", lambda: token, multiple_results=False)() == [token]
+    assert adapted("abstract_eval", lambda: [token], multiple_results=True)() == [token]
 
 
 @pytest.mark.parametrize("multiple_results", [False, True])

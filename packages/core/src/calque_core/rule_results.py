@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.api_util import describe_value
-from calque_core.avals import ShapedArray, is_array_like
+from calque_core.avals import AbstractValue, ShapedArray, is_array_like
 from calque_core.jaxpr import Jaxpr
 from calque_core.source import describe_function, where
 
@@ -49,7 +49,7 @@ def wrong_result(name: str, kind: str, function: Function, result: Any, advice: 
 def _adapt_abstract_eval(name: str, fn: Function) -> Function:
     def adapted(*avals: Any, **params: Any) -> list[Any]:
         aval = fn(*avals, **params)
-        if type(aval) is not ShapedArray:
+        if type(aval) is not ShapedArray and not isinstance(aval, AbstractValue):
             raise wrong_result(name, "abstract_eval", fn, aval, "Return the result's type, a ShapedArray.")
         return [aval]
 
@@ -154,7 +154,7 @@ def _pair(name: str, kind: str, fn: Function, result: Any, parts: str) -> Any:
 def _adapt_abstract_eval_of_lists(name: str, fn: Function) -> Function:
     def adapted(*avals: Any, **params: Any) -> Sequence[Any]:
         out_avals: Sequence[Any] = fn(*avals, **params)
-        if not isinstance(out_avals, (list, tuple)) or not all(type(aval) is ShapedArray for aval in out_avals):
+        if not isinstance(out_avals, (list, tuple)) or not all(isinstance(aval, AbstractValue) for aval in out_avals):
             raise wrong_result(name, "abstract_eval", fn, out_avals, "Return a list of a ShapedArray per result.")
         return out_avals
 
