@@ -9,16 +9,19 @@ Read next: `numpy_ufuncs.py`, which has the rest of the ufuncs and the table of 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from calque_core import lax
 from calque_core.avals import typeof
+from calque_core.context import active
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.operands import _converted, binary, floating, result_type
 from calque_core.ops.declare import undefined
 from calque_core.source import where
+from calque_core.trace import plain_types
 
 Value = Any
 
@@ -103,30 +106,44 @@ def _sign_is_wrong(r: Value, y: Value) -> Value:
     return lax.bitwise_and(lax.ne(r, 0), lax.ne(lax.lt(r, 0), lax.lt(y, 0)))
 
 
+def _is_known(*operands: Value) -> bool:
+    """Tell whether NumPy can compute with these integers at once: it then warns of zero divisors and of overflow."""
+    return not active and all(type(x) in plain_types for x in operands) and kind(operands[0]) in "iu"
+
+
+def _divisor(y: Value) -> Value:
+    """Return a divisor with 1 in place of the integer 0, for a remainder of 0, which is NumPy's."""
+    if kind(y) not in "iu" or (_is_static(y) and y != 0):
+        return y
+    return lax.select(lax.eq(y, 0), typeof(y).dtype.type(1), y)
+
+
 def remainder(x: Value, y: Value) -> Value:
-    """Return the remainder that has the sign of `y`, as Python's `%`.
+    """Return the remainder that has the sign of `y`, as Python's `%`; 0 for an integer divisor of 0.
 
     >>> remainder(np.array([-7, 7]), 3)
     array([2, 1])
     """
     x, y = _numbers("remainder", x, y)
+    if _is_known(x, y):
+        return np.remainder(x, y, dtype=typeof(x).dtype)
+    y = _divisor(y)
     r = lax.rem(x, y)
     return r if kind(r) == "u" else lax.select(_sign_is_wrong(r, y), lax.add(r, y), r)
 
 
 def floor_divide(x: Value, y: Value) -> Value:
-    """Return the quotient rounded towards minus infinity, as Python's `//`.
+    """Return the quotient rounded towards minus infinity, as Python's `//`; 0 for an integer divisor of 0.
 
     >>> floor_divide(np.array([-7, 7]), 3)
     array([-3,  2])
     """
     x, y = _numbers("floor_divide", x, y)
-    if kind(x) == "u":
-        return lax.div(x, y)
+    if _is_known(x, y):
+        return np.floor_divide(x, y, dtype=typeof(x).dtype)
+    if kind(x) in "iu":
+        return _integer_quotient(x, y)
     r = lax.rem(x, y)
-    if kind(r) == "i":
-        q = lax.div(x, y)
-        return lax.select(_sign_is_wrong(r, y), lax.sub(q, 1), q)
     # floor(x / y) would give 10 for 1.0 // 0.1; x - r is a multiple of y, so that this quotient is nearly an integer.
     q = lax.div(lax.sub(x, r), y)
     q = lax.select(_sign_is_wrong(r, y), lax.sub(q, 1), q)
@@ -135,9 +152,22 @@ def floor_divide(x: Value, y: Value) -> Value:
     return lax.round(q)
 
 
+def _integer_quotient(x: Value, y: Value) -> Value:
+    divisor = _divisor(y)
+    if kind(x) == "u":
+        q = lax.div(x, divisor)
+    else:
+        r, q = lax.rem(x, divisor), lax.div(x, divisor)
+        q = lax.select(_sign_is_wrong(r, divisor), lax.sub(q, 1), q)
+    return q if divisor is y else lax.select(lax.eq(y, 0), typeof(q).dtype.type(0), q)
+
+
 def fmod(x: Value, y: Value) -> Value:
-    """Return the remainder that has the sign of `x`, as C's fmod."""
-    return lax.rem(*_numbers("fmod", x, y))
+    """Return the remainder that has the sign of `x`, as C's fmod; 0 for an integer divisor of 0."""
+    x, y = _numbers("fmod", x, y)
+    if _is_known(x, y):
+        return np.fmod(x, y, dtype=typeof(x).dtype)
+    return lax.rem(x, _divisor(y))
 
 
 def divmod(x: Value, y: Value) -> tuple[Value, Value]:
@@ -188,9 +218,19 @@ def square(x: Value) -> Value:
 
 
 def reciprocal(x: Value) -> Value:
-    """Return 1 / x, truncated for integers."""
+    """Return 1 / x, truncated for integers; for the integer 0 what NumPy makes of infinity on this machine."""
     x = number(x)
-    return lax.div(typeof(x).dtype.type(1), x)
+    dtype = typeof(x).dtype
+    if _is_known(x):
+        return np.reciprocal(x, dtype=dtype)
+    out = lax.div(dtype.type(1), _divisor(x))
+    return out if dtype.kind not in "iu" else lax.select(lax.eq(x, 0), _reciprocal_of_zero(dtype), out)
+
+
+@cache
+def _reciprocal_of_zero(dtype: np.dtype[Any]) -> Value:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.reciprocal(dtype.type(0))
 
 
 def left_shift(x: Value, y: Value) -> Value:
