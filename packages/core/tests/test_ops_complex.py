@@ -110,3 +110,52 @@ def test_parts_are_no_copies_of_the_numbers_and_cannot_be_mistaken_for_them():
     z = Z.copy()
     assert np.shares_memory(lax.real(z), z), "as NumPy's, and as reshape"
     assert not np.shares_memory(lax.conj(z), z)
+
+
+# Digits of each part: the real and the imaginary part are right beside the other, however small they are
+
+SIZES = [0.0, 1e-30, 1e-20, 1e-12, 1e-8, 1e-5, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0]
+CENTRES = [1, -1, -2, 1j, np.pi / 2, np.pi, 0.5j * np.pi, -1.5j * np.pi]
+STEPS = [1e-3, -1e-3, 1e-5, 1e-5j, -1e-3j, 1e-3 + 1e-3j]
+FUNCTIONS = ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "logistic", "abs", "sign"]
+
+
+def hard_numbers():
+    """Give numbers near 0, near the axes, near 1 and -1, and near zeros and poles; single ones, so both precisions."""
+    grid = [complex(s * x, t * y) for x in SIZES for y in SIZES for s in (1, -1) for t in (1, -1) if x or y]
+    grid = [z for z in grid if z != -1]  # where log1p is infinite
+    return np.array([*grid, *(c + h for c in CENTRES for h in STEPS)]).astype(np.complex64)
+
+
+def distances(got, want):
+    """Return how far each part of single numbers is from that of double ones, in ulps; 0 where it underflows."""
+    for part in ("real", "imag"):
+        x, y = (getattr(np.asarray(z), part).astype(np.float64) for z in (got, want))
+        ulp = np.spacing(np.abs(y).astype(np.float32)).astype(np.float64)
+        yield np.where(np.abs(y) > 1e-37, np.abs(x - y) / ulp, 0.0).max()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_single_complex_functions_have_the_digits_of_double_ones_in_each_part(name):
+    z, fun = hard_numbers(), getattr(lax, name)
+    assert max(distances(fun(z), fun(z.astype(np.complex128)))) < 16
+
+
+@pytest.mark.parametrize(
+    ("z", "logarithm"),
+    [
+        (1e-20 + 1e-8j, 5.001e-17 + 1e-8j),
+        (-2 + 1e-8j, 5e-17 + 3.141592643589793j),
+        (-5e-17 + 1e-8j, 4.3873667468111174e-33 + 1e-8j),
+        (-0.5 + 0.8660254037844386j, -4.345318932600586e-17 + 1.0471975511965976j),
+        (1e-300 + 1e-5j, 4.999999999750001e-11 + 9.999999999666668e-06j),
+        (-1e-3 + 0.0447j, -4.550002070252948e-07 + 0.04471491952970288j),
+        (0.1 - 0.2j, 0.11157177565710488 - 0.17985349979247828j),
+        (-1 + 1e-30j, -69.07755278982137 + 1.5707963267948966j),
+    ],
+)  # the right sides by a library with 60 digits
+def test_log1p_of_double_complex_numbers_has_all_digits_in_each_part(z, logarithm):
+    for x in (z, np.array([z, z])):
+        out = np.ravel(lax.log1p(x))
+        np.testing.assert_array_max_ulp(out.real, np.full(out.shape, logarithm.real), 4)
+        np.testing.assert_array_max_ulp(out.imag, np.full(out.shape, logarithm.imag), 4)

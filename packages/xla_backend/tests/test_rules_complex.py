@@ -68,3 +68,40 @@ def test_the_parts_of_a_device_array_are_device_arrays():
     for got, want in [(z.real, [2, 0]), (z.imag, [4, -6]), (z.conj(), [2 - 4j, 6j])]:
         assert type(got) is type(z)
         np.testing.assert_array_equal(np.asarray(got), want)
+
+
+# Digits of each part: the real and the imaginary part are right beside the other, however small they are
+
+SIZES = [0.0, 1e-30, 1e-20, 1e-12, 1e-8, 1e-5, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0]
+CENTRES = [1, -1, -2, 1j, np.pi / 2, np.pi, 0.5j * np.pi, -1.5j * np.pi]
+STEPS = [1e-3, -1e-3, 1e-5, 1e-5j, -1e-3j, 1e-3 + 1e-3j]
+FUNCTIONS = ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "logistic", "abs", "sign"]
+
+
+def hard_numbers(dtype):
+    """Give numbers near 0, near the axes, near 1 and -1, and near zeros and poles."""
+    grid = [complex(s * x, t * y) for x in SIZES for y in SIZES for s in (1, -1) for t in (1, -1) if x or y]
+    grid = [z for z in grid if z != -1]  # where log1p is infinite
+    return np.array([*grid, *(c + h for c in CENTRES for h in STEPS)]).astype(dtype)
+
+
+def check_parts(got, want, ulps):
+    tiny = 4 * np.finfo(want.dtype).tiny  # below it, XLA flushes to zero
+    for part in ("real", "imag"):
+        x, y = getattr(np.asarray(got), part), getattr(want, part)
+        assert (np.where(np.abs(y) > tiny, np.abs(x - y), 0) <= ulps * np.spacing(np.abs(y))).all()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_complex_functions_compile_to_all_digits_of_each_part(name, dtype):
+    z, fun = hard_numbers(dtype), getattr(lax, name)
+    check_parts(jit(fun)(z), fun(z), 32)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_powers_of_numbers_near_one_compile_to_all_digits_of_each_part(dtype):
+    step = np.array([1e-3, -1e-5j, 1e-5 + 1e-4j, 0.1j, 0.0])
+    x, y = (1 + step).astype(dtype), np.array([0.3 + 1j, -1.5, 2j, 0.7 - 0.2j, 3.0]).astype(dtype)
+    check_parts(jit(lax.pow)(x, y), lax.pow(x, y), 32)
+    check_parts(jit(lax.pow)(x, y[0]), lax.pow(x, y[0]), 32)

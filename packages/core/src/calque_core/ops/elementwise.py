@@ -291,7 +291,7 @@ def integer_pow(x: Value, y: int) -> Value:
 exp_p = declare("exp", REAL_OR_COMPLEX, np.exp)
 expm1_p = declare("expm1", REAL_OR_COMPLEX, np.expm1)
 log_p = declare("log", REAL_OR_COMPLEX, np.log)
-log1p_p = declare("log1p", REAL_OR_COMPLEX, np.log1p)
+log1p_p = declare("log1p", REAL_OR_COMPLEX, formulas.log_one_plus)
 
 
 def exp(x: Value) -> Value:

@@ -50,6 +50,49 @@ def reciprocal_sqrt(x: Value) -> Value:
     return np.reciprocal(np.sqrt(x))
 
 
+def log_one_plus(x: Value) -> Value:
+    """Return log(1 + x); NumPy's own loses the real part of complex numbers where |1 + x| is near 1.
+
+    The real part is half of log1p(|1 + x|^2 - 1).
+    """
+    out = np.log1p(x)
+    if out.dtype.kind != "c":
+        return out
+    a, b = np.real(x) * np.float64(1), np.imag(x) * np.float64(1)
+    is_small = np.maximum(np.abs(a), np.abs(b)) < 4.0
+    excess = _squared_modulus_less_one(np.where(is_small, a, 1.0), np.where(is_small, b, 1.0))
+    is_near = np.abs(excess) < 0.5
+    out = np.array(out)
+    out.real = np.where(is_near, 0.5 * np.log1p(np.where(is_near, excess, 0.0)), out.real)
+    return out[()]
+
+
+def _squared_modulus_less_one(a: Value, b: Value) -> Value:
+    """Return 2a + a^2 + b^2, which is |1 + a + bi|^2 - 1, with the rounding errors of its steps: the terms may cancel.
+
+    Source: Dekker (1971), A floating-point technique for extending the available precision.
+    """
+    (a_square, a_error), (b_square, b_error) = _exact_square(a), _exact_square(b)
+    first, first_error = _exact_sum(2 * a, b_square)
+    total, total_error = _exact_sum(first, a_square)
+    return total + (((a_error + b_error) + first_error) + total_error)
+
+
+def _exact_square(x: Value) -> tuple[Value, Value]:
+    """Return the square of doubles and its rounding error."""
+    shifted = (2.0**27 + 1) * x
+    high = shifted - (shifted - x)
+    low, square = x - high, x * x
+    return square, ((high * high - square) + 2 * high * low) + low * low
+
+
+def _exact_sum(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the sum of doubles and its rounding error."""
+    total = x + y
+    from_y = total - x
+    return total, (x - (total - from_y)) + (y - from_y)
+
+
 def integer_power(x: Value, y: int) -> Value:
     """Return x**y by repeated squaring, the order in which compiled programs multiply too."""
     if y < 0:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import shaped_array
+from calque_core.avals import ShapedArray, shaped_array
 from calque_core.dtypes import is_float
+from calque_core.ops.complex import real_dtype
 from calque_core.ops.elementwise import (
     abs_p,
     add_any_p,
@@ -41,7 +42,7 @@ from calque_core.ops.elementwise import (
     tanh_p,
 )
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
-from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.types import aval_to_ir_type
 
 # Arithmetic
@@ -87,8 +88,24 @@ def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     return [hlo.complex(hlo.real(out), hlo.select(is_below, hlo.negate(size), size))]
 
 
-elementwise(rsqrt_p, hlo.rsqrt)
-elementwise(pow_p, hlo.power)
+@register_lowering(rsqrt_p)
+def rsqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Divide for complex numbers: XLA's own gives parts that are small beside the other any value."""
+    (aval,) = ctx.avals_in
+    return [hlo.rsqrt(x) if aval.dtype.kind != "c" else hlo.divide(splat(1, aval), sqrt_lowering(ctx, x)[0])]
+
+
+@register_lowering(pow_p)
+def pow_lowering(ctx: LoweringRuleContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
+    """Lower to XLA's own; of complex numbers near 1, whose logarithm it takes with few digits, to exp(y log x)."""
+    (out_aval,) = ctx.avals_out
+    x, y = broadcast_operands(ctx, x, y)
+    out = hlo.power(x, y)
+    if out_aval.dtype.kind != "c":
+        return [out]
+    half = splat(0.5, shaped_array(out_aval.shape, real_dtype(out_aval.dtype)))
+    is_near = compare("LT", hlo.abs(hlo.subtract(x, splat(1, out_aval))), half)
+    return [hlo.select(is_near, hlo.exponential(hlo.multiply(y, hlo.log(x))), out)]
 
 
 @register_lowering(integer_pow_p)
@@ -114,13 +131,92 @@ def _positive_power(x: IrValue, y: int) -> IrValue:
 # Exponentials and logarithms
 
 elementwise(exp_p, hlo.exponential)
-elementwise(expm1_p, hlo.exponential_minus_one)
 elementwise(log_p, hlo.log)
-elementwise(log1p_p, hlo.log_plus_one)
+
+
+@register_lowering(expm1_p)
+def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Take the imaginary part from exp, which has the same: XLA's own is 0 where the real part is near -1."""
+    out = hlo.exponential_minus_one(x)
+    if ctx.avals_in[0].dtype.kind == "c":
+        out = hlo.complex(hlo.real(out), hlo.imag(hlo.exponential(x)))
+    return [out]
+
+
+@register_lowering(log1p_p)
+def log1p_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Take the logarithm of the imaginary part where it is all of 1 + x, and its square may be 0."""
+    (aval,), out = ctx.avals_in, hlo.log_plus_one(x)
+    if aval.dtype.kind != "c":
+        return [out]
+    minus_one = splat(-1, shaped_array(aval.shape, real_dtype(aval.dtype)))
+    size = hlo.select(compare("EQ", hlo.real(x), minus_one), hlo.log(hlo.abs(hlo.imag(x))), hlo.real(out))
+    return [hlo.complex(size, hlo.imag(out))]
+
 
 # Trigonometry
 
-elementwise(sin_p, hlo.sine)
-elementwise(cos_p, hlo.cosine)
-elementwise(tan_p, hlo.tan)
-elementwise(tanh_p, hlo.tanh)
+
+def _sinh_near_zero(x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return sinh(x) of small real numbers: half the difference of exp(x) and exp(-x) would cancel."""
+    growth = hlo.exponential_minus_one(x)
+    decay = hlo.divide(growth, hlo.add(growth, splat(1, aval)))
+    return hlo.multiply(splat(0.5, aval), hlo.add(growth, decay))
+
+
+def _near_real_axis(aval: ShapedArray, x: IrValue, out: IrValue, slope: IrValue) -> IrValue:
+    """Return a function of complex numbers whose imaginary part is `slope` times sinh(imag(x)).
+
+    `out` holds what XLA computes, whose imaginary part has no digits near the real axis.
+    """
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    y = hlo.imag(x)
+    is_near = compare("LT", hlo.abs(y), splat(1, part_aval))
+    near = hlo.multiply(slope, _sinh_near_zero(y, part_aval))
+    return hlo.complex(hlo.real(out), hlo.select(is_near, near, hlo.imag(out)))
+
+
+@register_lowering(sin_p)
+def sin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Lower to XLA's own; of complex numbers, the imaginary part is cos(a) sinh(b)."""
+    (aval,), out = ctx.avals_in, hlo.sine(x)
+    return [out if aval.dtype.kind != "c" else _near_real_axis(aval, x, out, hlo.cosine(hlo.real(x)))]
+
+
+@register_lowering(cos_p)
+def cos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Lower to XLA's own; of complex numbers, the imaginary part is -sin(a) sinh(b)."""
+    (aval,), out = ctx.avals_in, hlo.cosine(x)
+    return [out if aval.dtype.kind != "c" else _near_real_axis(aval, x, out, hlo.negate(hlo.sine(hlo.real(x))))]
+
+
+@register_lowering(tan_p)
+def tan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Turn complex numbers by 90 degrees: tan(x) = -i tanh(ix)."""
+    (aval,) = ctx.avals_in
+    if aval.dtype.kind != "c":
+        return [hlo.tan(x)]
+    turned = _complex_tanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
+    return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
+
+
+@register_lowering(tanh_p)
+def tanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,) = ctx.avals_in
+    return [hlo.tanh(x) if aval.dtype.kind != "c" else _complex_tanh(aval, x)]
+
+
+def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return tanh(a + bi); near the poles it is (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b).
+
+    XLA's own divides by cosh 2a + cos 2b, whose terms cancel there.
+    """
+    part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), hlo.tanh(x)
+    a, b, half = hlo.real(x), hlo.imag(x), splat(0.5, part_aval)
+    sin, cos, sinh = hlo.sine(b), hlo.cosine(b), _sinh_near_zero(a, part_aval)
+    cosh = hlo.sqrt(hlo.add(splat(1, part_aval), hlo.multiply(sinh, sinh)))
+    is_near = hlo.and_(compare("LT", hlo.abs(a), half), compare("LT", hlo.abs(cos), half))
+    divisor = hlo.add(hlo.multiply(sinh, sinh), hlo.multiply(cos, cos))
+    near = (hlo.divide(hlo.multiply(x, y), divisor) for x, y in ((sinh, cosh), (sin, cos)))
+    far = hlo.real(out), hlo.imag(out)
+    return hlo.complex(*(hlo.select(is_near, close, away) for close, away in zip(near, far)))
