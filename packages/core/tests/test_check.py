@@ -14,6 +14,7 @@ from calque_core import (
     Var,
     check_jaxpr,
     config,
+    ensure_compile_time_eval,
     lax,
     make_jaxpr,
     stage,
@@ -164,3 +165,77 @@ def test_enable_checks_checks_what_is_traced():
     liar_p.def_abstract_eval(lambda aval: next(answers))
     with config.enable_checks(), pytest.raises(JaxprTypeError, match="'liar' gives"):
         stage(lambda x: [liar_p.bind(x)], [F64])
+
+
+def author_primitive(impl, type_rule=lambda *avals: avals[0], multiple_results=False):
+    primitive = Primitive("twice", multiple_results=multiple_results)
+    primitive.def_impl(impl)
+    primitive.def_abstract_eval(type_rule)
+    return primitive
+
+
+def single_precision(x):
+    return np.float32(2) * np.asarray(x, np.float32)
+
+
+def same_type(*avals):
+    return avals[0]
+
+
+@pytest.mark.parametrize(
+    ("primitive", "words"),
+    [
+        (
+            author_primitive(single_precision, same_type),
+            (
+                r"evaluation of 'twice' \(single_precision \(test_check.py:\d+\)\) gave float32\[3\] at .*, "
+                r"but the type rule of 'twice' \(same_type \(test_check.py:\d+\)\) says float64\[3\]. Correct one of"
+            ),
+        ),
+        (author_primitive(lambda x: x[:2]), r"gave float64\[2\] .*says float64\[3\]"),
+        (author_primitive(lambda x: [x, x]), r"gave a list of length 2 .*says float64\[3\]"),
+        (author_primitive(lambda x: None), r"gave None .*says float64\[3\]"),
+        (
+            author_primitive(lambda x: [x], lambda x: [x, x], True),
+            r"gave float64\[3\] .*says float64\[3\], float64\[3\]",
+        ),
+        (author_primitive(lambda x: [], lambda x: [x], True), r"gave nothing .*says float64\[3\]"),
+        (author_primitive(lambda x: x, lambda x: [x], True), r"gave float64\[3\] .*says float64\[3\]"),
+    ],
+)
+def test_an_evaluation_that_contradicts_its_type_rule_is_refused_under_the_setting(primitive, words):
+    x = np.ones(3)
+    with config.enable_checks(), pytest.raises(TypeError, match=words):
+        primitive.bind(x)
+    with config.enable_checks(), pytest.raises(TypeError, match=words):
+        eval_context_of_a_trace(primitive, x)
+
+
+def eval_context_of_a_trace(primitive, x):
+    """Bind with known operands while something else is traced: it is evaluated there too."""
+
+    def traced(y):
+        with ensure_compile_time_eval():
+            primitive.bind(x)
+        return y
+
+    make_jaxpr(traced)(1.0)
+
+
+def test_a_type_rule_that_refuses_what_the_evaluation_takes_is_heard_under_the_setting():
+    def only_vectors(aval):
+        if aval.ndim != 1:
+            raise TypeError("only vectors")
+        return aval
+
+    primitive = author_primitive(lambda x: x, only_vectors)
+    assert primitive.bind(2.0) == 2.0
+    with config.enable_checks(), pytest.raises(TypeError, match="only vectors") as refusal:
+        primitive.bind(2.0)
+    assert "(only_vectors (test_check.py:" in refusal.value.__notes__[0]
+    assert "refuses operands that the evaluation takes" in refusal.value.__notes__[0]
+
+
+def test_a_python_scalar_is_a_good_result_under_the_setting():
+    with config.enable_checks():
+        assert author_primitive(lambda x: 2.0 * float(x)).bind(1.5) == 3.0

@@ -1,7 +1,8 @@
 """Checking that a jaxpr is what it claims to be: closed, every variable bound once, typed by its primitives' rules.
 
-One idea: a type rule is asked again for every equation, and its answer compared with what the equation declares.  Weak
-types are left out of the comparison: they belong to Python scalars, and change no result.
+One idea: a type rule is asked again for every equation, and its answer compared with what the equation declares; for an
+operation that is evaluated, with the values.  Weak types are left out of the comparison: they belong to Python scalars,
+and change no result.
 
 Tests and `enable_checks` run this; production does not.
 """
@@ -13,15 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, typeof
-from calque_core.context import DEFAULT_SETTINGS, entered
+from calque_core.api_util import describe_value
+from calque_core.avals import ShapedArray, is_array_like, typeof
+from calque_core.context import DEFAULT_SETTINGS, context, entered
 from calque_core.errors import JaxprTypeError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.naming import Options
 from calque_core.printing import Printer
 from calque_core.printing_autodidax import long_type
 from calque_core.rules import rule_epoch
+from calque_core.source import describe_function, where
 from calque_core.stage import checks
+from calque_core.trace import result_checks
 from calque_core.walk import nested_jaxprs
 
 
@@ -139,6 +143,37 @@ class Checker:
             text = Printer(self.root, Options()).equation(self.jaxpr, self.eqn)
             place = f" in `{text}`" + (f", from {info}" if info else "")
         return JaxprTypeError(f"{problem}{place}. {advice}.")
+
+
+def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any], outs: Any) -> None:
+    """Check that an evaluated operation gave what its type rule says, while `enable_checks` is on.
+
+    Raises: TypeError that names the primitive and both rules; what the type rule raises, if it refuses the operands.
+    """
+    if not context.settings.enable_checks or primitive.abstract is None:
+        return
+    try:
+        avals = primitive.abstract(*map(typeof, args), **params)
+    except Exception as refusal:
+        refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation takes.")
+        raise
+    got = [typeof(x) if is_array_like(x) else None for x in outs] if isinstance(outs, (list, tuple)) else None
+    if got is None or None in got or [_strong(aval) for aval in got] != [_strong(aval) for aval in avals]:
+        given = describe_value(outs) if got is None else ", ".join(map(describe_value, outs)) or "nothing"
+        raise TypeError(
+            f"{_rule(primitive, 'impl')} gave {given}{where()}, but {_rule(primitive, 'abstract_eval')} says "
+            f"{', '.join(map(str, avals)) or 'nothing'}. Correct one of the two."
+        )
+
+
+result_checks.append(check_evaluation)
+
+
+def _rule(primitive: Any, kind: str) -> str:
+    """Return 'the evaluation of 'twice' (twice_impl at train.py:12)', for messages."""
+    name = {"impl": "evaluation", "abstract_eval": "type rule"}[kind]
+    function = primitive.rules.get(kind)
+    return f"the {name} of '{primitive.name}'" + (f" ({describe_function(function)})" if function is not None else "")
 
 
 def _strong(aval: Any) -> Any:

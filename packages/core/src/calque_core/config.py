@@ -60,7 +60,9 @@ def default_dtype_bits(value: int) -> scope:
 
 
 def enable_checks(value: bool = True) -> scope:
-    """Type-check every jaxpr when its trace closes, for a `with` block.
+    """Type-check every jaxpr when its trace closes, and the results of every evaluated operation, for a `with` block.
+
+    Raises: TypeError, inside the block, where an evaluation gives another type than the primitive's type rule says.
 
     >>> with enable_checks():
     ...     current().enable_checks
