@@ -99,6 +99,11 @@ def rule_epoch() -> int:
     return _epoch[0]
 
 
+def advance_rule_epoch() -> None:
+    """Let no cache of traced or compiled programs give again what it holds: a rule was replaced, or a runtime lost."""
+    _epoch[0] += 1
+
+
 class RuleTable(MutableMapping[Any, Function]):
     """All rules of one kind, as a mapping from primitive to the function its author gave.
 
@@ -124,7 +129,7 @@ class RuleTable(MutableMapping[Any, Function]):
         del primitive._rules[self.kind]
         del primitive.adapted[self.kind]
         primitive.refresh(self.kind)
-        _epoch[0] += 1
+        advance_rule_epoch()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(sorted((p for p in primitives if self.kind in p._rules), key=lambda p: str(p.name)))
@@ -162,7 +167,7 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
             f"calque_core.rules({_kind_arguments(kind)})[primitive] first."
         )
     if _is_shadowed(kind, primitive._rules):
-        _epoch[0] += 1
+        advance_rule_epoch()
     primitive._rules[kind] = new
     primitive.adapted[kind] = new.adapted
     primitive.refresh(kind)

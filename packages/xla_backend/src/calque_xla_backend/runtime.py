@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from jaxlib import utils as jaxlib_utils  # type: ignore[attr-defined]
@@ -23,6 +23,10 @@ from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 
 from calque_core.avals import ShapedArray
 from calque_core.dtypes import float0
+from calque_core.rules import advance_rule_epoch
+from calque_core.source import where
+from calque_xla_backend.flags import check_flags
+from calque_xla_backend.interrupts import forget_interrupts, watch_interrupts
 
 Buffer = Any  # jaxlib's ArrayImpl
 Device = Any  # jaxlib's Device
@@ -77,10 +81,14 @@ _clients: list[Any] = []
 
 
 def client() -> Any:
-    """Return the CPU client, started at the first call."""
+    """Return the CPU client, started at the first call.
+
+    Raises: ValueError if XLA does not take the flags in the environment.
+    """
     if not _clients:
         with _lock:
             if not _clients:
+                check_flags()
                 _clients.append(xc.make_cpu_client())
     return _clients[0]
 
@@ -155,11 +163,12 @@ def signature(aval: ShapedArray, place: Placement) -> Signature:
 def put(array: np.ndarray[Any, Any], target: Signature) -> Buffer:
     """Copy a NumPy array of the target's dtype to its device; the caller may overwrite the array afterwards."""
     place = target.placement
-    return xc.batched_device_put(
+    return _device_put(
         target, place.sharding, [array], [place.device], True, True, _COPY, True
     )  # committed, force_copy, semantics, enable_x64: never narrow a dtype behind our back
 
 
+_device_put = xc.batched_device_put
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
@@ -188,8 +197,48 @@ def compile_module(module: ir.Module, place: Placement, options: Sequence[tuple[
 
     Raises: XlaRuntimeError.
     """
+    watch_interrupts()
     compile_options = xc.CompileOptions()
     compile_options.num_replicas = compile_options.num_partitions = 1
     compile_options.device_assignment = xc.DeviceAssignment.create(np.array([[place.device.id]], np.int32))
     compile_options.env_option_overrides = list(options)
     return client().compile_and_load(module, place.device_list, compile_options)
+
+
+# Forked processes
+
+
+class LostClient:
+    """The client in a process that was forked after XLA had started, where a call would wait for ever."""
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_forked()
+
+
+def refuse_forked(*_: Any) -> NoReturn:
+    """Raise the error about a forked process."""
+    raise RuntimeError(
+        f"XLA cannot run{where()} in the process {os.getpid()}, which was forked after XLA had started: its threads "
+        "are in the parent alone, and a call would never end. Start processes with "
+        "multiprocessing.get_context('spawn'), or fork before the first use of jit and of device arrays. Operations on "
+        "NumPy arrays work here."
+    )
+
+
+def _start_anew() -> None:
+    """Leave in a forked process nothing that would wait for a thread of its parent.
+
+    A new epoch drops all programs, so that each call comes to the client; dispatch itself checks nothing.
+    """
+    global _lock, _pool, _contexts, _device_put
+    _left_behind.extend((_pool, _contexts, *_clients))  # to end them would be to wait for their threads
+    _lock, _pool, _contexts = threading.Lock(), ir.ThreadPool(), threading.local()
+    forget_interrupts()
+    if _clients:
+        _clients[0], _device_put = LostClient(), refuse_forked
+        advance_rule_epoch()
+
+
+_left_behind: list[Any] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

@@ -1,0 +1,76 @@
+"""What a forked process may do: everything but run XLA, if its parent has started it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+
+PROGRAM = """
+import os, signal, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork in a process with threads
+import numpy as np
+from calque_core import lax
+from calque_xla_backend import device_put, jit
+double = jit(lambda x: x * 2.0)
+tree = jit(lambda d: {{"y": d["x"] + 1.0}})
+{parent}
+if os.fork():
+    _, status = os.wait()
+    {after}
+    sys.exit(os.waitstatus_to_exitcode(status))
+signal.alarm(20)  # ends a child that waits for ever
+def attempt(call):
+    try:
+        call()
+    except RuntimeError as error:
+        print(error)
+if True:
+    {child}
+"""
+STARTED = "x = device_put(np.ones(3)); y = double(x); double(x); d = tree({'x': x}); tree({'x': x}); double(np.ones(3))"
+REFUSAL = "which was forked after XLA had started: its threads are in the parent alone, and a call would never end."
+
+
+def run(child, parent=STARTED, after="pass"):
+    program = PROGRAM.format(parent=parent, child=child, after=after)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60.0)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+def test_a_forked_process_refuses_what_would_wait_for_threads_of_its_parent():
+    calls = [
+        "double(x)",
+        "double(np.ones(3))",
+        "tree({'x': x})",
+        "jit(lambda x: x - 1.0)(x)",
+        "jit(double)(1.0)",
+        "x + 1.0",
+        "device_put(np.ones(3))",
+    ]
+    out = run("\n    ".join(f"attempt(lambda: {call})" for call in calls))
+    assert out.count(REFUSAL) == out.count("multiprocessing.get_context('spawn')") == len(calls)
+
+
+@pytest.mark.parametrize(
+    ("child", "result"),
+    [
+        ("print(lax.sin(np.zeros(2)))", "[0. 0.]\n"),
+        ("print(np.asarray(y), y.tolist())", "[2. 2. 2.] [2.0, 2.0, 2.0]\n"),
+        ("print(double.lower(1.0).as_text().count('multiply'))", "1\n"),
+    ],
+)
+def test_a_forked_process_evaluates_lowers_and_reads_device_arrays(child, result):
+    assert run(child) == result
+
+
+@pytest.mark.parametrize("parent", ["pass", "double.lower(1.0)"])
+def test_a_process_forked_before_xla_has_started_may_start_it(parent):
+    assert run("print(double(3.0))", parent=parent) == "6.0\n"
+
+
+def test_the_parent_goes_on():
+    assert run("pass", after="print(double(x), jit(lambda x: x + 5.0)(x))") == "[2. 2. 2.] [6. 6. 6.]\n"
