@@ -239,3 +239,13 @@ def test_a_type_rule_that_refuses_what_the_evaluation_takes_is_heard_under_the_s
 def test_a_python_scalar_is_a_good_result_under_the_setting():
     with config.enable_checks():
         assert author_primitive(lambda x: 2.0 * float(x)).bind(1.5) == 3.0
+
+
+def test_a_result_that_is_wider_than_the_settings_allow_is_refused_under_the_setting():
+    wide = author_primitive(lambda x: np.asarray(x, np.float64))
+    with (
+        config.enable_x64(False),
+        config.enable_checks(),
+        pytest.raises(TypeError, match=r"gave float64\[\] .* says float32\[\]"),
+    ):
+        wide.bind(np.float32(1.0))

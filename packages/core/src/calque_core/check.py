@@ -157,9 +157,10 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
     except Exception as refusal:
         refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation takes.")
         raise
-    got = [typeof(x) if is_array_like(x) else None for x in outs] if isinstance(outs, (list, tuple)) else None
-    if got is None or None in got or [_strong(aval) for aval in got] != [_strong(aval) for aval in avals]:
-        given = describe_value(outs) if got is None else ", ".join(map(describe_value, outs)) or "nothing"
+    got = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
+    if got is None or got != [_strong(aval) for aval in avals]:
+        pairs = [(outs, None)] if got is None else zip(outs, got)
+        given = ", ".join(str(aval or describe_value(x)) for x, aval in pairs) or "nothing"
         raise TypeError(
             f"{_rule(primitive, 'impl')} gave {given}{where()}, but {_rule(primitive, 'abstract_eval')} says "
             f"{', '.join(map(str, avals)) or 'nothing'}. Correct one of the two."
@@ -174,6 +175,16 @@ def _rule(primitive: Any, kind: str) -> str:
     name = {"impl": "evaluation", "abstract_eval": "type rule"}[kind]
     function = primitive.rules.get(kind)
     return f"the {name} of '{primitive.name}'" + (f" ({describe_function(function)})" if function is not None else "")
+
+
+def _own_type(x: Any) -> Any:
+    """Return the strong type of a result: that of its own dtype, even if the settings narrow it; None for no array."""
+    if not is_array_like(x):
+        return None
+    if type(x) in (bool, int, float, complex):
+        return _strong(typeof(x))
+    with entered(settings=DEFAULT_SETTINGS):
+        return _strong(typeof(x))
 
 
 def _strong(aval: Any) -> Any:
