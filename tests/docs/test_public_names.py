@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import inspect
 
 import pytest
@@ -18,6 +19,7 @@ PACKAGES = [
     "calque_numpy",
     "calque_numpy.random",
     "calque",
+    "calque.flatten_util",
 ]
 
 
@@ -35,6 +37,12 @@ def test_every_public_function_and_class_says_what_it_does(package: str) -> None
     definitions = [(name, getattr(module, name)) for name in module.__all__]
     silent = [name for name, value in definitions if is_definition(value) and not has_summary(value)]
     assert silent == [], f"names of {package} without a docstring that opens with a sentence"
+
+
+@pytest.mark.parametrize("package", [package for package in PACKAGES if "." not in package])
+def test_a_package_says_its_version_as_its_distribution_does(package: str) -> None:
+    module = importlib.import_module(package)
+    assert module.__version__ == importlib.metadata.version(package.replace("_", "-"))
 
 
 def is_definition(value: object) -> bool:

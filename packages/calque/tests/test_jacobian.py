@@ -64,6 +64,40 @@ def test_a_sequence_of_argnums_gives_a_tuple():
         np.testing.assert_allclose(alone, X)
 
 
+@pytest.mark.parametrize("transform", [jacfwd, jacrev])
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_arguments_may_be_chosen_by_name_however_they_are_passed(transform, chunk_size):
+    def fun(x, y, *, z=1.0):
+        return x * y * z
+
+    for call in (lambda f: f(X, 2.0, z=3.0), lambda f: f(X, y=2.0, z=3.0), lambda f: f(x=X, y=2.0, z=3.0)):
+        by_y = call(transform(fun, argnames="y", chunk_size=chunk_size))
+        np.testing.assert_allclose(by_y, 3.0 * X)
+        by_name = call(transform(fun, argnames=["z", "x"], chunk_size=chunk_size))
+        assert by_name.keys() == {"x", "z"}
+        np.testing.assert_allclose(by_name["x"], 6.0 * np.eye(3))
+        np.testing.assert_allclose(by_name["z"], 2.0 * X)
+    by_x, by_z = transform(fun, argnums=(0,), argnames="z", chunk_size=chunk_size)(X, 2.0, z=3.0)
+    np.testing.assert_allclose(by_x[0], 6.0 * np.eye(3))
+    np.testing.assert_allclose(by_z, 2.0 * X)
+
+
+def test_a_hessian_may_be_by_name():
+    def fun(p, scale):
+        return scale * np.sum(p["w"] ** 3)
+
+    by_name = hessian(fun, argnames="p")({"w": X}, scale=2.0)
+    np.testing.assert_allclose(by_name["w"]["w"], 2.0 * np.diag(6 * X))
+    both = hessian(fun, argnames=("p", "scale"))({"w": X}, scale=2.0)
+    np.testing.assert_allclose(both["scale"]["p"]["w"], 3 * X**2)
+
+
+@pytest.mark.parametrize("transform", [jacfwd, jacrev, hessian])
+def test_a_name_that_the_call_does_not_pass_is_refused(transform):
+    with pytest.raises(ValueError, match=r"jac(fwd|rev) of .* got argnames='w', but the call passes no argument 'w'"):
+        transform(lambda x, w=1.0: x * w, argnames="w")(2.0)
+
+
 def test_aux_is_passed_through():
     def fun(x):
         return x * x, {"norm": np.sum(x), "name": 3}
@@ -75,9 +109,15 @@ def test_aux_is_passed_through():
         assert aux["name"] == 3
 
 
+def test_hvp_of_one_argument_has_the_structure_of_its_gradient():
+    product = hvp(lambda p: np.sum(p["w"] ** 3), ({"w": X},), ({"w": np.ones(3)},))
+    np.testing.assert_allclose(product["w"], 6 * X)
+    assert hvp(lambda x: x**3, [2.0], [1.0]) == 12.0
+
+
 def test_hvp_is_the_product_with_the_hessian():
     direction = np.array([1.0, 2.0, -0.5])
-    (product,) = hvp(scalar_function, (X,), (direction,))
+    product = hvp(scalar_function, (X,), (direction,))
     np.testing.assert_allclose(product, hessian(scalar_function)(X) @ direction, atol=1e-12)
 
 
@@ -147,7 +187,7 @@ def test_jacrev_takes_complex_arguments_to_real_outputs():
 def test_the_hessian_along_complex_directions_is_that_of_differences():
     fun = lambda z: np.sum(np.abs(z) ** 2 * np.real(z))
     direction = np.array([1j, 0.5 - 1j, -0.3])
-    (found,) = hvp(fun, (Z,), (direction,))
+    found = hvp(fun, (Z,), (direction,))
     gradient = calque.grad(fun)
     want = (gradient(Z + STEP * direction) - gradient(Z - STEP * direction)) / (2 * STEP)
     np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-7)

@@ -35,6 +35,8 @@ primitive_jvps = _rule_table("jvp")
 primitive_transposes = _rule_table("transpose")
 _register_internal_folder(__path__[0])
 
+__version__ = "0.1.0"
+
 __all__ = [
     # derivatives of functions
     "jvp", "linearize", "vjp", "grad", "value_and_grad", "linear_transpose", "jet", "stop_gradient",

@@ -6,16 +6,16 @@ Read next: `linearize.py` and `transpose.py`, the two halves of it.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, ParamSpec
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linear_functions import spread_cotangents
 from calque_autodiff.linearize import linearize_flat
 from calque_autodiff.transpose import backward_linear
-from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
+from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.avals import typeof
+from calque_core.chosen_arguments import ChosenArguments
 from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
@@ -84,7 +84,7 @@ def _transform(
     options: tuple[bool, bool],
 ) -> Callable[..., tuple[Any, Any]]:
     check_callable(fun, verb)
-    chosen = _Chosen(fun, verb, 0 if argnums is None and argnames is None else argnums, argnames)
+    chosen = ChosenArguments(fun, f"{verb} of {describe_function(fun)}", argnums, argnames)
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -112,71 +112,6 @@ def _transform(
         return ((out, flat.aux) if has_aux else out), gradients
 
     return value_and_gradient
-
-
-def _names(what: str, argnames: Any) -> tuple[str, ...]:
-    names = (argnames,) if isinstance(argnames, str) else argnames if argnames is not None else ()
-    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} got argnames={argnames!r}. Give a name, or a tuple of names.")
-    return tuple(names)
-
-
-class _Places(NamedTuple):
-    """Where one call passes the chosen arguments.
-
-    `positions` are those in `argnums`, then those of the names that the call passes by position; `keywords` are the
-    other names.  `of_names` has one or the other for each name.
-    """
-
-    positions: list[int]
-    keywords: list[str]
-    of_names: list[int | str]
-
-
-class _Chosen:
-    """Which arguments the user asked for, and in which form the gradients go back; the same for all calls."""
-
-    def __init__(self, fun: Any, verb: str, argnums: Any, argnames: Any) -> None:
-        self.what = f"{verb} of {describe_function(fun)}"
-        self.fun, self.argnums, self.argnames = fun, argnums, argnames
-        self.names = _names(self.what, argnames)
-
-    def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> _Places:
-        """Return where a call passes the chosen arguments.  Raises: ValueError if it does not, or passes one twice."""
-        numbered = normalize_argnums(self.argnums, len(args), self.what) if self.argnums is not None else ()
-        of_names = [name if name in kwargs else self._position(name, len(args)) for name in self.names]
-        positions = [*numbered, *(place for place in of_names if isinstance(place, int))]
-        if len(set(positions)) != len(positions):
-            raise ValueError(
-                f"{self.what} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument "
-                "twice. Name each argument once."
-            )
-        return _Places(positions, [place for place in of_names if isinstance(place, str)], of_names)
-
-    def _position(self, name: str, count: int) -> int:
-        try:
-            parameters = list(inspect.signature(self.fun).parameters)
-        except (TypeError, ValueError):
-            parameters = []
-        if name not in parameters[:count]:
-            raise ValueError(
-                f"{self.what} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or "
-                f"name one of: {', '.join(parameters) or 'the keywords of the call'}."
-            )
-        return parameters.index(name)
-
-    def arrange(self, places: _Places, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
-        """Return the gradients as the user asked for them."""
-        gradients: dict[Any, Any] = dict(zip(places.positions, by_position)) | by_name
-        named: Any = {name: gradients[place] for name, place in zip(self.names, places.of_names)}
-        count = len(places.positions) + len(places.keywords) - len(places.of_names)
-        numbered = tuple(by_position[:count])
-        if isinstance(self.argnames, str):
-            named = named[self.argnames]
-        first: Any = numbered if isinstance(self.argnums, (tuple, list)) else numbered[0] if numbered else None
-        if self.argnames is None:
-            return first
-        return named if self.argnums is None else (first, named)
 
 
 def _check_leaves(

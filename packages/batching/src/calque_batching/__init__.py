@@ -21,6 +21,8 @@ from calque_core.rules import rules as rule_table
 
 primitive_batchers = rule_table("batch")
 
+__version__ = "0.1.0"
+
 __all__ = [
     # for users
     "vmap", "map",

@@ -7,7 +7,7 @@ without it.
 import importlib as _importlib
 from typing import Any as _Any
 
-from calque import numpy, random, testing, tree
+from calque import flatten_util, numpy, random, testing, tree
 from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from calque_autodiff import (
     check_grads,
@@ -57,6 +57,8 @@ _BACKEND_NAMES = (
     "jit",
 )
 
+__version__ = "0.1.0"
+
 __all__ = [
     "ShapeDtypeStruct",
     "check_grads",
@@ -72,6 +74,7 @@ __all__ = [
     "custom_vjp",
     "ensure_compile_time_eval",
     "eval_shape",
+    "flatten_util",
     "float0",
     "grad",
     "hessian",

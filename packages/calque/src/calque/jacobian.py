@@ -17,7 +17,8 @@ import numpy as np
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_batching import map, moveaxis, vmap
 from calque_core import register_internal_folder, typeof
-from calque_core.api_util import check_arrays, check_callable, describe_value, normalize_argnums
+from calque_core.api_util import check_arrays, check_callable, describe_value
+from calque_core.chosen_arguments import ChosenArguments
 from calque_core.lax import reshape, slice
 from calque_core.source import describe_function
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
@@ -31,18 +32,20 @@ register_internal_folder(str(Path(__file__).parent))
 
 def jacfwd(
     fun: Callable[P, Any],
-    argnums: Argnums = 0,
+    argnums: Argnums | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    argnames: str | Sequence[str] | None = None,
     *,
     chunk_size: int | None = None,
 ) -> Callable[P, Any]:
     """Return a function that gives the Jacobian of `fun`, by forward mode: one pass per element of the input.
 
-    The result has the structure of the output, each leaf of which holds the structure of the argument (a tuple of them
-    if `argnums` is a sequence).  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With `has_aux`, `fun` returns a pair, and so
-    does this.  The output may be complex.  With `chunk_size`, that many passes are made at a time: what they need
-    together is the memory that this takes beside the result.
+    The result has the structure of the output, each leaf of which holds the structure of the argument.  `argnums` and
+    `argnames` choose the arguments, and the form of several of them, as for `grad`: the first, by default; a sequence
+    of positions gives a tuple, one of names a dict, both give a pair.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With
+    `has_aux`, `fun` returns a pair, and so does this.  The output may be complex.  With `chunk_size`, that many passes
+    are made at a time: what they need together is the memory that this takes beside the result.
     Raises: TypeError if an argument is not real and floating, or with `holomorphic` if an argument or an output is not
     complex; ValueError if `chunk_size` is not positive.
 
@@ -51,27 +54,28 @@ def jacfwd(
            [0., 4.]])
     """
     check_callable(fun, "jacfwd")
+    chosen = ChosenArguments(fun, f"jacfwd of {describe_function(fun)}", argnums, argnames)
 
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        what = f"jacfwd of {describe_function(fun)}"
-        restricted, chosen, example = _restrict(what, fun, argnums, args, kwargs)
-        _check_inputs(what, chosen, holomorphic, allow_int=False)
+        what = chosen.what
+        restricted, x = _restrict(chosen, args, kwargs)
+        _check_inputs(what, x, holomorphic, allow_int=False)
         if not holomorphic:
-            _check_real_inputs(what, chosen)
+            _check_real_inputs(what, x)
 
-        def push(*tangents: Any) -> tuple[Any, ...]:
-            return jvp(restricted, chosen, tangents, has_aux=has_aux)
+        def push(tangent: Any) -> tuple[Any, ...]:
+            return jvp(restricted, (x,), (tangent,), has_aux=has_aux)
 
         if chunk_size is None:
             out_axes = (None, -1, None) if has_aux else (None, -1)
-            out, columns, *aux = vmap(push, out_axes=out_axes)(*_basis(chosen))
+            out, columns, *aux = vmap(push, out_axes=out_axes)(_basis(x))
         else:
-            out, apply, *aux = linearize(restricted, *chosen, has_aux=has_aux)
-            rows = _in_chunks(what, lambda tangents: apply(*tangents), _basis(chosen), chunk_size)
+            out, apply, *aux = linearize(restricted, x, has_aux=has_aux)
+            rows = _in_chunks(what, apply, _basis(x), chunk_size)
             columns = tree_map(lambda r: moveaxis(r, 0, -1), rows)
         _check_outputs(what, out, holomorphic)
-        result = tree_map(lambda c: _split(c, example, axis=-1), columns)
+        result = tree_map(lambda c: _split(c, x, axis=-1), columns)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of
@@ -79,10 +83,11 @@ def jacfwd(
 
 def jacrev(
     fun: Callable[P, Any],
-    argnums: Argnums = 0,
+    argnums: Argnums | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    argnames: str | Sequence[str] | None = None,
     *,
     chunk_size: int | None = None,
 ) -> Callable[P, Any]:
@@ -98,21 +103,21 @@ def jacrev(
            [0., 4.]])
     """
     check_callable(fun, "jacrev")
+    chosen = ChosenArguments(fun, f"jacrev of {describe_function(fun)}", argnums, argnames)
 
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        what = f"jacrev of {describe_function(fun)}"
-        restricted, chosen, example = _restrict(what, fun, argnums, args, kwargs)
-        _check_inputs(what, chosen, holomorphic, allow_int=allow_int)
-        out, pull, *aux = vjp(restricted, *chosen, has_aux=has_aux)
+        what = chosen.what
+        restricted, x = _restrict(chosen, args, kwargs)
+        _check_inputs(what, x, holomorphic, allow_int=allow_int)
+        out, pull, *aux = vjp(restricted, x, has_aux=has_aux)
         _check_outputs(what, out, holomorphic)
         if not holomorphic:
             _check_real_outputs(what, out)
-        (basis,) = _basis((out,))
-        rows = vmap(pull)(basis) if chunk_size is None else _in_chunks(what, pull, basis, chunk_size)
-        rows = rows if isinstance(argnums, (tuple, list)) else rows[0]
+        basis = _basis(out)
+        (rows,) = vmap(pull)(basis) if chunk_size is None else _in_chunks(what, pull, basis, chunk_size)
         by_argument = tree_map(lambda r: _split(r, out, axis=0), rows)
-        result = tree_transpose(tree_structure(example), tree_structure(out), by_argument)
+        result = tree_transpose(tree_structure(x), tree_structure(out), by_argument)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of
@@ -123,9 +128,10 @@ jacobian = jacrev
 
 def hessian(
     fun: Callable[P, Any],
-    argnums: Argnums = 0,
+    argnums: Argnums | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    argnames: str | Sequence[str] | None = None,
     *,
     chunk_size: int | None = None,
 ) -> Callable[P, Any]:
@@ -137,44 +143,39 @@ def hessian(
     >>> hessian(lambda x: x * x * x)(2.0)
     np.float64(12.0)
     """
-    gradient = jacrev(fun, argnums, has_aux, holomorphic)
-    return jacfwd(gradient, argnums, has_aux, holomorphic, chunk_size=chunk_size)
+    gradient = jacrev(fun, argnums, has_aux, holomorphic, argnames=argnames)
+    return jacfwd(gradient, argnums, has_aux, holomorphic, argnames, chunk_size=chunk_size)
 
 
-def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
+def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the product of the Hessian of the scalar function `fun` at `primals` with `tangents`.
 
-    It costs a few evaluations of `fun`, whatever the size of the Hessian.  The result is a tuple with the structure,
-    shapes and dtypes of `primals`.
+    It costs a few evaluations of `fun`, whatever the size of the Hessian.  The result has the structure, shapes and
+    dtypes of the primal, as `grad(fun)` of it has; for several primals it is a tuple of such.
     Raises: TypeError as `grad` and `jvp` do.
 
     >>> hvp(lambda x: x * x * x, (2.0,), (1.0,))
-    (np.float64(12.0),)
+    np.float64(12.0)
     """
     what = f"hvp of {describe_function(fun)}"
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise TypeError(f"{what} got {describe_value(given)} as its {name}. Give a tuple or a list: {name}=(x,).")
-    gradient = grad(fun, argnums=tuple(range(len(primals))))
-    product: tuple[Any, ...] = jvp(gradient, tuple(primals), tuple(tangents))[1]
-    return product
+    gradient = grad(fun, argnums=0 if len(primals) == 1 else tuple(range(len(primals))))
+    return jvp(gradient, tuple(primals), tuple(tangents))[1]
 
 
-def _restrict(
-    what: str, fun: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
-    """Return `fun` as a function of the chosen arguments, these as a tuple, and in the form the result has."""
-    positions = normalize_argnums(argnums, len(args), what)
+def _restrict(chosen: ChosenArguments, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Callable[[Any], Any], Any]:
+    """Return the function of the chosen arguments alone, in the form that the result has, and these arguments."""
+    places = chosen.find(args, kwargs)
 
-    @functools.wraps(fun)
-    def restricted(*chosen: Any) -> Any:
-        merged = list(args)
-        for position, x in zip(positions, chosen):
-            merged[position] = x
-        return fun(*merged, **kwargs)
+    @functools.wraps(chosen.fun)
+    def restricted(form: Any) -> Any:
+        merged, named = chosen.put(places, form, args, kwargs)
+        return chosen.fun(*merged, **named)
 
-    chosen = tuple(args[i] for i in positions)
-    return restricted, chosen, chosen if isinstance(argnums, (tuple, list)) else chosen[0]
+    by_position = [args[i] for i in places.positions]
+    return restricted, chosen.arrange(places, by_position, {name: kwargs[name] for name in places.keywords})
 
 
 def _check_inputs(what: str, chosen: Any, holomorphic: bool, *, allow_int: bool) -> None:

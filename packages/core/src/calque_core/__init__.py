@@ -47,6 +47,7 @@ from calque_core.numpy_protocol import implements
 from calque_core.operands import result_type
 from calque_core.passes import dce_jaxpr, fold_constants
 from calque_core.primitive import Primitive
+from calque_core.ravel import ravel_pytree
 from calque_core.rewrite import map_jaxpr, rewrite
 from calque_core.rules import RuleTable, rule_epoch, rules
 from calque_core.source import SourceInfo, register_internal_folder
@@ -67,6 +68,8 @@ from calque_core.trace import (
 from calque_core.tracer import Tracer, is_tracer
 from calque_core.walk import count_eqns
 
+__version__ = "0.1.0"
+
 __all__ = [
     # types of values
     "AbstractValue", "ShapedArray", "ShapeDtypeStruct", "get_aval", "typeof", "register_aval", "ArrayMethods",
@@ -83,6 +86,8 @@ __all__ = [
     # traces
     "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "is_tracer",
     "register_evaluator", "ensure_compile_time_eval", "eval_context", "trace_state_clean",
+    # trees as vectors
+    "ravel_pytree",
     # derivative rules of one function
     "CustomRules",
     # NumPy's functions on traced arrays

@@ -168,6 +168,8 @@ from calque_numpy.statistics import average, count_nonzero, diff, nanmean, nansu
 
 _register_internal_folder(__path__[0])
 
+__version__ = "0.1.0"
+
 __all__ = [
     # constants and dtypes
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",

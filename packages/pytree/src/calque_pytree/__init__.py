@@ -48,6 +48,8 @@ from calque_pytree.tree import tree_reduce_associative as reduce_associative
 from calque_pytree.tree import tree_transpose as transpose
 from calque_pytree.treedef import PyTreeDef, treedef_children, treedef_is_leaf, treedef_tuple
 
+__version__ = "0.1.0"
+
 __all__ = [
     "DictKey",
     "FlattenedIndexKey",

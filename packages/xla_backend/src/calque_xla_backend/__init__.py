@@ -24,6 +24,8 @@ _register_internal_folder(__path__[0])
 
 _register_internal_folder(__path__[0])
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Array",
     "Lowered",
