@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from calque_autodiff import grad, jvp, linearize, vjp
+from calque_autodiff import custom_jvp, custom_vjp, grad, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import lax
+from calque_xla_backend import jit
 
 X = np.array([-1.0, 0.25, 0.5, 2.0])
 T = np.array([1.0, -2.0, 0.5, 3.0])
@@ -76,3 +77,46 @@ def test_the_transpose_of_a_mapped_sum_is_a_sum_over_each_axis_it_names():
 
     np.testing.assert_allclose(jvp(batched, (x,), (t,))[1], differences(batched, x, t), rtol=1e-7)
     np.testing.assert_allclose(np.vdot(t, jvp(batched, (x,), (x,))[1]), np.vdot(vjp(batched, x)[1](t)[0], x))
+
+
+# A function with a derivative rule, whose result is the same for all elements
+
+CONVENTIONS = ["jvp", "vjp"]
+
+
+def sum_of_squares(convention):
+    """Return the sum over the axis with a rule: forwards, or backwards for the cotangents of all elements."""
+    if convention == "jvp":
+        fun = custom_jvp(lambda x: lax.psum(x * x, "i"))
+        fun.defjvp(lambda primals, dots: (fun(primals[0]), lax.psum(2.0 * primals[0] * dots[0], "i")))
+    else:
+        fun = custom_vjp(lambda x: lax.psum(x * x, "i"))
+        fun.defvjp(lambda x: (fun(x), x), lambda x, ct: (2.0 * x * lax.psum(ct, "i"),))
+    return fun
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("place", ["inside", "outside"])
+def test_a_staged_function_with_rules_that_reduces_over_the_axis_has_an_unmapped_result(convention, place):
+    fun = sum_of_squares(convention)
+    batched = (
+        vmap(jit(fun), axis_name="i", out_axes=None)
+        if place == "inside"
+        else jit(vmap(fun, axis_name="i", out_axes=None))
+    )
+    np.testing.assert_allclose(batched(X), (X * X).sum())
+    np.testing.assert_allclose(vmap(batched)(np.stack([X, T])), [(X * X).sum(), (T * T).sum()])
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("out_axes", [None, 0])
+def test_its_derivative_is_that_of_the_sum(convention, out_axes):
+    fun = sum_of_squares(convention)
+    count = 1 if out_axes is None else len(X)
+
+    def total(x):
+        outs = vmap(jit(fun), axis_name="i", out_axes=out_axes)(x)
+        return outs if out_axes is None else lax.reduce_sum(outs)
+
+    np.testing.assert_allclose(grad(total)(X), 2.0 * X * count)
+    np.testing.assert_allclose(jit(grad(jit(total)))(X), 2.0 * X * count)

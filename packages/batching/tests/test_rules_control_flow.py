@@ -240,3 +240,36 @@ def test_the_types_of_a_staged_cond_are_those_of_the_evaluated_one():
     jaxpr = make_jaxpr(vmap(choose))(np.array([True]), np.ones((1, 2), np.float32)[:, 0])
 
     assert jaxpr.out_avals == [ShapedArray((1,), np.float32)]
+
+
+# Results that no branch computes
+
+
+@pytest.mark.parametrize("batched", POLICIES)
+def test_a_result_that_every_branch_passes_through_stays_unmapped(batched):
+    def choose(pred, x, y):
+        return cond(pred, lambda x, y: (lax.add(x, y), y), lambda x, y: (x, y), x, y, batched=batched)
+
+    chosen, passed = vmap(choose, in_axes=(0, 0, None), out_axes=(0, None))(XS > 0.0, XS, 2.0)
+    assert chosen.tolist() == [-1.0, 0.0, 6.0]
+    assert passed == 2.0
+
+    jaxpr = make_jaxpr(vmap(choose, in_axes=(0, 0, None), out_axes=(0, None)))(XS > 0.0, XS, 2.0)
+    assert [aval.shape for aval in jaxpr.out_avals] == [(3,), ()]
+
+
+def test_a_mapped_result_that_every_branch_passes_through_is_mapped_where_it_was(check_batching):
+    check_batching(
+        lambda pred, x: cond(lax.gt(pred, 0.0), lambda x: (x, lax.neg(x)), lambda x: (x, x), x),
+        [(), (2,)],
+        ["float64", "float64"],
+    )
+
+
+def test_different_operands_that_branches_pass_through_are_chosen_by_element():
+    choose = vmap(lambda pred, x, y: cond(pred, lambda x, y: x, lambda x, y: y, x, y), in_axes=(0, None, None))
+    assert choose(XS > 0.0, 1.0, 2.0).tolist() == [2.0, 2.0, 1.0]
+    with pytest.raises(ValueError, match="out_axes is None for the output, but it differs from element to element"):
+        vmap(lambda pred, x: cond(pred, lambda x: x, lambda x: lax.neg(x), x), in_axes=(0, None), out_axes=None)(
+            XS > 0.0, 1.0
+        )

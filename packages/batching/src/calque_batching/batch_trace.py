@@ -123,7 +123,7 @@ class BatchTrace(Trace):
             outs, out_dims = primitive.adapted["axis_batch"](self.axis, vals, dims, fun=fun, tag=self.tag, **params)
         finally:
             context.trace = before
-        return [BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
+        return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
 
     def is_met_by(self, args: Sequence[Value], rules: CustomRules) -> bool:
         """Tell whether a function may meet this axis: in its arguments, in what it closes over, or by name."""

@@ -33,6 +33,9 @@ class CustomBatch:
 
     def __init__(self, axis: AxisData, dims: Dims, tag: object = None) -> None:
         self.axis, self.dims, self.tag = axis, tuple(dims), tag
+        self.out_dims: Dims | None = (
+            None  # where results have their batch axis by themselves, once the function has run
+        )
 
     def rules(self, rules: CustomRules) -> CustomRules:
         """Return the rules for whole batches."""
@@ -55,7 +58,12 @@ class CustomBatch:
             return [matchaxis(x, 0 if m else None, 0, self.axis.size) for x, m in zip(outs, is_mapped)]
 
         def by_element(*args: Value) -> list[Value]:
-            return self.under_trace(lambda trace: self.in_front(trace, fun(*self.tracers(trace, args, self.dims))))
+            def run(trace: BatchTrace) -> list[Value]:
+                outs = fun(*self.tracers(trace, args, self.dims))
+                self.out_dims = trace.split(outs)[1]
+                return self.in_front(trace, outs)
+
+            return self.under_trace(run)
 
         return by_element if batch_rule is None else by_rule
 

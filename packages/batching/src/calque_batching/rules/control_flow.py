@@ -21,6 +21,7 @@ from calque_core.dtypes import is_float
 from calque_core.jaxpr import Jaxpr
 from calque_core.lax import clamp, convert_element_type, discard, eq, reduce_or, select_n_p
 from calque_core.linear import zeros_of
+from calque_core.ops.call import forwarded, strong_results
 from calque_core.ops.collective import named_axes
 from calque_core.ops.control_flow import cond_p, join_constants
 from calque_core.passes import dce_jaxpr
@@ -48,7 +49,11 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
     with np.errstate(all="ignore"):
         run = _Branch.run if batched == "select" else _Branch.run_if_taken
         results = [run(program, taken, *operands) for program, taken in zip(programs, is_taken)]
-    return _choose(is_taken[1] if len(branches) == 2 else which, results)
+    outs, out_dims = _choose(is_taken[1] if len(branches) == 2 else which, results)
+    for position, source in enumerate(_passed_through(branches)):
+        if source is not None:  # whoever chooses: it is the operand, and unmapped if that is
+            (outs[position],), out_dims[position] = strong_results([operands[source]]), operand_dims[source]
+    return outs, out_dims
 
 
 cond_p.def_rule("axis_batch", cond_batch)
@@ -113,6 +118,12 @@ class _Branch(NamedTuple):
         branches, consts = join_constants([nothing, program])
         index = convert_element_type(reduce_or(is_taken), np.int32)
         return cond_p.bind(index, *consts, is_taken, *operands, branches=branches, batched="skip"), out_dims
+
+
+def _passed_through(branches: Branches) -> list[int | None]:
+    """Return, for each result, the number of the operand that it repeats in every branch, or None."""
+    sources = zip(*map(forwarded, branches))
+    return [first if all(source == first for source in others) else None for first, *others in sources]
 
 
 def _guards(branch: Jaxpr, axis: AxisData) -> list[bool]:

@@ -9,9 +9,14 @@ from typing import Any
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData
 from calque_batching.custom import CustomBatch
+from calque_batching.jaxprs import batch_jaxpr_axes
+from calque_core.avals import typeof
 from calque_core.custom_rules import CustomRules, LinearCall
 from calque_core.interpret import jaxpr_as_fun
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_core.jaxpr import Jaxpr
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, squeeze
+from calque_core.lax import slice as slice_of
+from calque_core.ops.collective import named_axes
 from calque_core.primitive import Primitive
 from calque_core.trace import current_trace
 
@@ -23,7 +28,8 @@ def custom_batch(primitive: Primitive) -> Any:
     """Return the batching rule of one of the two primitives.
 
     It takes the function as its program, `jaxpr`, or, where it is being called, as it is, `fun`, with the `tag` of the
-    trace whose tracers it may close over.
+    trace whose tracers it may close over.  A result that a collective makes the same for all elements has no batch
+    axis; to the rules it has one, as any other: that is the convention for their cotangents.
     """
 
     def batch(
@@ -34,9 +40,24 @@ def custom_batch(primitive: Primitive) -> Any:
         params = {"rules": call.rules(rules)}
         batch_rule = rules.batch if any(d is not None for d in dims) else None
         outs = current_trace().process_custom_derivative(primitive, call.function(fun, batch_rule), args, params)
-        return outs, [0] * len(outs)
+        if batch_rule is not None or axis.name is None or not axis.size:
+            return outs, [0] * len(outs)
+        out_dims = call.out_dims if "fun" in how else _dims_of_program(how["jaxpr"], axis, dims)
+        is_reduced = [False] * len(outs) if out_dims is None else [dim is None for dim in out_dims]
+        return [_first(x) if r else x for x, r in zip(outs, is_reduced)], [None if r else 0 for r in is_reduced]
 
     return batch
+
+
+def _dims_of_program(jaxpr: Jaxpr, axis: AxisData, dims: Dims) -> Dims | None:
+    """Return where results have their batch axis, if collectives over the axis may take it from one."""
+    return batch_jaxpr_axes(jaxpr, axis, dims)[1] if axis.name in named_axes({"jaxpr": jaxpr}) else None
+
+
+def _first(x: Value) -> Value:
+    """Return the first of equal elements."""
+    shape = typeof(x).shape
+    return squeeze(slice_of(x, (0,) * len(shape), (1, *shape[1:])), (0,))
 
 
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
