@@ -100,7 +100,10 @@ def test_A_06_a_pytree_of_results_has_a_pytree_of_tangents():
 
     y, y_dot = jvp(f, (3.0,), (1.0,))
     assert repr(y) == "{'hi': np.float64(2.7177599838802657), 'there': [3.0, np.float64(0.2822400161197344)]}"
-    assert repr(y_dot) == "{'hi': np.float64(2.979984993200891), 'there': [1.0, np.float64(-1.9799849932008908)]}"
+    assert (
+        repr(y_dot)
+        == "{'hi': np.float64(2.979984993200891), 'there': [np.float64(1.0), np.float64(-1.9799849932008908)]}"
+    )
 
 
 def test_A_07_primals_and_tangents_must_be_the_same_kind_of_sequence():
@@ -288,8 +291,8 @@ def test_A_54_a_cotangent_of_another_structure_is_refused():
 
 
 def test_A_70_cond_evaluates_the_branch_taken():
-    assert repr(cond(True, lambda: 3, lambda: 4)) == "np.int64(3)"
-    assert repr(cond(False, lambda: 3, lambda: 4)) == "np.int64(4)"
+    assert repr(cond(True, lambda: 3, lambda: 4)) == "3"
+    assert repr(cond(False, lambda: 3, lambda: 4)) == "4"
 
 
 def test_A_71_jvp_of_branches_that_close_over_a_tracer():
@@ -444,7 +447,7 @@ def test_P_15_grad_without_a_transpose_rule_linearizes_and_says_what_is_missing(
     assert tuple(primals) == (2.0, 2.0, 10.0)
     assert not any(map(is_tracer, primals))
     assert [is_tracer(t) for t in tangents] == [True, True, False]
-    assert repr(tangents[2]) == f"Zero(~{dtype}[])"
+    assert repr(tangents[2]) == f"Zero({dtype}[])"
     assert str(caught.value) == "Transpose rule (for reverse-mode differentiation) for 'multiply_add' not implemented"
     assert caught.value.__notes__ == [
         "calque_autodiff reads this rule; register one with calque_autodiff.deftranspose(multiply_add_p, fn).",
@@ -462,7 +465,7 @@ def test_P_16_grad_transposes_each_linear_equation_once(dtype):
     first, second = f.calls["transpose"]
     assert described(first) == ([1.0, UndefinedPrimal, 2.0, UndefinedPrimal], (2.0, None, 1.0))
     assert described(second) == ([1.0, 2.0, UndefinedPrimal, 0.0], (None, 2.0, 1.0))
-    assert repr(first[0][1]) == f"UndefinedPrimal(~{dtype}[])"
+    assert repr(first[0][1]) == f"UndefinedPrimal({dtype}[])"
 
 
 def described(call):

@@ -182,7 +182,7 @@ def test_transposes_pair_without_conjugation(f, primal, ct, wanted):
 
 def test_linear_operations_record_themselves_alone():
     for f, name in ((lax.real, "real"), (lax.imag, "imag"), (lax.conj, "conj")):
-        jaxpr = make_jaxpr(lambda z, f=f: linearize(f, z)[1](1 + 1j))(1j)
+        jaxpr = make_jaxpr(lambda z, f=f: linearize(f, z)[1](1 + 1j))(np.complex128(1j))
         assert [eqn.primitive.name for eqn in jaxpr.eqns] == [name, name]
 
 

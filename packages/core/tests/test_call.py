@@ -15,6 +15,7 @@ from calque_core import (
     lax,
     make_jaxpr,
     stage,
+    typeof,
 )
 from calque_core.lax import jit_p
 from calque_core.ops.call import check_operands, forwarded, strong_results, wrapped
@@ -39,7 +40,7 @@ def test_a_call_means_its_equations_evaluated_and_staged(args, x64):
         jaxpr = make_jaxpr(lambda *xs: call(two, *xs))(*args)
         for got in (call(two, *args), eval_jaxpr(jaxpr, jaxpr.consts, *args)):
             assert all(np.array_equal(x, y) for x, y in zip(got, want, strict=True))
-            assert [x.dtype for x in got] == [a.dtype for a in jaxpr.out_avals]
+            assert [typeof(x) for x in got] == jaxpr.out_avals
 
 
 def test_a_call_is_staged_as_one_equation_with_its_name():
@@ -70,13 +71,21 @@ def test_constants_of_the_program_stay_inside_it():
     assert eval_jaxpr(jaxpr, (), np.ones(2))[0].tolist() == [2.0, 2.0]
 
 
-def test_results_are_strong_even_where_a_python_scalar_falls_through():
-    outs = call(lambda x: (x, 2.0, True), 1.0)
-    assert outs == [1.0, 2.0, True]
-    assert all(isinstance(x, np.generic) for x in outs)
-    jaxpr = make_jaxpr(lambda x: call(lambda y: (y, 2.0), x))(1.0)
-    assert not any(a.weak_type for a in jaxpr.out_avals)
-    assert [type(x) for x in strong_results([1, 1.0, "other"])] == [np.int64, np.float64, str]
+def test_results_are_as_weak_as_those_of_the_equations_are():
+    fun = lambda x: (x, 2.0, True, x + 1, lax.sin(x))
+    outs = call(fun, 1.0)
+    assert [type(x) for x in outs] == [float, float, bool, float, np.float64]
+    jaxpr = make_jaxpr(lambda x: call(fun, x))(1.0)
+    assert [a.weak_type for a in jaxpr.out_avals] == [True, True, True, True, False]
+    assert [type(x) for x in strong_results([1, 1.0, np.float32(2)])] == [np.int64, np.float64, np.float32]
+
+
+@pytest.mark.parametrize("traced_with", [1.0, np.float64(1.0)])
+def test_results_are_as_weak_as_the_program_declares_them_whatever_it_is_given(traced_with):
+    jaxpr = make_jaxpr(lambda x: x + 1.0)(traced_with)
+    for given in (1.0, np.float64(1.0)):
+        (out,) = jit_p.bind(given, jaxpr=jaxpr, name="f", compiler=None)
+        assert type(out) is type(traced_with)
 
 
 def test_a_compiler_gets_the_program_and_the_operands():

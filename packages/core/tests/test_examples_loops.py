@@ -16,7 +16,7 @@ the document converts carry and constant to the strong type there.
 import numpy as np
 import pytest
 
-from calque_core import check_jaxpr, config, eval_jaxpr, lax, make_jaxpr
+from calque_core import check_jaxpr, config, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.lax import cond, fori_loop, scan, switch
 from calque_pytree import tree_leaves
 
@@ -150,7 +150,7 @@ def test_J_4_to_8_give_the_numbers(fun, args, text, want):
         jaxpr = make_jaxpr(fun)(*args)
         for outs in (tree_leaves(fun(*args)), eval_jaxpr(jaxpr, jaxpr.consts, *tree_leaves(args))):
             assert [np.asarray(x).tolist() for x in outs] == want
-            assert {x.dtype for x in outs} == {np.dtype(np.float32)}
+            assert {typeof(x).dtype for x in outs} == {np.dtype(np.float32)}
 
 
 def test_J_4_clamps_its_index():

@@ -262,11 +262,14 @@ def test_operators_keep_to_32_bits_when_told_to():
         assert traced(lambda a: a**0.5, x).dtype == np.float32
 
 
-def test_python_scalars_as_arguments_stay_weak_until_an_operation():
+def test_operators_on_python_scalars_give_python_scalars():
     assert traced(lambda a, x: a * x, 2.0, np.float32(3)).dtype == np.float32
-    assert traced(lambda a, b: a / b, 1, 2).dtype == np.float64
+    assert type(traced(lambda a, b: a / b, 1, 2)) is float
+    assert traced(lambda p, s: p * (s + 1), np.float32(3), 2.0).dtype == np.float32
+    assert traced(lambda p, t: p / (1 - 0.9**t), np.float32(3), 2).dtype == np.float32
+    assert traced(lambda p, s: p * s**2, np.float32(3), 2.0).dtype == np.float32
     with config.default_dtype_bits(32):
-        assert traced(lambda a, b: a / b, 1, 2).dtype == np.float32
+        assert typeof(traced(lambda a, b: a / b, 1, 2)).dtype == np.float32
 
 
 REFLECTED = ["add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor"]

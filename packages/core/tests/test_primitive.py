@@ -221,7 +221,7 @@ def test_a_primitive_with_a_decomposition_alone_evaluates():
 
 
 def test_a_primitive_with_a_decomposition_alone_is_staged_as_what_it_is_made_of():
-    jaxpr = make_jaxpr(lambda x: make_hypot().bind(x, 4.0))(3.0)
+    jaxpr = make_jaxpr(lambda x: make_hypot().bind(x, 4.0))(np.float64(3.0))
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul", "mul", "add", "sqrt"]
     assert eval_jaxpr(jaxpr, jaxpr.consts, 3.0) == [5.0]
 

@@ -18,7 +18,6 @@ from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_ca
 from calque_core.avals import typeof
 from calque_core.jaxpr import Jaxpr
 from calque_core.memory import unshared
-from calque_core.ops.call import strong_results
 from calque_core.ops.checkpoint import name_p, remat_p
 from calque_core.ops.control_flow import join_constants
 from calque_core.source import describe_function, where
@@ -92,7 +91,7 @@ def checkpoint(
         static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums")).union(static_names)
         call, leaves, names = _dynamic(fun, what, args, kwargs, static)
         if trace_state_clean():
-            outs = unshared(strong_results(call(*leaves)), leaves)
+            outs = unshared(call(*leaves), leaves)
         else:
             jaxpr, captured = _staged(call, leaves, fun, names)
             outs = remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how)

@@ -11,6 +11,7 @@ from calque_core.api_util import arg_names, check_arrays, describe_value
 from calque_core.avals import is_array_like, typeof
 from calque_core.dtypes import dtype_name, float0
 from calque_core.linear import Zero, instantiate_zeros, zero_of
+from calque_core.operands import strong
 from calque_core.source import describe_function, where
 from calque_core.trace import Trace
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
@@ -66,7 +67,8 @@ def check_outputs(trace: Trace, outs: Sequence[Value]) -> None:
 def tangent_leaves(what: str, name: str, avals: Sequence[Any], tree: PyTreeDef, given: Any) -> list[Value]:
     """Return the leaves of the tangents or cotangents `given`, checked against types; `Zero` for integers' ones.
 
-    Python scalars take the dtype that is needed.
+    Python scalars take the dtype that is needed; a traced one stays weak, and `strong` makes derivatives strong where
+    they go back to the user.
     Raises: TypeError if structure, shape or dtype differ; the message names the leaf.
     """
     check_same_structure(what, name, tree, given)
@@ -91,7 +93,7 @@ def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
             f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, which is not an array or a scalar. Give {wanted}."
         )
     if type(leaf) in _FITTING.get(wanted.dtype.kind, ()) and wanted.shape == ():
-        return leaf if typeof(leaf).dtype == wanted.dtype else wanted.dtype.type(leaf)
+        return wanted.dtype.type(leaf)
     found = typeof(leaf)
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         raise TypeError(
@@ -185,7 +187,7 @@ def fitting_cotangent(what: str, ct: Value, aval: Any) -> Value:
             f"{what}: the cotangent of an argument of type {aval} is {describe_value(ct)}: a transpose "
             f"rule gave it. {_ASK_THE_LAWS}"
         )
-    return ct
+    return strong(ct)
 
 
 _ASK_THE_LAWS = "Check the rules of your primitives with calque.testing.check_primitive."

@@ -23,6 +23,7 @@ from calque_core.dtypes import float0
 from calque_core.lax import convert_element_type
 from calque_core.linear import Zero, instantiate_zeros, zero_of
 from calque_core.memory import unshared_tree
+from calque_core.operands import strong
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.source import describe_function, where
 from calque_core.trace import evaluation
@@ -277,7 +278,7 @@ def given_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: b
         return convert_element_type(t, wanted.dtype)
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         raise TypeError(message(str(found)))
-    return t
+    return strong(t)
 
 
 _PYTHON_NUMBERS = (int, float, complex)

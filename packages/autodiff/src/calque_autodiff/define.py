@@ -92,7 +92,7 @@ def deftranspose(primitive: Primitive, rule: Rule) -> None:
     >>> _ = triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
     >>> deftranspose(triple_p, lambda ct, x: [3.0 * ct])
     >>> linear_transpose(triple_p.bind, 1.0)(2.0)
-    (6.0,)
+    (np.float64(6.0),)
     """
     primitive.def_rule("transpose", rule)
 

@@ -14,6 +14,7 @@ from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
 from calque_core.linear import Zero, instantiate_zeros
 from calque_core.memory import unshared
+from calque_core.operands import strong
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import tree_flatten, tree_structure
@@ -70,5 +71,5 @@ def jvp(
     flat = FlatFunction(fun, in_tree, "jvp", has_aux)
     outs, out_dots = jvp_flat(flat, fun, leaves, dots)
     out = flat.out_tree.unflatten(outs)
-    out_dot = flat.out_tree.unflatten([instantiate_zeros(t) for t in out_dots])
+    out_dot = flat.out_tree.unflatten([strong(instantiate_zeros(t)) for t in out_dots])
     return (out, out_dot, flat.aux) if has_aux else (out, out_dot)

@@ -44,7 +44,7 @@ def value_and_grad(
     ValueError if `argnums` is out of range.
 
     >>> value_and_grad(lambda x: x * x)(3.0)
-    (np.float64(9.0), np.float64(6.0))
+    (9.0, np.float64(6.0))
     """
     return _transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int))
 

@@ -30,8 +30,8 @@ def jvp_jaxpr(
     It takes the primals, then the tangents of those that `nonzeros` marks; it gives the primal results, then the
     tangents that are not identically zero, or that `instantiate` marks.
 
-    >>> from calque_core import lax, make_jaxpr
-    >>> jvp_jaxpr(make_jaxpr(lax.neg)(1.0), [True])
+    >>> from calque_core import make_jaxpr
+    >>> jvp_jaxpr(make_jaxpr(lambda x: -x)(1.0), [True])
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [True])
     """
     mask = tuple(nonzeros)

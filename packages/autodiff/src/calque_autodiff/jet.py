@@ -44,9 +44,9 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
 
     >>> from calque_core import lax
     >>> jet(lambda x: x * x * x, (2.0,), ([1.0, 0, 0],))
-    (np.float64(8.0), [np.float64(12.0), np.float64(12.0), np.float64(6.0)])
+    (8.0, [np.float64(12.0), np.float64(12.0), np.float64(6.0)])
     >>> jet(lambda p: {"y": p["x"] * p["x"]}, ({"x": 3.0},), ({"x": [1.0, 0]},))
-    ({'y': np.float64(9.0)}, {'y': [np.float64(6.0), np.float64(2.0)]})
+    ({'y': 9.0}, {'y': [np.float64(6.0), np.float64(2.0)]})
     """
     check_callable(fun, "jet")
     what = f"jet of {describe_function(fun)}"

@@ -36,8 +36,10 @@ class JVPTracer(Tracer):
 
     def __init__(self, trace: Trace, primal: Value, tangent: Value) -> None:
         self._trace, self.primal, self.tangent = trace, primal, tangent
-        # A recorded tangent knows its type, which is the primal's; asking a NumPy array for its type takes 0.3 us.
-        self.aval = tangent.aval if type(tangent) is JitTracer else typeof(primal)
+        # A recorded tangent knows its type, which is the primal's unless that is weak, as no array is; asking a NumPy
+        # array for its type takes 0.3 us.
+        is_known = type(primal) is np.ndarray and type(tangent) is JitTracer and not tangent.aval.weak_type
+        self.aval = tangent.aval if is_known else typeof(primal)
 
     @property
     def known_value(self) -> Value:

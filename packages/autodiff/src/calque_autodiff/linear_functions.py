@@ -19,6 +19,7 @@ from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.linear import Zero, instantiate_zeros
 from calque_core.memory import unshared
+from calque_core.operands import strong
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any
@@ -97,7 +98,7 @@ def push(
     dots = tangent_leaves(what, "tangents", program.in_avals, program.in_tree, args)
     perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if aval.dtype.kind in "fcV"]
     outs = eval_jaxpr(program.jaxpr, (), *consts, *perturbed)
-    return program.out_tree.unflatten([instantiate_zeros(x) for x in outs])
+    return program.out_tree.unflatten([strong(instantiate_zeros(x)) for x in outs])
 
 
 def pull(

@@ -54,7 +54,7 @@ def linearize_flat(
             if type(x) is np.ndarray:
                 tangent_trace.holds.add(x)
             is_perturbed = aval.dtype.kind in "fcV"
-            tracers.append(JVPTracer(trace, x, tangent_trace.new_arg(aval)) if is_perturbed else x)
+            tracers.append(JVPTracer(trace, x, tangent_trace.new_arg(aval.strip_weak_type())) if is_perturbed else x)
         results = flat(*tracers)
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)

@@ -28,6 +28,7 @@ from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.lax import add_any_p, add_p, sub_p
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, undefined_of, zero_of, zeros_of
 from calque_core.memory import unshared
+from calque_core.operands import strong
 from calque_core.rules import missing_rule, rule_epoch
 from calque_core.source import at_place, describe_function, in_backward
 from calque_core.stage import stage
@@ -162,7 +163,7 @@ def transpose_jaxpr(
             return [instantiate_zeros(ct) for ct, n in zip(linear_cts, nonzero) if n]
 
         in_avals = [v.aval for v, m in zip(jaxpr.invars, mask) if not m]
-        ct_avals = [v.aval for v, given in zip(jaxpr.outvars, cts_given) if given]
+        ct_avals = [v.aval.to_tangent_aval() for v, given in zip(jaxpr.outvars, cts_given) if given]
         return stage(transposed, [*in_avals, *ct_avals], verb="transpose"), nonzero
 
     return jaxpr.memo(("transpose", mask, cts_given, wanted, *settings_key()), make)  # type: ignore[no-any-return]
@@ -204,7 +205,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
         except MissingRuleError as error:
             error.args = (_not_linear(what, error),)
             raise
-        outs = [instantiate_zeros(found[v]) if v in found else zeros_of(v.aval) for v in jaxpr.invars]
+        outs = [strong(instantiate_zeros(found[v])) if v in found else zeros_of(v.aval) for v in jaxpr.invars]
         return arguments.unflatten(unshared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
 
     return transposed

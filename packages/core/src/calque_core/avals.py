@@ -3,7 +3,8 @@
 One idea: `typeof(x)` is one dictionary look-up by class and one call, and there is one object per type, so that
 comparing types is comparing identities.
 
-Weak type belongs to Python scalars alone, as arguments and as literals; every primitive's result is strong.
+A type is weak if the value is a Python scalar when the same program runs eagerly: Python scalars themselves, and what
+Python's own operators make of them alone.  All other operations give strong results, as NumPy's functions do.
 """
 
 from __future__ import annotations
@@ -102,11 +103,11 @@ class ShapedArray(AbstractValue):
 
     def strip_weak_type(self) -> ShapedArray:
         """Return the strong version of this type."""
-        return shaped_array(self.shape, self.dtype) if self.weak_type else self
+        return _one_type(self.shape, self.dtype, False) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
-        """Return the type of tangents: this one; `float0` of the same shape for integers and bools."""
-        return self if is_float(self.dtype) else shaped_array(self.shape, float0)
+        """Return the type of tangents: the strong version of this one; `float0` for integers and bools."""
+        return self.strip_weak_type() if is_float(self.dtype) else shaped_array(self.shape, float0)
 
     def str_short(self) -> str:
         """Return the short form: `f32[2,3]`."""

@@ -54,7 +54,7 @@ def bind(primitive: Primitive, *args: Value, **params: Any) -> Value:
 
     >>> from calque_core.lax import add_p
     >>> bind(add_p, 1.0, 2.0)
-    np.float64(3.0)
+    3.0
     """
     return primitive.bind(*args, **params)
 

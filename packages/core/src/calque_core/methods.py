@@ -7,6 +7,7 @@ The other methods are NumPy's functions themselves: `numpy_shapes.py`, `numpy_re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,20 @@ from calque_core.array_methods import array_method, array_property
 from calque_core.avals import Shape, typeof
 from calque_core.numpy_products import dot
 from calque_core.numpy_protocol import implements
+from calque_core.operands import number, weak
+from calque_core.primitive import Primitive
 from calque_core.source import where
 
 Value = Any
+
+
+def _part(function: Callable[[Value], Value], primitive: Primitive, x: Value) -> Value:
+    """Return a part of complex numbers, by a function of all arrays or by its primitive; weak for a weak scalar."""
+    aval = typeof(x)
+    if not aval.weak_type:
+        return function(x)
+    return primitive.bind(x) if aval.dtype.kind == "c" else weak(function(number(x)))
+
 
 # Properties
 
@@ -78,15 +90,15 @@ def mT(a: Value) -> Value:
 @implements(np.real)
 @array_property
 def real(val: Value) -> Value:
-    """Return the real parts; a real array is returned as it is."""
-    return lax.real(val)
+    """Return the real parts; a real array is returned as it is.  Of a weak scalar it is weak, as Python's is."""
+    return _part(lax.real, lax.real_p, val)
 
 
 @implements(np.imag)
 @array_property
 def imag(val: Value) -> Value:
-    """Return the imaginary parts; zeros for a real array."""
-    return lax.imag(val)
+    """Return the imaginary parts; zeros for a real array.  Of a weak scalar it is weak, as Python's is."""
+    return _part(lax.imag, lax.imag_p, val)
 
 
 # Methods
@@ -97,13 +109,13 @@ array_method(dot)
 @array_method
 def conj(self: Value) -> Value:
     """Return the complex conjugates; a real array is returned as it is."""
-    return lax.conj(self)
+    return _part(lax.conj, lax.conj_p, self)
 
 
 @array_method
 def conjugate(self: Value) -> Value:
     """Return the complex conjugates; a real array is returned as it is."""
-    return lax.conj(self)
+    return _part(lax.conj, lax.conj_p, self)
 
 
 @array_method
@@ -126,7 +138,8 @@ def flatten(self: Value, order: str = "C") -> Value:
 
 @array_method
 def __round__(self: Value, ndigits: int | None = None) -> Value:
-    return numpy_shapes.round(self, 0 if ndigits is None else ndigits)
+    out = numpy_shapes.round(self, 0 if ndigits is None else ndigits)
+    return weak(out) if typeof(self).weak_type else out
 
 
 @array_method

@@ -19,7 +19,7 @@ from calque_core.avals import typeof
 from calque_core.context import active
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.operands import _converted, binary, floating, result_type
-from calque_core.ops.declare import undefined
+from calque_core.ops.declare import settled, undefined
 from calque_core.source import where
 from calque_core.trace import plain_types
 
@@ -63,12 +63,12 @@ def positive(x: Value) -> Value:
     """Return x.  Raises: TypeError for bools, as NumPy does."""
     if kind(x) == "b":
         raise TypeError(undefined("positive", typeof(x)))
-    return x
+    return settled(x)
 
 
 def absolute(x: Value) -> Value:
     """Return |x|; what cannot be negative is returned as it is."""
-    return x if kind(x) in "bu" else lax.abs(x)
+    return lax.abs(x)
 
 
 def fabs(x: Value) -> Value:

@@ -40,6 +40,7 @@ from calque_core.numpy_arithmetic import (
 )
 from calque_core.numpy_protocol import ufuncs
 from calque_core.operands import binary, floating
+from calque_core.ops.declare import settled
 
 Value = Any
 
@@ -48,7 +49,7 @@ Value = Any
 
 def trunc(x: Value) -> Value:
     """Return x without its fraction; integers stay as they are."""
-    return x if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
+    return settled(x) if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
 
 
 def rint(x: Value) -> Value:
@@ -161,7 +162,7 @@ def isinf(x: Value) -> Value:
 
 def truth(x: Value) -> Value:
     """Return bools: whether each element is not zero."""
-    return x if kind(x) == "b" else lax.ne(x, 0)
+    return settled(x) if kind(x) == "b" else lax.ne(x, 0)
 
 
 def logical_and(x: Value, y: Value) -> Value:

@@ -1,7 +1,10 @@
 """Promotion: bringing the operands of an operation to one dtype, and to equal shapes or rank 0.
 
-One idea: it happens once, in the public functions, so that primitives see operands that fit.  The fast paths ask
-whether there is anything to do, which there nearly never is.
+One idea: it happens once, in the public functions and the operators, so that primitives see operands that fit.  The
+fast paths ask whether there is anything to do, which there nearly never is.
+
+A function gives a strong result, as NumPy's do: of weak operands alone, it makes one strong first (`binary`, `strong`).
+An operator gives a weak result of them, as Python's do (`paired`, `numbers`, `number`).
 """
 
 from __future__ import annotations
@@ -13,23 +16,25 @@ import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, typeof
 from calque_core.avals import _aval_functions as aval_functions
+from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
 from calque_core.errors import ShapeError
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.convert import convert_element_type, convert_element_type_p
 from calque_core.source import where
 
 Value = Any
 
 _SCALAR_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
-_PYTHON_SCALARS = (bool, int, float, complex)
-_SAME_TYPE_FITS = frozenset((float, complex, bool, np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
-_FLOAT_SCALARS = frozenset((float, complex, np.float64, np.float32, np.complex128))
+PYTHON_SCALARS = (bool, int, float, complex)
+_SAME_TYPE_FITS = frozenset((np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
+_FLOAT_SCALARS = frozenset((np.float64, np.float32, np.complex128))
+_BOOL = np.dtype(bool)
 _FLOAT_OF_INTEGER = {1: np.dtype("float16"), 2: np.dtype("float32"), 4: np.dtype("float64"), 8: np.dtype("float64")}
 
 
 def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return the two operands of `name`, promoted.
+    """Return the two operands of the function `name`, promoted; at least one is strong.
 
     Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
     """
@@ -37,12 +42,76 @@ def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     if kind is type(y) and kind in _SAME_TYPE_FITS:
         return x, y
     x_aval, y_aval = aval_functions.get(kind, typeof)(x), aval_functions.get(type(y), typeof)(y)
+    if x_aval is y_aval:
+        return (strong(x) if x_aval.weak_type else x), y
+    if x_aval.dtype is y_aval.dtype and (x_aval.shape == y_aval.shape or not x_aval.shape or not y_aval.shape):
+        return x, y
+    x, y = promote(name, (x, y))
+    return x, y
+
+
+def paired(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of the operator `name`, promoted; weak operands alone stay weak.
+
+    Raises: what `binary` raises.
+    """
+    x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
     if x_aval is y_aval or (
         x_aval.dtype is y_aval.dtype and (x_aval.shape == y_aval.shape or not x_aval.shape or not y_aval.shape)
     ):
         return x, y
+    if x_aval.weak_type and y_aval.weak_type:
+        kind = max(scalar_kind(x_aval), scalar_kind(y_aval), key=PYTHON_SCALARS.index)
+        return weak(x, kind), weak(y, kind)
     x, y = promote(name, (x, y))
     return x, y
+
+
+def numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of the arithmetic operator `name`, promoted; weak bools alone count as integers."""
+    x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
+    if x_aval is y_aval:
+        return (number(x), number(y)) if x_aval.weak_type and x_aval.dtype is _BOOL else (x, y)
+    return paired(name, x, y)
+
+
+def number(x: Value) -> Value:
+    """Return the operand of an arithmetic operator: a weak bool counts as an integer."""
+    return weak(x, int) if is_weak_bool(x) else x
+
+
+def is_weak_bool(x: Value) -> bool:
+    """Tell whether `x` is a Python bool when the same program runs eagerly."""
+    aval = typeof(x)
+    return aval.weak_type and aval.dtype.kind == "b"  # type: ignore[no-any-return]
+
+
+def scalar_kind(aval: ShapedArray) -> type:
+    """Return the class of the Python scalars that a weak type stands for."""
+    return _SCALAR_KINDS[aval.dtype.kind]
+
+
+def weak(x: Value, kind: type | None = None) -> Value:
+    """Return a scalar as a Python scalar of class `kind`, by default that of its dtype."""
+    if type(x) in PYTHON_SCALARS:
+        return x if kind is None else kind(x)
+    aval = typeof(x)
+    dtype = aval.dtype if kind is None else scalar_dtype(kind)
+    if aval.weak_type and aval.dtype == dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True)
+
+
+def strong(x: Value) -> Value:
+    """Return `x` with a dtype of its own: a Python scalar as NumPy's, without an operation; a weak tracer converted."""
+    if type(x) is float and context.settings is DEFAULT_SETTINGS:
+        return np.float64(x)
+    aval = typeof(x)
+    if not getattr(aval, "weak_type", False):
+        return x
+    if type(x) in PYTHON_SCALARS:
+        return aval.dtype.type(x)
+    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
 
 
 def promote(name: str, args: Sequence[Value]) -> list[Value]:
@@ -82,6 +151,8 @@ def floating(x: Value) -> Value:
     """Return the operand of a function of real or complex numbers: integers and bools become floats, as in NumPy."""
     if type(x) in _FLOAT_SCALARS:
         return x
+    if type(x) is float:
+        return strong(x)
     aval = typeof(x)
     if aval.dtype.kind in "fcV":
         return x
@@ -93,11 +164,10 @@ def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
     Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
     """
-    x, y = binary(name, x, y)
-    x_aval = typeof(x)
+    x, y = paired(name, x, y)
+    x_aval, y_aval = typeof(x), typeof(y)
     if x_aval.dtype.kind in "fcV":
-        return x, y
-    y_aval = typeof(y)
+        return (strong(x) if y_aval.weak_type else x), y
     dtype = float_dtype(y_aval if x_aval.weak_type else x_aval)
     return _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
 
@@ -121,7 +191,7 @@ def result_type(*args: Value) -> np.dtype[Any]:
 
 
 def _as_aval(x: Value) -> ShapedArray:
-    if isinstance(x, type) and x in _PYTHON_SCALARS:
+    if isinstance(x, type) and x in PYTHON_SCALARS:
         return ShapedArray((), scalar_dtype(x))
     if isinstance(x, (type, np.dtype, str)):
         return ShapedArray((), x)
@@ -136,7 +206,7 @@ def _result_dtype(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
 def _converted(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
     if aval.dtype == dtype:
         return x
-    if type(x) not in _PYTHON_SCALARS:
+    if type(x) not in PYTHON_SCALARS:
         return convert_element_type(x, dtype)
     try:
         return dtype.type(x)

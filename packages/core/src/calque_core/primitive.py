@@ -43,10 +43,14 @@ class Primitive:
         "is_leaf",
         "multiple_results",
         "name",
+        "weak_kinds",
     )
 
     def __init__(self, name: str, multiple_results: bool = False, *, effects: frozenset[Any] = frozenset()) -> None:
         self.name = name
+        self.weak_kinds = (
+            ""  # the dtype kinds of which weak operands alone give a weak result, as Python's operators do
+        )
         self.multiple_results = multiple_results
         self.effects = effects
         self.is_leaf = False

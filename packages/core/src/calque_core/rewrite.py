@@ -14,10 +14,10 @@ from typing import Any
 from calque_core.avals import ShapedArray, typeof
 from calque_core.context import context
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.call import as_declared
 from calque_core.source import where
 from calque_core.stage import JaxprTrace, JitTracer
-from calque_core.trace import canonical_value, evaluation, started, tracing
+from calque_core.trace import evaluation, started, tracing
 from calque_core.walk import rebuild
 
 Value = Any
@@ -102,15 +102,8 @@ def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> li
             f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, which gives ({want}), by ({got}). "
             "Return values of the same types, or None to keep the equation."
         )
-    return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in map(_strong, outs)]
-
-
-def _strong(x: Value) -> Value:
-    """Return a result as primitives give it: a Python scalar, or an argument that was one, gets its dtype for good."""
-    if type(x) in (bool, int, float, complex):
-        return canonical_value(x)
-    aval = typeof(x)
-    return convert_element_type(x, aval.dtype) if getattr(aval, "weak_type", False) else x
+    strong_as_before = map(as_declared, outs, [v.aval for v in eqn.outvars])
+    return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in strong_as_before]
 
 
 def _type(aval: Any) -> Any:

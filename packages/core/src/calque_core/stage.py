@@ -105,7 +105,8 @@ class JaxprTrace(Trace):
         kind = type(x)
         if kind in SCALAR_TYPES:
             aval = aval_functions[kind](x)
-            return Literal(x if context.settings is DEFAULT_SETTINGS else canonical_value(x), aval)
+            is_kept = aval.weak_type or context.settings is DEFAULT_SETTINGS
+            return Literal(x if is_kept else canonical_value(x), aval)
         known = self.constants.get(id(x))
         if known is not None:
             return known[1]

@@ -56,7 +56,7 @@ def interpret(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], *args: Value, defau
     >>> from calque_core.ops.elementwise import add, mul, mul_p
     >>> jaxpr = stage(lambda x, y: [add(mul(x, y), y)], [ShapedArray((), "float64")] * 2)
     >>> interpret(jaxpr, {mul_p: max}, 2.0, 3.0)
-    [np.float64(6.0)]
+    [6.0]
     """
     if len(args) != len(jaxpr.invars):
         raise TypeError(

@@ -35,7 +35,7 @@ def application(primitive: Primitive, params: Params | None = None) -> Function:
 
     >>> from calque_core.lax import neg_p
     >>> application(neg_p)(1.0)
-    [np.float64(-1.0)]
+    [-1.0]
     """
 
     def apply(*args: Value) -> list[Value]:

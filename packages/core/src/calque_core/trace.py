@@ -99,7 +99,7 @@ class EvalTrace(Trace):
             if type(x) not in plain_types:
                 return _evaluate_other(primitive, args, params)
         is_resting = context.settings is DEFAULT_SETTINGS
-        if not is_resting:
+        if not is_resting and not (primitive.weak_kinds and all(type(x) in _PYTHON_SCALARS for x in args)):
             args = [canonical_value(x) for x in args]
         if primitive.is_leaf or context.trace is self:
             out = primitive.impl(*args, **params)

@@ -19,7 +19,6 @@ from calque_core.dtypes import is_float
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from calque_core.linear import Zero, zero_of, zero_tangent
-from calque_core.ops.call import strong_results
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, no_jvp_rule
 from calque_core.primitive import Primitive
 from calque_core.source import current_position
@@ -37,7 +36,7 @@ def custom_jvp(
     """
     if rules.jvp is not None:
         outs, out_dots = rules.jvp(primals, tangents)
-        return strong_results(outs), out_dots
+        return list(outs), out_dots
     if rules.fwd is not None:
         raise TypeError(no_jvp_rule(rules.name))
     assert jaxpr is not None, rules
@@ -47,7 +46,7 @@ def custom_jvp(
 def _program_jvp(primals: Sequence[Value], tangents: Sequence[Value], jaxpr: Jaxpr) -> tuple[list[Value], list[Value]]:
     dual, out_mask = jvp_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
     results = eval_jaxpr(dual, dual.consts, *primals, *(t for t in tangents if type(t) is not Zero))
-    outs, rest = strong_results(results[: len(out_mask)]), iter(results[len(out_mask) :])
+    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
     return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
 
 
@@ -87,7 +86,6 @@ def custom_vjp_linearize(
         primals, nonzeros = (*held, *primals), [*[False] * len(held), *nonzeros]
     assert rules.fwd is not None, rules
     outs, residuals, bwd = rules.fwd(primals, nonzeros)
-    outs = strong_results(outs)
     kept = list(primals) if rules.jvp is not None else []
     tangent_avals = [typeof(x).to_tangent_aval() for x, n in zip(primals, nonzeros) if n]
     out_avals = tuple(typeof(x).strip_weak_type().to_tangent_aval() for x in outs)

@@ -10,36 +10,51 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calque_core.avals import ShapedArray, typeof
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from calque_core.operands import strong, weak
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
-from calque_core.trace import canonical_value
 
 Value = Any
 Compiler = Callable[[Jaxpr, Sequence[Value]], list[Value]]
 
-_SCALARS = frozenset((bool, int, float, complex))
-
 jit_p = Primitive("jit", multiple_results=True)
 
 
+def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+    """Return the results of a program on operands of its types, as weak or as strong as it declares them.
+
+    They are so of their own accord unless a Python scalar is given for a strong argument, or a strong one for a weak.
+    """
+    outs = run_jaxpr(jaxpr, jaxpr.consts, *args)
+    return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]
+
+
+def as_declared(x: Value, aval: Any) -> Value:
+    """Return a result as weak or as strong as its type says."""
+    if type(aval) is not ShapedArray or typeof(x).weak_type == aval.weak_type:
+        return x
+    return weak(x) if aval.weak_type else strong(x)
+
+
 def strong_results(outs: Sequence[Value]) -> list[Value]:
-    """Return the results of a jaxpr as a primitive gives them: Python scalars become NumPy's."""
-    return [canonical_value(x) if type(x) in _SCALARS else x for x in outs]
+    """Return values with dtypes of their own: Python scalars become NumPy's."""
+    return [strong(x) for x in outs]
 
 
 @jit_p.def_abstract_eval
 def jit_abstract_eval(*avals: Any, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Any]:
     check_operands(f"jit of {name}", jaxpr, avals)
-    return [aval.strip_weak_type() for aval in jaxpr.out_avals]
+    return jaxpr.out_avals
 
 
 @jit_p.def_impl
 def jit_impl(*args: Value, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Value]:
     if compiler is not None:
         return compiler(jaxpr, args)
-    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
+    return run_program(jaxpr, args)
 
 
 def check_operands(what: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core.api_util import check_arrays
-from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.ops.call import check_operands, dce_jit, strong_results
+from calque_core.ops.call import check_operands, dce_jit, run_program, strong_results
 from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
@@ -30,14 +29,14 @@ remat_p = Primitive("remat", multiple_results=True)
 @remat_p.def_abstract_eval
 def remat_abstract_eval(*avals: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
     check_operands(f"checkpoint of {jaxpr.debug_name or 'a program'}", jaxpr, avals)
-    return [aval.strip_weak_type() for aval in jaxpr.out_avals]
+    return jaxpr.out_avals
 
 
 @remat_p.def_impl
 def remat_impl(
     *args: Value, jaxpr: Jaxpr, policy: Policy | None, prevent_cse: bool, differentiated: bool
 ) -> list[Value]:
-    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
+    return run_program(jaxpr, args)
 
 
 @remat_p.def_pp

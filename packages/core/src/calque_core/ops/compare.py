@@ -6,6 +6,7 @@ its first operand has a dtype of its own.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,8 +15,8 @@ import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
 from calque_core.errors import ShapeError
-from calque_core.operands import binary, broadcast_operands
-from calque_core.ops import formulas
+from calque_core.operands import binary, broadcast_operands, strong
+from calque_core.ops import formulas, scalars
 from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered
 from calque_core.primitive import Primitive
 from calque_core.source import where
@@ -26,12 +27,12 @@ _BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
 
 # Comparisons
 
-eq_p = declare("eq", ANY, np.equal, _BOOL)
-ne_p = declare("ne", ANY, np.not_equal, _BOOL)
-lt_p = declare("lt", ORDERED, np.less, _BOOL)
-le_p = declare("le", ORDERED, np.less_equal, _BOOL)
-gt_p = declare("gt", ORDERED, np.greater, _BOOL)
-ge_p = declare("ge", ORDERED, np.greater_equal, _BOOL)
+eq_p = declare("eq", ANY, scalars.binary(operator.eq, np.equal, scalars.ANY), _BOOL, weak_kinds="bifc")
+ne_p = declare("ne", ANY, scalars.binary(operator.ne, np.not_equal, scalars.ANY), _BOOL, weak_kinds="bifc")
+lt_p = declare("lt", ORDERED, scalars.binary(operator.lt, np.less, scalars.ANY), _BOOL, weak_kinds="bif")
+le_p = declare("le", ORDERED, scalars.binary(operator.le, np.less_equal, scalars.ANY), _BOOL, weak_kinds="bif")
+gt_p = declare("gt", ORDERED, scalars.binary(operator.gt, np.greater, scalars.ANY), _BOOL, weak_kinds="bif")
+ge_p = declare("ge", ORDERED, scalars.binary(operator.ge, np.greater_equal, scalars.ANY), _BOOL, weak_kinds="bif")
 
 
 def eq(x: Value, y: Value) -> Value:
@@ -108,10 +109,10 @@ def ge(x: Value, y: Value) -> Value:
 
 # Logic, on bools and on the bits of integers
 
-and_p = declare("and", BITS, np.bitwise_and)
-or_p = declare("or", BITS, np.bitwise_or)
-xor_p = declare("xor", BITS, np.bitwise_xor)
-not_p = declare("not", BITS, np.invert)
+and_p = declare("and", BITS, scalars.binary(operator.and_, np.bitwise_and, scalars.BITS), weak_kinds="bi")
+or_p = declare("or", BITS, scalars.binary(operator.or_, np.bitwise_or, scalars.BITS), weak_kinds="bi")
+xor_p = declare("xor", BITS, scalars.binary(operator.xor, np.bitwise_xor, scalars.BITS), weak_kinds="bi")
+not_p = declare("not", BITS, scalars.unary(operator.invert, np.invert), weak_kinds="i")
 
 
 def bitwise_and(x: Value, y: Value) -> Value:
@@ -159,7 +160,7 @@ def bitwise_not(x: Value) -> Value:
     >>> bitwise_not(np.array([True, False]))
     array([False,  True])
     """
-    return not_p.bind(*insist("not", BITS, x))
+    return not_p.bind(*insist("not", BITS, strong(x)))
 
 
 # Shifts

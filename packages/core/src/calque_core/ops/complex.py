@@ -10,12 +10,14 @@ complex numbers alone.  Python's and NumPy's `complex` are types; `lax.complex` 
 
 from __future__ import annotations
 
+from builtins import complex as complex_number  # the function below has the name of the class
 from typing import Any
 
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.operands import floating_pair
+from calque_core.operands import floating_pair, strong
+from calque_core.ops import scalars
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
 from calque_core.ops.declare import FLOAT, declare, elementwise, insist, settled, undefined
@@ -24,6 +26,7 @@ from calque_core.primitive import Primitive
 Value = Any
 
 _SINGLE = np.dtype("float32")
+_COMPLEX = frozenset((complex_number,))
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -48,12 +51,13 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 real_p = Primitive("real")
 imag_p = Primitive("imag")
+real_p.weak_kinds = imag_p.weak_kinds = "c"
 
 
 def _part_abstract_eval(primitive: Primitive, x_aval: ShapedArray) -> ShapedArray:
     if x_aval.dtype.kind != "c":
         raise TypeError(undefined(primitive.name, x_aval))
-    return shaped_array(x_aval.shape, real_dtype(x_aval.dtype))
+    return shaped_array(x_aval.shape, real_dtype(x_aval.dtype), x_aval.weak_type)
 
 
 @real_p.def_abstract_eval(cached=True)
@@ -66,8 +70,8 @@ def imag_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     return _part_abstract_eval(imag_p, x_aval)
 
 
-real_p.def_impl(lambda x: np.asarray(x).real[()], leaf=True)
-imag_p.def_impl(lambda x: np.asarray(x).imag[()], leaf=True)
+real_p.def_impl(lambda x: x.real if type(x) is complex_number else np.asarray(x).real[()], leaf=True)
+imag_p.def_impl(lambda x: x.imag if type(x) is complex_number else np.asarray(x).imag[()], leaf=True)
 
 
 def real(x: Value) -> Value:
@@ -78,7 +82,7 @@ def real(x: Value) -> Value:
     >>> real(np.array([1 + 2j, 3 - 4j]))
     array([1., 3.])
     """
-    return real_p.bind(x) if typeof(x).dtype.kind == "c" else settled(x)
+    return real_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else settled(x)
 
 
 def imag(x: Value) -> Value:
@@ -89,12 +93,12 @@ def imag(x: Value) -> Value:
     >>> imag(np.array([1 + 2j, 3 - 4j]))
     array([ 2., -4.])
     """
-    return imag_p.bind(x) if typeof(x).dtype.kind == "c" else zeros_like(x)
+    return imag_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else zeros_like(x)
 
 
 # The other complex number with the same real part
 
-conj_p = declare("conj", "c", np.conjugate)
+conj_p = declare("conj", "c", scalars.unary(complex_number.conjugate, np.conjugate, _COMPLEX), weak_kinds="c")
 
 
 def conj(x: Value) -> Value:
@@ -105,7 +109,7 @@ def conj(x: Value) -> Value:
     >>> conj(1 + 2j)
     np.complex128(1-2j)
     """
-    return conj_p.bind(x) if typeof(x).dtype.kind == "c" else settled(x)
+    return conj_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else settled(x)
 
 
 # Putting together

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
-from calque_core.avals import ShapedArray, is_array_like, typeof
+from calque_core.avals import ShapedArray, is_array_like, shaped_array, typeof
 from calque_core.dtypes import promote_types
-from calque_core.interpret import eval_jaxpr, run_jaxpr
+from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.memory import unshared, unshared_tree
-from calque_core.ops.call import check_operands, strong_results
+from calque_core.operands import PYTHON_SCALARS, scalar_kind, weak
+from calque_core.ops.call import check_operands, run_program
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type
 from calque_core.passes import dce_jaxpr
@@ -41,13 +42,13 @@ def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[
         raise TypeError(f"cond got an index of type {index_aval}. Give a scalar of dtype int32.")
     for number, branch in enumerate(branches):
         check_operands(f"branch {number} of cond", branch, avals)
-    return [aval.strip_weak_type() for aval in branches[0].out_avals]
+    return branches[0].out_avals
 
 
 @cond_p.def_impl
 def cond_impl(index: Value, *operands: Value, branches: Sequence[Jaxpr], batched: str) -> list[Value]:
     branch = branches[min(max(int(index), 0), len(branches) - 1)]
-    return strong_results(run_jaxpr(branch, branch.consts, *operands))
+    return run_program(branch, operands)
 
 
 @cond_p.def_pp
@@ -82,7 +83,7 @@ def cond(
     Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
 
     >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
-    np.float64(3.0)
+    3.0
     """
     for fun in (true_fun, false_fun):
         check_callable(fun, "cond")
@@ -98,7 +99,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     there are none.
 
     >>> switch(1, [lambda x: x + 1.0, lambda x: x - 2.0, lambda x: x + 3.0], 5.0)
-    np.float64(3.0)
+    3.0
     """
     functions = tuple(branches)
     if not functions:
@@ -158,7 +159,7 @@ def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], flats:
 
 
 def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], out_tree: PyTreeDef) -> list[Jaxpr]:
-    """Return branches with results of equal types: Python scalars among the results take their counterparts' dtype.
+    """Return branches with results of equal types: weak ones take their counterparts' dtype, and stay weak together.
 
     Raises: TypeError that names the leaf, the functions and their types.
     """
@@ -174,7 +175,7 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
                 f"{verb} branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
                 f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in rest)}. Convert one of them."
             )
-        targets.append(dtype)
+        targets.append(shaped_array(avals[0].shape, dtype, strong is None))
     return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
 
 
@@ -183,15 +184,21 @@ def reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
     return "biufc".index(weak.kind) <= "biufc".index(target.kind)
 
 
-def _converted_results(jaxpr: Jaxpr, dtypes: Sequence[np.dtype[Any]]) -> Jaxpr:
-    if all(aval.dtype == dtype for aval, dtype in zip(jaxpr.out_avals, dtypes)):
+def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
+    if all(aval is target for aval, target in zip(jaxpr.out_avals, targets)):
         return jaxpr
 
     def converted(*args: Value) -> list[Value]:
-        outs = eval_jaxpr(jaxpr, jaxpr.consts, *args)
-        return [convert_element_type(x, dtype) for x, dtype in zip(outs, dtypes)]
+        return list(map(converted_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets))
 
     return stage(converted, jaxpr.in_avals, verb="cond")
+
+
+def converted_to(x: Value, aval: ShapedArray) -> Value:
+    """Return a value in the dtype of a type, as weak or as strong as that; a Python scalar without an operation."""
+    if aval.weak_type:
+        return weak(x, scalar_kind(aval))
+    return aval.dtype.type(x) if type(x) in PYTHON_SCALARS else convert_element_type(x, aval.dtype)
 
 
 def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:

@@ -16,21 +16,22 @@ from calque_core.source import where
 
 Value = Any
 
-convert_element_type_p = Primitive("convert_element_type")
+convert_element_type_p = Primitive("convert_element_type")  # with `weak_type`, of a scalar: to a Python scalar
 
 
 @convert_element_type_p.def_abstract_eval(cached=True)
 def convert_element_type_abstract_eval(
     x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool
 ) -> ShapedArray:
-    return shaped_array(x_aval.shape, new_dtype)
+    return shaped_array(x_aval.shape, new_dtype, weak_type and not x_aval.shape)
 
 
 def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: bool) -> Value:
     x = np.asarray(x)
     if x.dtype.kind == "c" and new_dtype.kind != "c":
         x = x.real  # as XLA does; NumPy would warn
-    return x.astype(new_dtype)[()]
+    out = x.astype(new_dtype)[()]
+    return out.item() if weak_type and not x.ndim else out
 
 
 convert_element_type_p.def_impl(convert_element_type_impl, leaf=True)

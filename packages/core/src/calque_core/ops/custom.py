@@ -14,10 +14,9 @@ from typing import Any
 
 from calque_core.custom_rules import CustomRules, LinearCall
 from calque_core.dtypes import is_float
-from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.linear import Zero, instantiate_zeros, zero_tangent
-from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.call import check_operands, run_program
 from calque_core.primitive import Primitive
 from calque_core.source import where
 
@@ -30,11 +29,11 @@ custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
 
 def custom_abstract_eval(*avals: Any, jaxpr: Jaxpr, rules: CustomRules) -> list[Any]:
     check_operands(f"the function {rules.name}", jaxpr, avals)
-    return [aval.strip_weak_type() for aval in jaxpr.out_avals]
+    return jaxpr.out_avals
 
 
 def custom_impl(*args: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
-    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
+    return run_program(jaxpr, args)
 
 
 def custom_pp(params: dict[str, Any]) -> dict[str, Any]:

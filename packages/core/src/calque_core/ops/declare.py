@@ -2,6 +2,9 @@
 
 One idea: operands have one dtype, and equal shapes or rank 0; the result has the shape of the largest.  `declare` makes
 a primitive of a NumPy function; `insist` and `ordered` keep evaluation as strict as the type rule where NumPy is not.
+
+A primitive that is an operator of Python says for which kinds of dtypes weak operands alone give a weak result
+(`weak_kinds`), and its evaluation gives a Python scalar of Python scalars of these kinds (`scalars.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.context import context
 from calque_core.dtypes import dtype_name, float0
 from calque_core.errors import ShapeError
-from calque_core.operands import binary, promote
+from calque_core.operands import binary, promote, strong
 from calque_core.ops.convert import convert_element_type_p
 from calque_core.primitive import Primitive
 from calque_core.source import where
@@ -28,12 +31,16 @@ REAL_OR_COMPLEX, FLOAT, NUMBER, SIGNED, REAL = "fcV", "fV", "iufcV", "ifcV", "iu
 INTEGER, BITS, ORDERED, ANY = "iu", "iub", "biufV", "biufcV"
 
 
-def elementwise(name: str, kinds: str, result_dtype: np.dtype[Any] | None = None) -> Callable[..., ShapedArray]:
+def elementwise(
+    name: str, kinds: str, result_dtype: np.dtype[Any] | None = None, weak_kinds: str = ""
+) -> Callable[..., ShapedArray]:
     """Return the type rule of an elementwise operation on dtypes whose kind is in `kinds`."""
 
     def abstract_eval(*avals: ShapedArray) -> ShapedArray:
         dtype, shape = avals[0].dtype, _SCALAR
+        is_weak = dtype.kind in weak_kinds
         for aval in avals:
+            is_weak = is_weak and aval.weak_type
             if aval.dtype != dtype:
                 types = " and ".join(str(a) for a in avals)
                 raise TypeError(f"{name} of {types}: the dtypes differ. Convert one of the operands first.")
@@ -45,7 +52,7 @@ def elementwise(name: str, kinds: str, result_dtype: np.dtype[Any] | None = None
             shape = aval.shape or shape
         if dtype.kind not in kinds or dtype == float0:
             raise TypeError(undefined(name, avals[0]))
-        return shaped_array(shape, dtype if result_dtype is None else result_dtype)
+        return shaped_array(shape, dtype if result_dtype is None else result_dtype, is_weak)
 
     return abstract_eval
 
@@ -66,7 +73,11 @@ def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
 
 def ordered(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return two promoted operands, which must have an order: complex numbers, which NumPy would compare, have none."""
-    x, y = binary(name, x, y)
+    return have_order(name, *binary(name, x, y))
+
+
+def have_order(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return two operands of one dtype, which must not be complex."""
     if type(x) is not float and typeof(x).dtype.kind == "c":
         raise TypeError(undefined(name, typeof(x)))
     return x, y
@@ -86,14 +97,27 @@ def fitting(name: str, *args: Value) -> Sequence[Value]:
 def settled(x: Value) -> Value:
     """Return `x` as the result of an operation that has nothing to do: strong, and in its dtype under the settings."""
     aval = typeof(x)
-    if not aval.weak_type and (context.settings.enable_x64 or x.dtype == aval.dtype):
+    if aval.weak_type:
+        return strong(x)
+    if context.settings.enable_x64 or x.dtype == aval.dtype:
         return x
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
 
 
-def declare(name: str, kinds: str, impl: Callable[..., Value], result_dtype: np.dtype[Any] | None = None) -> Primitive:
-    """Return a new elementwise primitive with its type rule and its NumPy evaluation."""
+def declare(
+    name: str,
+    kinds: str,
+    impl: Callable[..., Value],
+    result_dtype: np.dtype[Any] | None = None,
+    *,
+    weak_kinds: str = "",
+) -> Primitive:
+    """Return a new elementwise primitive with its type rule and its NumPy evaluation.
+
+    `weak_kinds` are the kinds of dtypes of which weak operands alone give a weak result.
+    """
     primitive = Primitive(name)
-    primitive.def_abstract_eval(elementwise(name, kinds, result_dtype), cached=True)
+    primitive.weak_kinds = weak_kinds
+    primitive.def_abstract_eval(elementwise(name, kinds, result_dtype, weak_kinds), cached=True)
     primitive.def_impl(impl, leaf=True)
     return primitive

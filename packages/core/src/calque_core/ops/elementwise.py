@@ -8,13 +8,14 @@ Read next: `special.py`, `rounding.py`, `compare.py`: the rest of the elementwis
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.operands import binary, floating, floating_pair
-from calque_core.ops import formulas
+from calque_core.operands import binary, floating, floating_pair, strong
+from calque_core.ops import formulas, scalars
 from calque_core.ops.axes import integer
 from calque_core.ops.declare import (
     ANY,
@@ -36,12 +37,12 @@ Value = Any
 
 # Arithmetic
 
-neg_p = declare("neg", NUMBER, np.negative)
-add_p = declare("add", ANY, np.add)
+neg_p = declare("neg", NUMBER, scalars.unary(operator.neg, np.negative), weak_kinds="ifc")
+add_p = declare("add", ANY, scalars.binary(operator.add, np.add), weak_kinds="ifc")
 add_any_p = declare("add_any", ANY, np.add)
-sub_p = declare("sub", NUMBER, np.subtract)
-mul_p = declare("mul", ANY, np.multiply)
-div_p = declare("div", NUMBER, formulas.divide)
+sub_p = declare("sub", NUMBER, scalars.binary(operator.sub, np.subtract), weak_kinds="ifc")
+mul_p = declare("mul", ANY, scalars.binary(operator.mul, np.multiply), weak_kinds="ifc")
+div_p = declare("div", NUMBER, scalars.divide, weak_kinds="fc")
 rem_p = declare("rem", REAL, formulas.remainder)
 max_p = declare("max", ORDERED, np.maximum)
 min_p = declare("min", ORDERED, np.minimum)
@@ -59,7 +60,7 @@ def neg(x: Value) -> Value:
     # For its refusals too: np.negative takes Python integers of any size, and arrays of objects.
     if type(x) is not np.float64 and typeof(x).dtype.kind == "b":
         raise TypeError(undefined("neg", typeof(x)))
-    return neg_p.bind(x)
+    return neg_p.bind(strong(x))
 
 
 def add(x: Value, y: Value) -> Value:
@@ -168,16 +169,18 @@ def min(x: Value, y: Value) -> Value:
 # Size and sign
 
 abs_p = Primitive("abs")
+abs_p.weak_kinds = "ifc"
 
 
 @abs_p.def_abstract_eval(cached=True)
 def abs_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     if x_aval.dtype.kind not in SIGNED:
         raise TypeError(undefined("abs", x_aval))
-    return shaped_array(x_aval.shape, np.finfo(x_aval.dtype).dtype if x_aval.dtype.kind == "c" else x_aval.dtype)
+    dtype = np.finfo(x_aval.dtype).dtype if x_aval.dtype.kind == "c" else x_aval.dtype
+    return shaped_array(x_aval.shape, dtype, x_aval.weak_type)
 
 
-abs_p.def_impl(np.absolute, leaf=True)
+abs_p.def_impl(scalars.unary(operator.abs, np.absolute), leaf=True)
 sign_p = declare("sign", SIGNED, np.sign)
 
 
@@ -189,7 +192,7 @@ def abs(x: Value) -> Value:
     >>> abs(-2.0), abs(3 + 4j)
     (np.float64(2.0), np.float64(5.0))
     """
-    return abs_p.bind(x) if typeof(x).dtype.kind not in "ub" else settled(x)
+    return abs_p.bind(strong(x)) if typeof(x).dtype.kind not in "ub" else settled(x)
 
 
 def sign(x: Value) -> Value:
@@ -212,8 +215,9 @@ def sign(x: Value) -> Value:
 square_p = declare("square", NUMBER, np.square)
 sqrt_p = declare("sqrt", REAL_OR_COMPLEX, np.sqrt)
 rsqrt_p = declare("rsqrt", REAL_OR_COMPLEX, formulas.reciprocal_sqrt)
-pow_p = declare("pow", REAL_OR_COMPLEX, np.power)
+pow_p = declare("pow", REAL_OR_COMPLEX, scalars.power, weak_kinds="fc")
 integer_pow_p = Primitive("integer_pow")
+integer_pow_p.weak_kinds = "ifc"
 
 
 @integer_pow_p.def_abstract_eval(cached=True)
@@ -222,10 +226,10 @@ def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
         raise TypeError(undefined("integer_pow", x_aval))
     if y < 0 and x_aval.dtype.kind in INTEGER:
         raise TypeError(formulas.integer_power_refusal(y))
-    return x_aval.strip_weak_type()
+    return x_aval
 
 
-integer_pow_p.def_impl(formulas.integer_power, leaf=True)
+integer_pow_p.def_impl(scalars.integer_power, leaf=True)
 
 
 def square(x: Value) -> Value:
@@ -283,7 +287,7 @@ def integer_pow(x: Value, y: int) -> Value:
     >>> integer_pow(np.array([1, 2, 3]), 3), integer_pow(2.0, -1)
     (array([ 1,  8, 27]), np.float64(0.5))
     """
-    return integer_pow_p.bind(*insist("integer_pow", NUMBER, x), y=integer("integer_pow", "the exponent", y))
+    return integer_pow_p.bind(*insist("integer_pow", NUMBER, strong(x)), y=integer("integer_pow", "the exponent", y))
 
 
 # Exponentials and logarithms

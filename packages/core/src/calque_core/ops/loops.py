@@ -12,7 +12,7 @@ from calque_core.api_util import FlatFunction, check_arrays
 from calque_core.avals import typeof
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
-from calque_core.ops.call import strong_results
+from calque_core.operands import strong
 from calque_core.ops.control_flow import join_constants, reaches
 from calque_core.ops.convert import convert_element_type
 from calque_core.source import describe_function, where
@@ -46,13 +46,6 @@ def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeD
     leaves, treedef = tree_flatten(tree)
     check_arrays(leaves, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]], what)
     return [strong(x) for x in leaves], treedef
-
-
-def strong(x: Value) -> Value:
-    """Return `x` with a dtype of its own: a Python scalar as NumPy's, a tracer of one converted."""
-    (x,) = strong_results([x])
-    aval = typeof(x)
-    return convert_element_type(x, aval.dtype) if aval.weak_type else x
 
 
 def check_carry(what: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTreeDef) -> None:

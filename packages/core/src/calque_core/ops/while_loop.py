@@ -18,6 +18,7 @@ from calque_core.avals import is_array_like, typeof
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.memory import unshared
+from calque_core.operands import strong
 from calque_core.ops.axes import integer
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.compare import lt
@@ -30,7 +31,6 @@ from calque_core.ops.loops import (
     check_step,
     loop_name,
     settled_carry,
-    strong,
     strong_leaves,
     trace_body,
 )

@@ -1,0 +1,79 @@
+"""NumPy evaluation that leaves Python scalars Python scalars: what the operators of Python compute with them alone.
+
+One idea: an operator of Python gives of Python scalars a Python scalar, where NumPy's ufunc would give a NumPy scalar,
+which has a dtype of its own and decides that of whatever it meets.  On NumPy's own float scalars the operator is the
+ufunc, 0.4 us sooner; on its integers it is not, since it warns of wrapping around.
+
+Where Python raises and NumPy does not (a zero divisor, a result that is too large), the result is NumPy's: a derivative
+does not end because of it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calque_core.ops import formulas
+
+Value = Any
+
+FLOATS: frozenset[type] = frozenset((float, complex, np.float64, np.float32))
+NUMBERS: frozenset[type] = FLOATS | {int}
+ANY: frozenset[type] = NUMBERS | {bool}
+BITS: frozenset[type] = frozenset((int, bool))
+
+
+def binary(
+    python: Callable[[Value, Value], Value], numpy: Callable[..., Value], kinds: frozenset[type] = NUMBERS
+) -> Callable[[Value, Value], Value]:
+    """Return the evaluation of a primitive of two operands: Python's operator on scalars of `kinds`, else NumPy's."""
+
+    def impl(x: Value, y: Value) -> Value:
+        if type(x) in kinds and type(y) in kinds:
+            try:
+                return python(x, y)
+            except (ZeroDivisionError, OverflowError):
+                return numpy(x, y).item()
+        return numpy(x, y)
+
+    return impl
+
+
+def unary(
+    python: Callable[[Value], Value], numpy: Callable[..., Value], kinds: frozenset[type] = NUMBERS
+) -> Callable[[Value], Value]:
+    """Return the evaluation of a primitive of one operand: Python's operator on scalars of `kinds`, else NumPy's."""
+
+    def impl(x: Value) -> Value:
+        if type(x) in kinds:
+            try:
+                return python(x)
+            except OverflowError:
+                return numpy(x).item()
+        return numpy(x)
+
+    return impl
+
+
+divide = binary(operator.truediv, formulas.divide, FLOATS)
+
+
+def power(x: Value, y: Value) -> Value:
+    """Return x**y: real for real operands, where Python's own operator gives a complex number for (-8.0) ** 0.5."""
+    out = np.power(x, y)
+    return out.item() if type(x) in (float, complex) and type(y) in (float, complex) else out
+
+
+def integer_power(x: Value, y: int) -> Value:
+    """Return x**y by repeated squaring, the order in which compiled programs multiply too."""
+    if type(x) not in NUMBERS or (y < 0 and type(x) is int):
+        return formulas.integer_power(x, y)
+    if y < 0:
+        return divide(type(x)(1), integer_power(x, -y))
+    out, square = type(x)(1), x
+    while y:
+        out, y, square = out * square if y & 1 else out, y >> 1, square * square if y > 1 else square
+    return out
