@@ -99,7 +99,7 @@ def test_a_new_thread_is_at_rest_while_this_one_is_not():
 
 def test_bind_asks_the_current_trace_only_while_somebody_is_active():
     with entered(Handler(evaluation)):
-        assert lax.sin(1.0) == "sin of (1.0,)"
+        assert lax.sin(1.0) == "sin of (np.float64(1.0),)"
     assert lax.sin(0.0) == 0.0
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import calque_xla_backend as backend
 from calque_core import canonicalize_dtype, config
+from calque_core.avals import typeof
 from calque_pytree import tree_leaves
 
 DTYPES = {
@@ -60,7 +61,7 @@ def _check_compiled(fun, cases, ulps=0):
         evaluated = program(*operands)
     for case, got, want in zip(cases, compiled, evaluated):
         for one_got, one_want in zip(tree_leaves(got), tree_leaves(want), strict=True):
-            _check_equal(case, np.asarray(one_got), np.asarray(one_want), ulps)
+            _check_equal(case, np.asarray(one_got), np.asarray(one_want, typeof(one_want).dtype), ulps)
 
 
 def _check_equal(case, got, want, ulps):
