@@ -370,7 +370,7 @@ def test_P_17_jit_of_grad(dtype):
     assert (str(gradient), gradient.dtype) == ("4.0", dtype)
     [(primals, tangents)] = g.calls("jvp")
     assert all(is_tracer(x) for x in primals)
-    assert repr(tangents[2]) == f"Zero(~{dtype}[])"
+    assert repr(tangents[2]) == f"Zero({dtype}[])"
     first, second = g.calls("transpose")
     assert [is_undefined_primal(x) for x in first] == [False, True, False, True]
     assert [is_undefined_primal(x) for x in second] == [False, False, True, False]
