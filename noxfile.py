@@ -73,8 +73,8 @@ def tests(session: nox.Session, package: str) -> None:
 
 @nox.session(python=PYTHONS, requires=["wheels"])
 def laws(session: nox.Session) -> None:
-    """Test what needs two packages or more."""
-    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS)
+    """Test what needs two packages or more; mypy reads a user's program there."""
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "mypy>=1.18")
     session.chdir(session.create_tmp())
     run_pytest(session, *TWO_AT_A_TIME, ROOT / "tests" / "laws")
 

@@ -19,6 +19,7 @@ from calque_autodiff.jet import jet
 from calque_autodiff.jet_jaxpr import jet_jaxpr
 from calque_autodiff.jet_trace import JetTrace, JetTracer
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.linear_functions import LinearFunction
 from calque_autodiff.linearize import linearize, vjp
 from calque_autodiff.residuals import print_saved_residuals, saved_residuals
 from calque_autodiff.tangent_trace import TangentTrace
@@ -39,7 +40,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     # derivatives of functions
-    "jvp", "linearize", "vjp", "grad", "value_and_grad", "linear_transpose", "jet", "stop_gradient",
+    "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "jet", "stop_gradient",
     # functions whose derivative follows from an equation, or whose transpose is given
     "custom_root", "custom_linear_solve", "linear_call",
     # derivative rules of one function

@@ -64,7 +64,8 @@ def checkpoint(
 
     `policy` says which results are kept all the same: one of `checkpoint_policies`, or a function of an operation.
     `prevent_cse=False` lets a compiler merge the second computation with the first: right inside a loop, whose steps it
-    cannot merge anyway.  Static arguments, by position or by name, are passed as they are and need no hash.  Without
+    cannot merge anyway.  Static arguments, at the positions `static_argnums` or with
+    the names `static_argnames`, are passed as they are and need no hash.  Without
     `fun`, a decorator is returned.
     Raises: TypeError if `fun` or `policy` is not a function or, when called, for an argument that is not an array;
     ValueError if a static argument does not exist.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from calque_core.source import describe_function
 from calque_core.stage import hoist_tracers, stage
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Value = Any
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callable[P, R]:
     """Make of `fun`, which returns a pair `(out, vjp)`, a function that returns `out` and is differentiated by `vjp`.
 
     `vjp(ct)` takes a cotangent of the output and gives a tuple of cotangents, one per argument; a function of one

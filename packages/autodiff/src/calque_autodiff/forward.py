@@ -6,7 +6,7 @@ Read next: `jvp_trace.py`, which does the work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents, check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
@@ -19,6 +19,8 @@ from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import tree_flatten, tree_structure
 
+R = TypeVar("R")
+S = TypeVar("S")
 Value = Any
 
 
@@ -41,6 +43,22 @@ def jvp_flat(
     count = len(outs)
     flat.aux = aux_tree.unflatten(separate[2 * count :])
     return separate[:count], separate[count : 2 * count]
+
+
+@overload
+def jvp(
+    fun: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = ...
+) -> tuple[R, R]: ...
+
+
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, S]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[R, R, S]: ...
+
+
+@overload
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
 
 
 def jvp(

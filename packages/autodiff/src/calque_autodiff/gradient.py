@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linear_functions import spread_cotangents
@@ -21,17 +21,18 @@ from calque_core.source import describe_function
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 P = ParamSpec("P")
+R = TypeVar("R")
 Value = Any
 
 
 def value_and_grad(
-    fun: Callable[P, Any],
+    fun: Callable[P, R],
     argnums: int | Sequence[int] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     argnames: str | Sequence[str] | None = None,
-) -> Callable[P, tuple[Any, Any]]:
+) -> Callable[P, tuple[R, Any]]:
     """Return a function that gives the value of `fun` and its gradient.
 
     `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
@@ -39,7 +40,8 @@ def value_and_grad(
     gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
     pair.
     A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the
-    value is that pair.  `allow_int` gives integer arguments `float0` gradients.
+    value is that pair.  `holomorphic` promises that `fun` is, and lets complex arguments have a complex output.
+    `allow_int` gives integer arguments `float0` gradients.
     Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
     ValueError if `argnums` is out of range.
 
@@ -59,8 +61,15 @@ def grad(
 ) -> Callable[P, Any]:
     """Return a function that gives the gradient of the scalar function `fun`.
 
-    Arguments and errors are those of `value_and_grad`; with `has_aux`, it gives a pair of the gradient and the
-    auxiliary part.
+    `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
+    the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
+    gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
+    pair.
+    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and this
+    gives a pair of the gradient and the second part.  `holomorphic` promises that `fun` is, and lets complex arguments
+    have a complex output.  `allow_int` gives integer arguments `float0` gradients.
+    Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
+    ValueError if `argnums` is out of range.
 
     >>> grad(lambda x: x * x)(3.0)
     np.float64(6.0)

@@ -9,7 +9,7 @@ Read next: `linear_functions.py` for the functions that they return; `gradient.p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_pytree import PyTreeDef, tree_flatten, tree_structure
 
+R = TypeVar("R")
+S = TypeVar("S")
 Value = Any
 
 
@@ -70,6 +72,20 @@ def linearize_flat(
     return separate[: len(outs)], jaxpr
 
 
+@overload
+def linearize(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...) -> tuple[R, LinearFunction]: ...
+
+
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, LinearFunction, S]: ...
+
+
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+
+
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `fun(*primals)` and a function that gives its derivative along tangents, without running `fun` again.
 
@@ -90,6 +106,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     f_lin = _linear_function(push, "linearize", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
+
+
+@overload
+def vjp(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...) -> tuple[R, LinearFunction]: ...
+
+
+@overload
+def vjp(fun: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]) -> tuple[R, LinearFunction, S]: ...
+
+
+@overload
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:

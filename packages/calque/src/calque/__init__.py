@@ -5,6 +5,7 @@ without it.
 """
 
 import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: the backend is loaded at its first use
 from typing import Any as _Any
 
 from calque import flatten_util, numpy, random, testing, tree
@@ -44,6 +45,17 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import stop_gradient
+
+if _TYPE_CHECKING:
+    from calque_xla_backend import Array as Array
+    from calque_xla_backend import block_until_ready as block_until_ready
+    from calque_xla_backend import clear_caches as clear_caches
+    from calque_xla_backend import default_backend as default_backend
+    from calque_xla_backend import device_count as device_count
+    from calque_xla_backend import device_get as device_get
+    from calque_xla_backend import device_put as device_put
+    from calque_xla_backend import devices as devices
+    from calque_xla_backend import jit as jit
 
 _BACKEND_NAMES = (
     "Array",

@@ -44,7 +44,8 @@ def jacfwd(
     The result has the structure of the output, each leaf of which holds the structure of the argument.  `argnums` and
     `argnames` choose the arguments, and the form of several of them, as for `grad`: the first, by default; a sequence
     of positions gives a tuple, one of names a dict, both give a pair.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With
-    `has_aux`, `fun` returns a pair, and so does this.  The output may be complex.  With `chunk_size`, that many passes
+    `has_aux`, `fun` returns a pair, and so does this.  The output may be complex; `holomorphic` promises that `fun` is,
+    and lets arguments be complex too.  With `chunk_size`, that many passes
     are made at a time: what they need together is the memory that this takes beside the result.
     Raises: TypeError if an argument is not real and floating, or with `holomorphic` if an argument or an output is not
     complex; ValueError if `chunk_size` is not positive.
@@ -93,8 +94,13 @@ def jacrev(
 ) -> Callable[P, Any]:
     """Return a function that gives the Jacobian of `fun`, by reverse mode: one pass per element of the output.
 
-    The result, and `chunk_size`, are those of `jacfwd`.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  Arguments may be
-    complex: with z = x + i y, the entry of a real output f is df/dx - i df/dy, as `grad` gives it.
+    The result has the structure of the output, each leaf of which holds the structure of the argument.  `argnums` and
+    `argnames` choose the arguments, and the form of several of them, as for `grad`: the first, by default; a sequence
+    of positions gives a tuple, one of names a dict, both give a pair.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With
+    `has_aux`, `fun` returns a pair, and so does this.  With `chunk_size`, that many passes are made at a time: what
+    they need together is the memory that this takes beside the result.  `allow_int` gives integer arguments `float0`
+    derivatives.  `holomorphic` promises that `fun` is, and lets arguments and outputs be complex.  Arguments may be
+    complex without it: with z = x + i y, the entry of a real output f is df/dx - i df/dy, as `grad` gives it.
     Raises: TypeError if an argument is not floating (integers pass with `allow_int`) or an output not real and
     floating, or with `holomorphic` if an argument or an output is not complex.
 
@@ -137,8 +143,11 @@ def hessian(
 ) -> Callable[P, Any]:
     """Return a function that gives the Hessian of `fun`, forward over reverse.
 
-    Shapes: x [*n], f(x) [*m] -> [*m, *n, *n].  Arguments and errors are those of `jacfwd`; `chunk_size` columns are
-    computed at a time.
+    `argnums` and `argnames` choose the arguments, as for `grad`; the result has the structure of the output, each leaf
+    of which holds the structure of the arguments twice.  Shapes: x [*n], f(x) [*m] -> [*m, *n, *n].  With `has_aux`,
+    `fun` returns a pair, and so does this.  `holomorphic` promises that `fun` is, and lets arguments and outputs be
+    complex.  With `chunk_size`, that many columns are computed at a time.
+    Raises: as `jacfwd`.
 
     >>> hessian(lambda x: x * x * x)(2.0)
     np.float64(12.0)

@@ -26,7 +26,8 @@ def make_jaxpr(
 ) -> Callable[P, Any]:
     """Return a function that gives the jaxpr of `fun` on its arguments instead of the result.
 
-    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; the static ones are passed as they are.
+    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; the static ones, at the positions
+    `static_argnums` or with the names `static_argnames`, are passed as they are.
     With `return_shape`, it gives a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
     Raises: TypeError if an argument or a result is not an array.
 

@@ -196,11 +196,11 @@ def jit(
 ) -> Any:
     """Return `fun` compiled with XLA: traced and compiled at the first call for each set of types, then run.
 
-    Arguments and results are pytrees of arrays and scalars; results are device arrays.  Static arguments, named by
-    position or by name, are passed as they are and must be hashable: for each value the function is traced anew.  The
-    arrays in the arguments of `donate_argnums` may be overwritten, and are not to be used again.  With `inline`, a call
-    under a trace leaves the function's own operations there, not one that holds them.  `compiler_options` are XLA's
-    flags by name.
+    Arguments and results are pytrees of arrays and scalars; results are device arrays.  Static arguments, at the
+    positions `static_argnums` or with the names `static_argnames`, are passed as they are and must be hashable: for
+    each value the function is traced anew.  The arrays in the arguments of `donate_argnums` may be overwritten, and are
+    not to be used again.  With `inline`, a call under a trace leaves the function's own operations there, not one that
+    holds them.  `compiler_options` are XLA's flags by name.  Without `fun`, a decorator is returned.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
     ValueError if a static argument does not exist.
 

@@ -1,0 +1,101 @@
+"""Transformed functions keep the signature of the user's function: for type checkers, and at run time."""
+
+import inspect
+import re
+
+import pytest
+
+import calque
+from calque_autodiff import LinearFunction
+
+USER_FILE = """
+from collections.abc import Callable
+from typing import Any, assert_type
+
+import calque
+from calque_autodiff import LinearFunction
+
+
+def loss(w: float, x: list[float], *, scale: int = 1) -> float:
+    return w * scale * len(x)
+
+
+def loss_and_count(w: float) -> tuple[float, int]:
+    return w, 1
+
+
+def square(x: float) -> tuple[float, Callable[[float], float]]:
+    return x * x, lambda ct: 2.0 * x * ct
+
+
+assert_type(calque.jit(loss)(1.0, [2.0], scale=3), float)
+assert_type(calque.jit(static_argnames="scale")(loss)(1.0, [2.0], scale=3), float)
+assert_type(calque.checkpoint(loss)(1.0, [2.0], scale=3), float)
+assert_type(calque.custom_jvp(loss)(1.0, [2.0], scale=3), float)
+assert_type(calque.custom_vjp(loss)(1.0, [2.0], scale=3), float)
+assert_type(calque.custom_rules(loss)(1.0, [2.0], scale=3), float)
+assert_type(calque.custom_gradient(square)(1.0), float)
+assert_type(calque.value_and_grad(loss)(1.0, [2.0], scale=3), tuple[float, Any])
+assert_type(calque.value_and_grad(loss_and_count, has_aux=True)(1.0), tuple[tuple[float, int], Any])
+assert_type(calque.jvp(loss, (1.0, [2.0]), (1.0, [2.0])), tuple[float, float])
+assert_type(calque.linearize(loss, 1.0, [2.0]), tuple[float, LinearFunction])
+assert_type(calque.vjp(loss_and_count, 1.0, has_aux=True), tuple[float, LinearFunction, int])
+
+
+@calque.jit
+def step(w: float, rate: float = 0.1) -> float:
+    gradient: float = calque.grad(loss)(w, [1.0])
+    return w - rate * gradient
+
+
+assert_type(step(1.0, rate=0.5), float)
+"""
+
+KEEPING = (
+    "grad value_and_grad vmap jit checkpoint remat jacfwd jacrev hessian custom_jvp custom_vjp custom_rules make_jaxpr"
+)
+WRONG_CALLS = [f"calque.{name}(loss)('a', [1.0])" for name in KEEPING.split()]
+WRONG_CALLS += ["calque.grad(loss)(1.0)", "calque.vmap(loss)(1.0, [1.0], sclae=3)", "calque.jit(loss, static=1)"]
+
+
+def test_type_checkers_know_what_a_users_program_computes(tmp_path):
+    api = pytest.importorskip("mypy.api", reason="mypy is not installed")
+    program = tmp_path / "program.py"
+    lines = USER_FILE.strip().split("\n")
+    program.write_text("\n".join([*lines, *WRONG_CALLS]) + "\n")
+    report, crash, _ = api.run(["--strict", "--config-file=", f"--cache-dir={tmp_path}", str(program)])
+    assert not crash
+    refused = {int(line.split(":")[1]) for line in report.splitlines() if ": error: " in line}
+    assert refused == set(range(len(lines) + 1, len(lines) + 1 + len(WRONG_CALLS))), report
+
+
+def loss(w, x, *, scale=1):
+    """Return the loss."""
+    return w * x * scale
+
+
+@pytest.mark.parametrize("name", [*KEEPING.split(), "custom_gradient", "jacobian"])
+def test_a_transformed_function_says_what_the_function_says(name):
+    transformed = getattr(calque, name)(loss)
+    assert inspect.signature(transformed) == inspect.signature(loss)
+    assert inspect.unwrap(transformed) is loss
+    assert transformed.__name__ == "loss"
+    assert transformed.__doc__ == "Return the loss."
+
+
+OWN_ARGUMENTS = [
+    "grad", "value_and_grad", "jit", "vmap", "checkpoint", "jacfwd", "jacrev", "hessian", "hvp", "linearize", "vjp",
+    "jvp", "make_jaxpr", "custom_jvp", "custom_vjp",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN_ARGUMENTS)
+def test_help_explains_the_arguments_of_the_transformation_itself(name):
+    transformation = getattr(calque, name)
+    parameters = [p for p in inspect.signature(transformation).parameters if p not in ("args", "kwargs")]
+    assert parameters[0] == "fun"
+    assert [p for p in parameters if not re.search(rf"`[^`]*\b{p}\b[^`]*`", transformation.__doc__)] == []
+
+
+def test_the_functions_of_linearize_and_vjp_have_a_public_class():
+    assert isinstance(calque.linearize(lambda x: x, 1.0)[1], LinearFunction)
