@@ -8,6 +8,7 @@ from calque_core import (
     JaxprTypeError,
     MissingRuleError,
     NonConcreteBooleanIndexError,
+    NumpyRuleError,
     ShapeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -27,6 +28,7 @@ from calque_core import (
         (TracerArrayConversionError, (ConcretizationTypeError,)),
         (TracerIntegerConversionError, (ConcretizationTypeError,)),
         (NonConcreteBooleanIndexError, (IndexError, ConcretizationTypeError)),
+        (NumpyRuleError, (TypeError,)),
         (MissingRuleError, (NotImplementedError,)),
     ],
 )

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from calque_core import eval_jaxpr, implements, stage, typeof
+from calque_core import NumpyRuleError, eval_jaxpr, implements, stage, typeof
 from calque_core.numpy_protocol import array_functions, reductions
 
 X = np.array([[1.0, -2.0], [3.0, 0.5]])
@@ -94,7 +94,7 @@ def test_a_dtype_that_does_not_fit_is_refused(ufunc, dtype):
 def test_an_option_that_means_nothing_here_is_refused_by_name(options, advice):
     words = refused(lambda x: np.sin(x, **options), X)
     assert words.startswith("numpy.sin at test_numpy_protocol.py:")
-    assert f"{next(iter(options))}= is not supported for a traced array or a device array." in words
+    assert f"{next(iter(options))}= is not supported for a traced array." in words
     assert words.endswith(advice)
 
 
@@ -128,22 +128,21 @@ def test_a_reduction_without_a_rule_is_named():
     [
         lambda x: np.add.accumulate(x),
         lambda x: np.multiply.outer(x, x),
-        lambda x: np.add.at(x, 0, 1.0),
         lambda x: np.add.reduceat(x, [0, 1]),
+        lambda x: np.add.at(np.zeros((2, 2)), 0, x),
     ],
-    ids=["accumulate", "outer", "at", "reduceat"],
+    ids=["accumulate", "outer", "reduceat", "at"],
 )
 def test_other_methods_of_a_ufunc_are_refused(call):
-    assert "is not supported for a traced array or a device array. Use numpy." in refused(call, X)
+    assert "is not supported for a traced array. Use numpy." in refused(call, X)
 
 
 # Operands
 
 
-def test_a_list_that_holds_tracers_is_refused_with_what_to_call():
-    words = refused(lambda x: np.add(x, [x, x]), 1.0)
-    assert words.startswith("a list that holds traced arrays was used as an operand at test_numpy_protocol.py:")
-    assert words.endswith("Use numpy.stack.")
+def test_a_list_that_holds_tracers_is_the_array_of_them():
+    assert_same(traced(lambda x: np.add(x, [x, 2.0]), 1.0), np.array([2.0, 3.0]))
+    assert_same(traced(lambda x: np.multiply([[x, x], (0.0, 1.0)], x), np.float32(3)), np.array([[9.0, 9.0], [0, 3]]))
 
 
 @pytest.mark.parametrize("other", [None, "two", {}], ids=repr)
@@ -175,6 +174,96 @@ def test_a_class_with_a_protocol_of_its_own_gets_its_chance():
 
 def test_a_class_that_handles_nothing_is_refused_by_numpy():
     assert "__array_ufunc__" in refused(lambda x: np.add(x, object()), X)
+
+
+# Arrays with a value
+
+
+VALUES = np.array([3.0, 1.0, 2.0])
+WITHOUT_RULE = {
+    "a function": np.median,
+    "a function of several arrays": lambda x: np.interp(x, [0.0, 4.0], x[:2]),
+    "a function of a list": lambda x: np.block([[x, x], [x, x]]),
+    "a function by keyword": lambda x: np.percentile(q=50, a=x),
+    "an option": lambda x: np.mean(x, where=np.array([True, False, True])),
+    "an option of a ufunc": lambda x: np.add(x, 1.5, dtype=np.int64, casting="unsafe"),
+    "accumulate": np.add.accumulate,
+    "outer": lambda x: np.multiply.outer(x, x),
+    "reduceat": lambda x: np.add.reduceat(x, [0, 2]),
+    "another reduction": np.hypot.reduce,
+    "a ufunc": np.cbrt,
+    "a list subscript": lambda x: np.add(x, x, where=[True, False, True], out=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("fun", WITHOUT_RULE.values(), ids=WITHOUT_RULE)
+def test_without_a_rule_numpy_computes_what_has_a_value(host_array, fun):
+    got = fun(host_array(VALUES))
+    assert isinstance(got, (np.ndarray, np.generic))
+    assert_same(got, fun(VALUES))
+
+
+def test_with_a_rule_the_class_of_the_operand_is_kept(host_array):
+    for fun in (np.sin, np.sum, lambda x: np.add(x, [1.0, 2.0, 3.0]), lambda x: np.dot([1.0, 2.0, 3.0], x)):
+        got = fun(host_array(VALUES))
+        assert type(got) is host_array
+        assert_same(got.elements, fun(VALUES))
+
+
+@pytest.mark.parametrize("fun", WITHOUT_RULE.values(), ids=WITHOUT_RULE)
+def test_a_tracer_beside_it_is_refused_as_ever(fun):
+    with pytest.raises(TypeError):
+        staged(fun, VALUES)
+
+
+def test_a_tracer_in_a_list_or_by_keyword_is_seen(host_array):
+    x = host_array(VALUES)
+    for fun in (lambda t: np.block([[x], [t]]), lambda t: np.percentile(x, q=t), lambda t: np.cov(x, y=(t, t))):
+        with pytest.raises(NumpyRuleError):
+            staged(fun, VALUES)
+
+
+def test_an_ndarray_receives_the_result(host_array):
+    total = np.ones(3)
+    total -= 0.5 * host_array(VALUES)
+    np.testing.assert_array_equal(total, [-0.5, 0.5, 0.0])
+    assert np.add(host_array(VALUES), 1.0, out=total) is total
+    assert np.sum(host_array(VALUES), out=np.zeros(())) == 6.0
+    np.add.at(total, [0, 0], host_array([1.0, 2.0]))
+    np.testing.assert_array_equal(total, [7.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: np.add(1.0, 1.0, out=x),
+        lambda x: np.copyto(x, 1.0),
+        lambda x: np.put(x, 0, 9.0),
+        lambda x: np.median(x, overwrite_input=True),
+    ],
+    ids=["out", "copyto", "put", "overwrite_input"],
+)
+def test_an_array_with_a_value_cannot_be_changed_in_place(host_array, change):
+    x = host_array(VALUES)
+    with pytest.raises(ValueError, match="read-only") as caught:
+        change(x)
+    assert (
+        "A device array cannot be changed in place. Use the function's result, or change a copy"
+        in (caught.value.__notes__[0])
+    )
+    np.testing.assert_array_equal(x.elements, VALUES)
+
+
+def test_at_does_not_write_to_read_only_memory(host_array):
+    x = host_array(VALUES)
+    with pytest.raises(TypeError, match=r"numpy.add.at at test_.* in place\. Use numpy\.add\."):
+        np.add.at(x, 0, 1.0)  # NumPy itself would write
+    np.testing.assert_array_equal(x.elements, VALUES)
+
+
+def test_a_traced_constant_with_a_value_is_computed_while_tracing(host_array):
+    x = host_array(VALUES)
+    assert_same(traced(lambda y: y * np.median(x), 2.0), np.float64(4.0))
 
 
 # What is implemented elsewhere, or nowhere
@@ -211,7 +300,7 @@ def run(call, setup):
 @pytest.mark.parametrize("name", ["numpy.unwrap", "numpy.linalg.norm", "numpy.fft.fft"])
 def test_without_calque_numpy_the_error_names_the_package(name):
     words = run(name.replace("numpy", "np", 1) + "(x)", setup="sys.modules['calque_numpy'] = None")
-    assert words.startswith(f"{name} of a traced array or a device array at <string>:")
+    assert words.startswith(f"{name} of a traced array at <string>:")
     assert "needs the package calque-numpy. Install it: pip install calque-numpy." in words
     assert words.endswith("Or write it with the functions of calque_core.lax, or define a primitive.")
 
@@ -225,7 +314,7 @@ EMPTY = "import types; sys.modules['calque_numpy'] = types.ModuleType('calque_nu
 
 def test_a_function_that_nobody_implements_is_named():
     words = run("np.unwrap(x)", setup=EMPTY)
-    assert words.startswith("numpy.unwrap of a traced array or a device array at <string>:")
+    assert words.startswith("numpy.unwrap of a traced array at <string>:")
     assert words.endswith("has no rule here. Write it with the functions of calque_core.lax, or define a primitive.")
 
 

@@ -180,7 +180,7 @@ def test_an_object_that_knows_nothing_is_refused_by_python():
     assert "unsupported operand type(s) for -: 'NoneType' and 'JitTracer'" in refused(lambda x: None - x, 1.0)
 
 
-@pytest.mark.parametrize("other", [[1.0, 2.0], (1, 2), "two", {"a": 1}, range(2)], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("other", ["two", {"a": 1}, {1}, b"two"], ids=lambda v: type(v).__name__)
 @pytest.mark.parametrize("op", [operator.add, operator.mul, operator.pow, operator.eq, operator.matmul])
 def test_what_can_never_be_an_operand_is_refused_by_name(op, other):
     for fun in (lambda x: op(x, other), lambda x: op(other, x)):
@@ -189,14 +189,51 @@ def test_what_can_never_be_an_operand_is_refused_by_name(op, other):
         assert f"of type {type(other).__name__} is not an array or a scalar." in words
 
 
-def test_a_list_is_not_repeated():
-    words = refused(lambda n: [0.0] * n, 3)
-    assert words.endswith("[0.0] of type list is not an array or a scalar. Wrap it in numpy.asarray first.")
+@pytest.mark.parametrize("other", [[1.0, 2.0], (1, 2), range(1, 3), [np.float32(1), 2]], ids=repr)
+@pytest.mark.parametrize(
+    "op", [operator.add, operator.mul, operator.truediv, operator.eq, operator.lt, operator.matmul]
+)
+def test_a_list_is_the_array_that_numpy_makes_of_it(op, other):
+    for x in (np.array([4.0, 5.0], np.float32), np.array([4, 5], np.int8)):
+        for fun in (lambda x: op(x, other), lambda x: op(other, x)):
+            got, want = traced(fun, x), fun(x)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+
+
+def test_a_list_of_tracers_is_an_operand():
+    np.testing.assert_array_equal(traced(lambda x: x * [x[0], 1.0], np.array([3.0, 4.0])), [9.0, 4.0])
+    np.testing.assert_array_equal(traced(lambda x: (x[1], (x[0])) - x, np.array([3.0, 4.0])), [1.0, -1.0])
+
+
+def test_lists_of_another_length_do_not_fit():
+    assert "mul of float64[2] and float64[3]" in refused(lambda x: x * [1.0, 2.0, 3.0], np.ones(2), error=ShapeError)
+    assert "have the shapes (2,), ()." in refused(lambda x: x * [x, 1.0], np.ones(2), error=ShapeError)
+
+
+@pytest.mark.parametrize(
+    ("op", "other", "scalar"),
+    [(operator.mul, [0.0], 3), (operator.mul, (0.0, 1.0), np.int64(3)), (operator.add, [1.0], 2.0)],
+    ids=["repeated", "repeated by a NumPy integer", "no operation"],
+)
+def test_beside_a_scalar_a_list_is_python_s(op, other, scalar):
+    for fun in (lambda x: op(x, other), lambda x: op(other, x)):
+        words = refused(fun, scalar)
+        assert words.startswith(
+            f"a {type(other).__name__} beside a traced scalar of type {typeof(scalar)} at test_oper"
+        )
+        assert words.endswith("Make it an array with numpy.asarray; to repeat it, make the number static.")
+
+
+def test_beside_a_numpy_scalar_a_list_is_an_array():
+    np.testing.assert_array_equal(traced(lambda x: x * [1.0, 2.0], np.float64(3)), [3.0, 6.0])
 
 
 def test_a_masked_array_is_refused_whichever_side_it_is_on():
     masked = np.ma.masked_array([1.0, 2.0], [True, False])
-    assert "a masked array is not an operand" in refused(lambda x: x + masked, np.ones(2))
+    words = refused(lambda x: x + masked, np.ones(2))
+    assert words.startswith("the other operand at test_operators.py:")
+    assert "a masked array is not an operand" in words
 
 
 def test_comparison_with_none_is_false():

@@ -180,6 +180,79 @@ def test_operators_compute_on_the_device_and_give_arrays():
         np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
+MATRIX = np.arange(12.0).reshape(3, 4)
+INDICES = {
+    "a list": [0, 2],
+    "a mask": MATRIX > 5,
+    "a mask of rows": [True, False, True],
+    "an array": np.array([[2, 0], [1, 1]]),
+    "all kinds": (slice(1, None), None, [0, 2]),
+    "a bool": True,
+    "an open mesh": np.ix_([0, 2], [1, 3]),
+    "a device array": device_put(np.array([2, 1])),
+    "a list of device arrays": [device_put(2), 1],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+def test_an_array_takes_every_index_of_numpy_s_and_gives_an_array(index):
+    got = device_put(MATRIX)[index]
+    want = MATRIX[np.asarray(index) if type(index) is Array else index]
+    assert type(got) is Array
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+def test_what_an_index_cannot_be_is_refused_as_ever():
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3"):
+        device_put(MATRIX)[[5]]
+    with pytest.raises(IndexError, match=r"is 'x' of type str\. Use integers, slices"):
+        device_put(MATRIX)["x"]
+    with pytest.raises(IndexError, match="is an array of integers"):
+        jit(lambda i: device_put(MATRIX)[i])(np.array([0, 1]))
+    with pytest.raises(
+        TypeError, match=r"^x\[\.\.\.\] = value at test_array.py.*or change a copy, numpy\.array\(x\)\.$"
+    ):
+        device_put(MATRIX)[0] = 1.0
+
+
+def test_other_libraries_read_it_by_dlpack():
+    x = device_put(X)
+    out = np.from_dlpack(x)
+    np.testing.assert_array_equal(out, X)
+    assert not out.flags.writeable
+    assert x.__dlpack_device__() == (1, 0)
+
+
+def test_a_consumer_of_the_old_dlpack_gets_a_copy():
+    class Old:
+        def __dlpack__(self, **_):
+            return x.__dlpack__()
+
+        def __dlpack_device__(self):
+            return x.__dlpack_device__()
+
+    x = device_put(X)
+    out = np.from_dlpack(Old())
+    np.testing.assert_array_equal(out, X)
+    assert not np.shares_memory(out, np.asarray(x))
+
+
+def test_numpy_computes_what_has_no_rule_on_the_host():
+    x = device_put(X)
+    for out, expected in [
+        (np.median(x), np.median(X)),
+        (np.linalg.inv(x), np.linalg.inv(X)),
+        (np.add.outer(x, x), np.add.outer(X, X)),
+        (x.cumsum(), X.cumsum()),
+        (x.flat[2], X.flat[2]),
+    ]:
+        assert type(out) is type(expected)
+        assert out.dtype == expected.dtype
+        np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
 def test_iteration_gives_arrays():
     rows = list(device_put(X))
     assert [type(row) for row in rows] == [Array, Array]

@@ -8,6 +8,7 @@ from calque_core import config, lax
 from calque_core import debugging as _debugging  # lets evaluation check results
 from calque_core import indexing as _indexing  # gives arrays their methods, as the modules below do
 from calque_core import methods as _methods
+from calque_core import missing_methods as _missing_methods
 from calque_core import numpy_protocol as _numpy_protocol
 from calque_core import operators as _operators
 from calque_core.api import eval_shape, make_jaxpr
@@ -22,6 +23,7 @@ from calque_core.errors import (
     JaxprTypeError,
     MissingRuleError,
     NonConcreteBooleanIndexError,
+    NumpyRuleError,
     ShapeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -95,8 +97,9 @@ __all__ = [
     # where things come from
     "SourceInfo", "register_internal_folder",
     # errors
-    "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "ShapeError",
-    "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError",
+    "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError",
+    "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",
+    "UnexpectedTracerError",
     # modules
     "config", "lax",
 ]  # fmt: skip

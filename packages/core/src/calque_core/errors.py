@@ -42,6 +42,10 @@ class NonConcreteBooleanIndexError(IndexError, ConcretizationTypeError):
     """A boolean mask whose number of True elements is not known while tracing."""
 
 
+class NumpyRuleError(TypeError):
+    """A function of NumPy, or an option of one, that has no rule for tracers."""
+
+
 class MissingRuleError(NotImplementedError):
     """A transformation met a primitive that has no rule for it.
 

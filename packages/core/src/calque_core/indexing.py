@@ -21,6 +21,7 @@ from calque_core.avals import ShapedArray, typeof
 from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 from calque_core.primitive import Primitive
 from calque_core.source import where
+from calque_core.tracer import is_tracer
 
 Value = Any
 Bounds = tuple[int | None, int | None, int | None]
@@ -35,6 +36,21 @@ def __getitem__(self: Value, index: Any) -> Value:
     for primitive, params in _plan(typeof(self), tuple([p if type(p) is int else _part(self, p) for p in parts])):
         out = primitive.bind(out, **params)
     return out
+
+
+def is_advanced(index: Any) -> bool:
+    """Tell whether an index has lists, masks or arrays of integers: NumPy's advanced indexing.
+
+    >>> is_advanced((0, slice(None), np.int32(1))), is_advanced([0, 1])
+    (False, True)
+    """
+    return any(map(_takes_elements, index if type(index) is tuple else (index,)))
+
+
+def _takes_elements(part: Any) -> bool:
+    if isinstance(part, (np.ndarray, np.generic, ArrayMethods)):
+        return bool(typeof(part).shape) or typeof(part).dtype.kind == "b"
+    return isinstance(part, (list, tuple, bool))
 
 
 # From what the user wrote to integers, None, Ellipsis and bounds
@@ -218,7 +234,8 @@ def __len__(self: Value) -> int:
 
 @array_method
 def __setitem__(self: Value, index: Any, value: Any) -> None:
+    advice = "Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts"
     raise TypeError(
         f"x[...] = value{where()}: an array of type {typeof(self)} that is traced or on a device cannot be "
-        "changed in place. Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts."
+        f"changed in place. {advice}{'' if is_tracer(self) else '; or change a copy, numpy.array(x)'}."
     )

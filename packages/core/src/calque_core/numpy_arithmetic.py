@@ -18,6 +18,7 @@ from calque_core import lax
 from calque_core.avals import typeof
 from calque_core.context import active
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.errors import NumpyRuleError
 from calque_core.operands import _converted, binary, floating, result_type
 from calque_core.ops.declare import settled, undefined
 from calque_core.source import where
@@ -178,7 +179,8 @@ def divmod(x: Value, y: Value) -> tuple[Value, Value]:
 def power(x: Value, y: Value) -> Value:
     """Return x ** y; an exponent that is a Python or NumPy integer is repeated multiplication.
 
-    Raises: ValueError for an integer to a negative integer power; TypeError for an integer to an array of integers.
+    Raises: ValueError for an integer to a negative integer power; NumpyRuleError for an integer to an array of
+    integers.
 
     >>> power(np.array([1.0, 3.0]), 2)
     array([1., 9.])
@@ -187,7 +189,7 @@ def power(x: Value, y: Value) -> Value:
         return _integer_power(x, y)
     dtype = result_type(x, y)
     if dtype.kind in "biu":
-        raise TypeError(
+        raise NumpyRuleError(
             f"power of {typeof(x)} and {typeof(y)}{where()}: integers to the power of an array "
             "of integers are not supported. Make one of them a float, or the exponent a Python integer."
         )

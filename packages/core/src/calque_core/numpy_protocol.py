@@ -3,8 +3,9 @@
 One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
 `import numpy as np` is traced unchanged.  Two tables answer: `ufuncs`, and `array_functions` for all else.  Functions
 that are methods of arrays too are implemented in core; the others in calque_numpy, loaded when one is first called.
+What no rule answers is an error for a tracer; where no operand is one, every value is there, and NumPy computes.
 
-Read next: `numpy_ufuncs.py`, and for `array_functions` whatever has `@implements`.
+Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, and for `array_functions` whatever has `@implements`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -21,8 +22,9 @@ from calque_core.array_methods import ArrayMethods, array_method
 from calque_core.avals import _aval_functions as operand_types
 from calque_core.avals import _refusal, is_array_like, typeof
 from calque_core.dtypes import canonicalize_dtype
-from calque_core.errors import TracerArrayConversionError
+from calque_core.errors import NumpyRuleError
 from calque_core.numpy_arithmetic import as_dtype
+from calque_core.numpy_sequences import array_of, has_tracer, host_values, with_arrays
 from calque_core.source import where
 from calque_core.trace import eval_context
 
@@ -56,14 +58,27 @@ _ADVICE = {
 def refuse(name: str, **options: Any) -> None:
     """Refuse options of a NumPy function that mean something only for arrays in memory, unless they say the default.
 
-    Raises: TypeError, naming the option and what to do instead.
+    Raises: NumpyRuleError, naming the option and what to do instead.
     """
     for option, value in options.items():
         if value is not None and not (isinstance(value, (str, bool)) and value == _DEFAULTS.get(option)):
             advice = _ADVICE.get(option, "Leave it out")
-            raise TypeError(
-                f"{name}{where()}: {option}= is not supported for a traced array or a device array. {advice}."
-            )
+            raise NumpyRuleError(f"{name}{where()}: {option}= is not supported for a traced array. {advice}.")
+
+
+def _on_host(function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Let NumPy compute with the values of device arrays."""
+    try:
+        return function(*host_values(tuple(args)), **host_values(dict(kwargs)))
+    except ValueError as error:
+        if "read-only" in str(error):
+            error.add_note(_UNCHANGEABLE)
+        raise
+
+
+_UNCHANGEABLE = (
+    "A device array cannot be changed in place. Use the function's result, or change a copy: numpy.array(x)."
+)
 
 
 # Ufuncs
@@ -71,21 +86,21 @@ def refuse(name: str, **options: Any) -> None:
 
 @array_method
 def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Any) -> Value:
-    if method == "reduce":
-        return _reduce(ufunc, inputs, kwargs)
-    if method != "__call__":
-        raise TypeError(
-            f"numpy.{ufunc.__name__}.{method}{where()} is not supported for a traced array or a device array. "
-            f"Use numpy.{ufunc.__name__} itself, on operands of the shapes that broadcast to the result."
-        )
-    function = ufuncs.get(ufunc) or _load(ufuncs, ufunc)
-    for x in inputs:
-        if type(x) not in operand_types:
-            inputs = tuple(map(_operand, inputs))
-            break
-    if any([x is NotImplemented for x in inputs]):  # noqa: C419  (a list: 0.3 us less)
-        return NotImplemented
-    return function(*(_with_options(ufunc, inputs, kwargs) if kwargs else inputs))
+    try:
+        if method != "__call__":
+            return _method(ufunc, method, inputs, kwargs)
+        function = ufuncs.get(ufunc) or _load(ufuncs, ufunc)
+        for x in inputs:
+            if type(x) not in operand_types:
+                inputs = tuple(map(_operand, inputs))
+                break
+        if any([x is NotImplemented for x in inputs]):  # noqa: C419  (a list: 0.3 us less)
+            return NotImplemented
+        return function(*(_with_options(ufunc, inputs, kwargs) if kwargs else inputs))
+    except NumpyRuleError:
+        if has_tracer(inputs) or has_tracer(kwargs):
+            raise
+        return _on_host(getattr(ufunc, method), inputs, kwargs)
 
 
 def _operand(x: Value) -> Value:
@@ -93,7 +108,7 @@ def _operand(x: Value) -> Value:
     if is_array_like(x):
         return x
     if isinstance(x, (list, tuple)):
-        return _array_of(x)
+        return array_of(x)
     if isinstance(x, (np.ndarray, np.generic)) or x is None or type(x) in (str, bytes, dict, set):
         raise unusable(x)
     return NotImplemented
@@ -104,19 +119,10 @@ def unusable(x: Value) -> TypeError:
     return TypeError(f"the other operand{where()} cannot be used: {_refusal(x)}")
 
 
-def _array_of(x: Any) -> Value:
-    try:
-        return np.asarray(x)
-    except TracerArrayConversionError:
-        raise TypeError(
-            f"a {type(x).__name__} that holds traced arrays was used as an operand{where()}. Use numpy.stack."
-        ) from None
-
-
 def _with_options(ufunc: np.ufunc, operands: Sequence[Value], options: dict[str, Any]) -> Sequence[Value]:
     """Return the operands converted as `dtype=` says; refuse the options that make no sense here."""
-    dtype = options.pop("dtype", None)
-    refuse(f"numpy.{ufunc.__name__}", **options)
+    dtype = options.get("dtype")
+    refuse(f"numpy.{ufunc.__name__}", **{name: value for name, value in options.items() if name != "dtype"})
     return operands if dtype is None else [_cast(ufunc, x, canonicalize_dtype(dtype)) for x in operands]
 
 
@@ -133,10 +139,19 @@ def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
     return as_dtype(x, dtype)
 
 
-def _reduce(ufunc: np.ufunc, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
+def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
+    """Answer for `ufunc.reduce` and its like; `at` would write to the read-only memory of a device array."""
+    name = f"numpy.{ufunc.__name__}.{method}{where()}"
+    if method == "at" and isinstance(inputs[0], ArrayMethods):
+        raise TypeError(f"{name} would change a traced array or a device array in place. Use numpy.{ufunc.__name__}.")
+    if method != "reduce":
+        raise NumpyRuleError(
+            f"{name} is not supported for a traced array. "
+            f"Use numpy.{ufunc.__name__} itself, on operands of the shapes that broadcast to the result."
+        )
     function = reductions.get(ufunc)
     if function is None:
-        raise TypeError(f"numpy.{ufunc.__name__}.reduce{where()} has no rule here. {_ADVICE['function'].capitalize()}.")
+        raise NumpyRuleError(f"{name} has no rule here. {_ADVICE['function'].capitalize()}.")
     return function(*inputs, **{"axis": 0, **options})
 
 
@@ -147,14 +162,20 @@ def _reduce(ufunc: np.ufunc, inputs: tuple[Value, ...], options: dict[str, Any])
 def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Value:
     if not all(issubclass(kind, (ArrayMethods, np.ndarray)) for kind in types):
         return NotImplemented
-    function = array_functions.get(func) or _load(array_functions, func)
-    return function(*args, **kwargs)
+    try:
+        function = array_functions.get(func) or _load(array_functions, func)
+        args, kwargs = with_arrays(function, args, kwargs)
+        return function(*args, **kwargs)
+    except NumpyRuleError:
+        if has_tracer(args) or has_tracer(kwargs):
+            raise
+        return _on_host(func, args, kwargs)
 
 
 def _load(table: Mapping[Any, Function], function: Any) -> Function:
     """Return the implementation of a NumPy function that core itself does not have.
 
-    Raises: TypeError if calque_numpy has none either, or is not installed.
+    Raises: NumpyRuleError if calque_numpy has none either, or is not installed.
     """
     name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
     try:
@@ -163,12 +184,10 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
-        raise TypeError(
-            f"{name} of a traced array or a device array{where()} needs the package calque-numpy. "
+        raise NumpyRuleError(
+            f"{name} of a traced array{where()} needs the package calque-numpy. "
             f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
         ) from None
     if function not in table:
-        raise TypeError(
-            f"{name} of a traced array or a device array{where()} has no rule here. {_ADVICE['function'].capitalize()}."
-        )
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_ADVICE['function'].capitalize()}.")
     return table[function]

@@ -2,8 +2,8 @@
 
 One idea: an operator is one primitive with NumPy's semantics, if the other operand is an array or a scalar.  Of weak
 operands alone it gives a weak result, as eagerly they are Python scalars; that is where it differs from the function.
-A class unknown here gets its chance to handle the operation (`NotImplemented`); what can never be an operand (a list,
-None, a string) is refused by name, because Python would repeat a list, or compare identities, in silence.
+A list is the array that NumPy makes of it.  A class unknown here gets its chance to handle the operation
+(`NotImplemented`); what can never be an operand (a dict, a string) is refused by name.
 
 Read next: `numpy_py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.array_methods import array_method
 from calque_core.avals import _aval_functions as operand_types
-from calque_core.avals import typeof
+from calque_core.avals import is_array_like, typeof
 from calque_core.lax import (
     abs_p,
     add_p,
@@ -55,22 +55,37 @@ from calque_core.numpy_arithmetic import (
 )
 from calque_core.numpy_products import matmul
 from calque_core.numpy_protocol import unusable
+from calque_core.numpy_sequences import array_of
 from calque_core.operands import is_weak_bool, number, numbers, paired, result_type, weak
 from calque_core.ops.declare import BITS, have_order, insist
 from calque_core.source import where
 
 Value = Any
 
-_NO_OPERANDS = frozenset((list, tuple, dict, set, frozenset, range, str, bytes))
+_NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes))
 
 
 def _rest(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
     """Apply `function` where the class of `other` is not registered as an operand's."""
-    if isinstance(other, (np.ndarray, np.generic)):
+    if is_array_like(other):
         return function(x, y)  # a subclass of NumPy's arrays
-    if type(other) in _NO_OPERANDS:
+    if isinstance(other, (list, tuple, range)):
+        array = y if other is x else x
+        _refuse_sequence(function, typeof(array), other)
+        sequence = array_of(list(other))
+        return function(sequence, y) if other is x else function(x, sequence)
+    if isinstance(other, (np.ndarray, np.generic)) or type(other) in _NO_OPERANDS:
         raise unusable(other)
     return NotImplemented
+
+
+def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) -> None:
+    """Refuse a list beside a scalar for which Python repeats it, or has no operation: `[0.0] * n`, `[1.0] + 2.0`."""
+    if aval.weak_type or (function is lax.mul and not aval.shape and aval.dtype.kind in "biu"):
+        raise TypeError(
+            f"a {type(other).__name__} beside a traced scalar of type {aval}{where()}: Python repeats "
+            "it, or has no such operation. Make it an array with numpy.asarray; to repeat it, make the number static."
+        )
 
 
 def _of_weak(function: Callable[[Value, Value], Any]) -> Callable[[Value, Value], Any]:

@@ -8,28 +8,24 @@ Read next: `ranges.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from calque_core import ArrayMethods, ShapeError, implements, lax, typeof
-from calque_core.dtypes import scalar_dtype
+from calque_core import implements, lax, typeof
 from calque_core.numpy_arithmetic import as_dtype
 from calque_core.numpy_protocol import refuse
+from calque_core.numpy_sequences import SCALARS, array_of
 from calque_core.ops.axes import integers
 from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import settled
-from calque_core.source import where
 
 Value = Any
 DType = Any
 Shape = int | Sequence[int]
-
-KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
-SCALARS = (bool, int, float, complex)
 
 # Arrays of given values
 
@@ -46,7 +42,7 @@ def asarray(a: Value, dtype: DType = None) -> Value:
            [3, 4]])
     """
     if isinstance(a, (list, tuple)):
-        a = _array_of(a)
+        a = array_of(a)
     wanted = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
         return wanted.type(as_dtype(a, wanted))
@@ -66,32 +62,6 @@ def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
         out = out.copy()
     missing = index(ndmin) - typeof(out).ndim
     return lax.expand_dims(out, range(missing)) if missing > 0 else out
-
-
-def _array_of(items: Sequence[Value]) -> Value:
-    """Return a list as an array.  NumPy makes it unless an item is traced or on a device."""
-    if not any(isinstance(leaf, ArrayMethods) for leaf in _leaves(items)):
-        out = np.asarray(items)
-        if out.dtype.kind in KINDS and all(type(leaf) in SCALARS for leaf in _leaves(items)):
-            default = scalar_dtype(KINDS[out.dtype.kind])
-            return out if out.dtype.itemsize <= default.itemsize else np.asarray(items, default)
-        return out
-    rows = [asarray(item) for item in items]
-    shapes = [typeof(row).shape for row in rows]
-    if len(set(shapes)) > 1:
-        raise ShapeError(
-            f"asarray of a list{where()} whose items have the shapes {', '.join(map(str, dict.fromkeys(shapes)))}. "
-            "Give items of one shape."
-        )
-    return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
-
-
-def _leaves(items: Sequence[Value]) -> Iterator[Value]:
-    for item in items:
-        if isinstance(item, (list, tuple)):
-            yield from _leaves(item)
-        else:
-            yield item
 
 
 # Arrays of one value

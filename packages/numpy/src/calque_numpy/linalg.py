@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import NumpyRuleError, implements, lax, typeof
 from calque_core import numpy_reductions as reductions
 from calque_core.numpy_arithmetic import as_dtype
 from calque_core.numpy_shapes import ravel
@@ -27,8 +27,8 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
 
     `ord` is 2 for vectors if it is not given; 1, inf, -inf, 0 and any other number are NumPy's.  For matrices it is
     "fro"; 1, -1, inf and -inf are the extreme sums of columns and rows.
-    Raises: ValueError for another `ord`, or more than two axes; TypeError for "nuc", 2 and -2 of a matrix, which need
-    singular values.
+    Raises: ValueError for another `ord`, or more than two axes; NumpyRuleError for "nuc", 2 and -2 of a matrix, which
+    need singular values.
 
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
@@ -79,7 +79,7 @@ def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
     if ord is None or ord == "fro":
         return _length(x, axes)
     if ord in ("nuc", 2, -2):
-        raise TypeError(
+        raise NumpyRuleError(
             f"norm of {typeof(x)}{where()}: ord={ord!r} of a matrix needs its singular values, which are "
             "not supported. Use 'fro', 1 or inf."
         )

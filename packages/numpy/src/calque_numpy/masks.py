@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, result_type, typeof
+from calque_core import NumpyRuleError, implements, lax, result_type, typeof
 from calque_core.dtypes import greatest
 from calque_core.numpy_arithmetic import absolute, as_dtype
 from calque_core.numpy_reductions import all
@@ -31,13 +31,13 @@ def where(condition: Value, x: Value = _NOTHING, y: Value = _NOTHING) -> Value:
     """Return the elements of `x` where the condition holds, and those of `y` elsewhere.
 
     Shapes: broadcast.  Dtype: that which `x` and `y` promote to.  A condition that is no bool holds where it is not 0.
-    Raises: TypeError without `x` and `y`: how many elements hold is not known while tracing.
+    Raises: NumpyRuleError without `x` and `y`: how many elements hold is not known while tracing.
 
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
     """
     if x is _NOTHING or y is _NOTHING:
-        raise TypeError(
+        raise NumpyRuleError(
             f"where(condition){place()} without x and y is not supported: how many elements it gives is not known "
             "while tracing. Give both alternatives, where(condition, x, y)."
         )

@@ -18,7 +18,9 @@ from calque_core.array_methods import ArrayMethods
 from calque_core.avals import Shape, ShapedArray, register_aval, shaped_array, typeof
 from calque_core.context import DEFAULT_SETTINGS, context
 from calque_core.dtypes import float0
+from calque_core.indexing import is_advanced
 from calque_core.lax import bitcast_convert_type_p
+from calque_core.numpy_sequences import has_tracer, host_values
 from calque_core.trace import eval_context
 from calque_xla_backend.runtime import Buffer, Placement, Signature, is_readable, placement, put, signature, to_numpy
 
@@ -91,6 +93,20 @@ class Array(ArrayMethods):
         elements = bits._view(bits.dtype).view(dtype)
         elements.flags.writeable = False
         return elements
+
+    def __dlpack__(self, **options: Any) -> Any:
+        host = self.__array__()
+        if options.get("max_version") is None:
+            host = host.copy()  # a consumer of the old protocol cannot be told that the memory is read-only
+        return host.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.__array__().__dlpack_device__()  # what is exported is the host's value
+
+    def __getitem__(self, index: Any) -> Array:
+        if is_advanced(index) and not has_tracer(index):
+            return array_from_numpy(self.__array__()[host_values(index)], self._signature.placement)
+        return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # `array_method` put it there
 
     def item(self, *args: int) -> Any:
         """Return one element as a Python scalar; without an index, the only one."""

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from calque_core import make_jaxpr
+from calque_core.missing_methods import CHANGES, FUNCTIONS
+
+X = np.array([[3.0, 1.0], [2.0, 4.0]])
+
+
+def refused(use):
+    with pytest.raises(AttributeError) as caught:
+        make_jaxpr(use)(X)
+    return str(caught.value)
+
+
+ARGUMENTS = {"argpartition": (0,), "repeat": (2,), "take": ([0, 1],), "choose": ([X, X],), "searchsorted": (0.5,)}
+
+
+@pytest.mark.parametrize("name", [f.__name__ for f in FUNCTIONS])
+def test_a_method_of_numpy_s_arrays_is_the_function_of_that_name(host_array, name):
+    x = np.array([0, 1]) if name == "choose" else np.sort(X.ravel()) if name == "searchsorted" else X
+    args = ARGUMENTS.get(name, ())
+    got, want = getattr(host_array(x), name)(*args), getattr(x, name)(*args)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_a_method_without_a_rule_is_refused_for_a_tracer_as_the_function_is():
+    with pytest.raises(TypeError, match=r"numpy\.cumsum of a traced array at test_missing_methods.py"):
+        make_jaxpr(lambda x: x.cumsum())(X)
+
+
+def test_other_attributes_of_a_device_array_are_its_value_s(host_array):
+    x = host_array(X)
+    assert list(x.flat) == [3.0, 1.0, 2.0, 4.0]
+    assert (x.strides, x.tobytes(), x.flags.writeable) == (X.strides, X.tobytes(), False)
+    np.testing.assert_array_equal(x.view(np.int64), X.view(np.int64))
+    np.testing.assert_array_equal(x.compress([True, False], axis=0), X[:1])
+    with pytest.raises(ValueError, match="read-only"):
+        x.flat[0] = 1.0
+
+
+def test_a_tracer_says_what_to_write_instead():
+    words = refused(lambda x: x.flat)
+    assert words.startswith("x.flat at test_missing_methods.py:")
+    assert words.endswith(
+        ": a traced array of type float64[2,2] has no such attribute, as it has no elements in memory. Use x.ravel()."
+    )
+    assert refused(lambda x: x.view(np.int64)).endswith("or lax.bitcast_convert_type(x, dtype) for its bits.")
+    assert refused(lambda x: x.tobytes()).endswith(
+        "Return the array from the transformed function, and ask the result."
+    )
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_an_array_in_place_is_refused(host_array, name):
+    with pytest.raises(AttributeError, match=rf"^x\.{name} at .* would change a traced array or a device"):
+        getattr(host_array(X), name)
+    assert refused(lambda x: getattr(x, name)).endswith(f"{CHANGES[name]}.")
+
+
+def test_every_attribute_of_numpy_s_arrays_answers_or_says_why_not(host_array):
+    for name in dir(np.ndarray):
+        if not name.startswith("_") and name not in (*CHANGES, "item", "tolist"):
+            assert hasattr(host_array(X), name), name
+
+
+def test_a_name_that_no_array_has_is_python_s_error(host_array):
+    assert refused(lambda x: x.mistake).endswith("object has no attribute 'mistake'")
+    assert not hasattr(host_array(X), "__array_interface__")
