@@ -7,7 +7,7 @@ import pytest
 
 from calque import custom_gradient, custom_jvp, custom_rules, custom_vjp, grad, jacfwd, jit, jvp, lax, vmap
 from calque_core import UnexpectedTracerError, trace_state_clean
-from calque_core.context import active, context
+from calque_core.context import active, here
 
 XS = np.linspace(0.1, 0.9, 3)
 
@@ -18,7 +18,7 @@ def at_rest():
     yield
     assert trace_state_clean()
     assert not active
-    assert context.axis_env == ()
+    assert here().axis_env == ()
     np.testing.assert_allclose(vmap(grad(jit(lax.sin)))(XS), np.cos(XS), 1e-14)
 
 

@@ -30,7 +30,7 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.context import active, context
+from calque_core.context import active, here
 from calque_core.walk import nested_jaxprs
 from calque_xla_backend import device_put, jit
 
@@ -53,7 +53,7 @@ def transformed(outer, inner):
 
 
 def state():
-    return context.trace, context.axis_env, context.settings, context.source, tuple(active)
+    return here().trace, here().axis_env, here().settings, here().source, tuple(active)
 
 
 class PassOn(Trace):
@@ -130,8 +130,8 @@ def test_an_error_restores_a_state_that_is_not_at_rest(bomb, outer):
     fun, args = transformed(outer, None)
     with config.enable_x64(False), tracing(PassOn()) as trace:
         check_every_bind(bomb, fun, args, InjectedError)
-        assert context.trace is trace
-    assert context.trace is evaluation
+        assert here().trace is trace
+    assert here().trace is evaluation
     assert not active
     named = vmap(lambda *xs: check_every_bind(bomb, fun, args, InjectedError), axis_name="i", in_axes=None, axis_size=2)
     before = state()
@@ -171,7 +171,7 @@ def test_8_threads_at_once_give_right_results():
         with config.enable_x64(is_wide):
             assert shared(X, X)[0].dtype == (np.float64 if is_wide else np.float32)
         assert_close(shared(X, X + 1), program(X, X + 1), 1e-12)
-        assert context.trace is evaluation
+        assert here().trace is evaluation
         return number
 
     with ThreadPoolExecutor(8) as pool:

@@ -9,7 +9,7 @@ import pytest
 
 from calque_autodiff import check_grads, jvp, linearize, vjp
 from calque_core import check_jaxpr, eval_jaxpr, hoist_tracers, make_jaxpr, stage, trace_state_clean, typeof
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.lax import jit_p
 from calque_pytree import tree_leaves, tree_structure
 
@@ -19,9 +19,9 @@ def at_rest():
     """Every test leaves the thread as it found it, also those of errors."""
     yield
     assert trace_state_clean()
-    assert context.axis_env == ()
-    assert context.settings is DEFAULT_SETTINGS
-    assert context.source is None
+    assert here().axis_env == ()
+    assert here().settings is DEFAULT_SETTINGS
+    assert here().source is None
 
 
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-10, "complex64": 1e-4, "complex128": 1e-10}

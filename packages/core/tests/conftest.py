@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from calque_core import ArrayMethods, evaluation, register_aval, register_evaluator, typeof
-from calque_core.context import DEFAULT_SETTINGS, Context, active, context
+from calque_core.context import DEFAULT_SETTINGS, RESTING, active, here
 
 
 @pytest.fixture(autouse=True)
 def at_rest():
     yield
     assert not active
-    assert context.trace is evaluation
-    assert context.axis_env == ()
-    assert context.settings is DEFAULT_SETTINGS
-    assert Context.settings is DEFAULT_SETTINGS
-    assert context.source is None
+    assert here().trace is evaluation
+    assert here().axis_env == ()
+    assert here().settings is DEFAULT_SETTINGS
+    assert RESTING.settings is DEFAULT_SETTINGS
+    assert here().source is None
 
 
 class HostArray(ArrayMethods):

@@ -1,9 +1,10 @@
+import asyncio
 import threading
 
 import numpy as np
 import pytest
 
-from calque_core import JaxprTypeError, Primitive, ShapedArray, config, lax, make_jaxpr
+from calque_core import JaxprTypeError, Primitive, ShapedArray, config, eval_jaxpr, lax, make_jaxpr
 from calque_core.context import Settings, active
 
 
@@ -160,3 +161,78 @@ def test_checks_type_check_what_is_staged():
     answers.reverse()
     with config.enable_checks(), pytest.raises(JaxprTypeError, match="the type rule of 'fickle' gives"):
         make_jaxpr(fun)(1.0)
+
+
+def test_tasks_that_overlap_have_settings_of_their_own_in_whichever_order_they_leave():
+    async def narrow(entered, leave):
+        with config.enable_x64(False):
+            entered.set()
+            await leave.wait()
+            return lax.sin(1.0).dtype
+
+    async def wide(entered, leave):
+        with config.enable_x64(True):
+            entered.set()
+            await leave.wait()
+            return lax.sin(1.0).dtype
+
+    async def main(first, second):
+        events = [asyncio.Event() for _ in range(4)]
+        one = asyncio.create_task(first(events[0], events[1]))
+        await events[0].wait()
+        other = asyncio.create_task(second(events[2], events[3]))
+        await events[2].wait()
+        between = lax.sin(1.0).dtype
+        events[1].set()
+        dtypes = [await one]
+        events[3].set()
+        return [*dtypes, await other, between, lax.sin(1.0).dtype]
+
+    assert asyncio.run(main(narrow, wide)) == [np.float32, np.float64, np.float64, np.float64]
+    assert asyncio.run(main(wide, narrow)) == [np.float64, np.float32, np.float64, np.float64]
+    assert asyncio.run(main(narrow, narrow)) == [np.float32, np.float32, np.float64, np.float64]
+    assert not active
+
+
+def test_what_a_task_starts_inside_a_block_keeps_its_settings_when_the_task_leaves():
+    async def child(go):
+        await go.wait()
+        first = lax.sin(1.0).dtype
+        with config.enable_checks():
+            pass
+        return first, lax.sin(1.0).dtype
+
+    async def main():
+        go = asyncio.Event()
+        with config.enable_x64(False):
+            task = asyncio.create_task(child(go))
+        go.set()
+        return lax.sin(1.0).dtype, *(await task)
+
+    assert asyncio.run(main()) == (np.float64, np.float32, np.float32)
+    assert not active
+
+
+def test_a_thread_that_a_task_starts_has_its_settings_and_disturbs_nobody():
+    def work(number):
+        for _ in range(50):
+            jaxpr = make_jaxpr(lambda x: lax.sin(x) * number)(1.0)
+            eval_jaxpr(jaxpr, jaxpr.consts, 1.0)
+        return jaxpr.out_avals[0].dtype
+
+    async def main():
+        with config.enable_x64(False):
+            dtypes = await asyncio.gather(*(asyncio.to_thread(work, float(n)) for n in range(4)))
+            return {*dtypes, lax.sin(1.0).dtype}
+
+    assert asyncio.run(main()) == {np.dtype(np.float32)}
+    assert not active
+
+
+def test_an_update_reaches_a_task_that_has_no_settings_of_its_own(process_settings):
+    async def main():
+        make_jaxpr(lax.sin)(1.0)
+        config.update("default_dtype_bits", 32)
+        return lax.sin(1.0).dtype
+
+    assert asyncio.run(main()) == np.float32

@@ -1,16 +1,17 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
 from calque_core import Primitive, Trace, config, current_trace, evaluation, lax, make_jaxpr, tracing
-from calque_core.context import active, context, entered
+from calque_core.context import active, entered, here
 
 STATE = ("trace", "settings", "axis_env", "source")
 
 
 def state():
-    return tuple(getattr(context, name) for name in STATE)
+    return tuple(getattr(here(), name) for name in STATE)
 
 
 class Handler(Trace):
@@ -30,9 +31,9 @@ def test_entering_changes_what_is_given_and_nothing_else():
         assert given is trace
         assert state() == (trace, config.current(), (), None)
         with entered(axis_env=(("i", 2),)):
-            assert context.axis_env == (("i", 2),)
-            assert context.trace is trace
-        assert context.axis_env == ()
+            assert here().axis_env == (("i", 2),)
+            assert here().trace is trace
+        assert here().axis_env == ()
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -48,7 +49,7 @@ def test_leaving_restores_what_the_body_changed_and_did_not_undo():
     before = state()
     with entered(Handler(evaluation)):
         config.enable_x64(False).__enter__()
-        context.axis_env, context.source = (("i", 2),), "somewhere"
+        here().axis_env, here().source = (("i", 2),), "somewhere"
     assert state() == before
     active.clear()  # the block that was never left
 
@@ -81,11 +82,11 @@ def test_a_block_cannot_be_entered_twice_at_once():
 
 
 def test_entering_a_trace_forgets_the_place_of_the_equation_around_it():
-    context.source = "somewhere"
+    here().source = "somewhere"
     with entered(Handler(evaluation)):
-        assert context.source is None
-    assert context.source == "somewhere"
-    context.source = None
+        assert here().source is None
+    assert here().source == "somewhere"
+    here().source = None
 
 
 def test_a_new_thread_is_at_rest_while_this_one_is_not():
@@ -170,3 +171,26 @@ def test_an_error_at_any_bind_leaves_the_state_as_it_was(run, error):
             run(1.0)
         assert state() == before
         assert not active
+
+
+def test_a_closed_trace_that_is_current_gives_way_to_evaluation():
+    trace = Handler(evaluation)
+    trace.close()
+    for use in (lambda: lax.sin(0.0), lambda: current_trace()):
+        with entered(trace):
+            assert use() in (0.0, evaluation)
+            assert here().trace is evaluation
+    assert current_trace() is evaluation
+
+
+def test_a_block_can_be_left_by_an_exit_stack_and_by_hand():
+    with ExitStack() as stack:
+        stack.enter_context(config.enable_x64(False))
+        assert lax.sin(1.0).dtype == "float32"
+    block = config.enable_x64(False)
+    block.__enter__()
+    assert hasattr(block, "__exit__")
+    assert lax.sin(1.0).dtype == "float32"
+    block.__exit__(None, None, None)
+    assert lax.sin(1.0).dtype == "float64"
+    assert not active

@@ -33,7 +33,7 @@ from calque_core import (
     trace_state_clean,
     tracing,
 )
-from calque_core.context import context
+from calque_core.context import here
 
 HERE = "test_trace.py"
 
@@ -587,4 +587,4 @@ def test_a_weak_operand_takes_the_dtype_of_the_other_in_both_regimes(bits):
 
 
 def test_the_source_of_an_equation_is_none_of_a_traces_business():
-    assert context.source is None
+    assert here().source is None

@@ -17,7 +17,7 @@ import numpy as np
 
 from calque_core.api_util import arg_names, call, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import is_array_like, typeof
-from calque_core.context import context
+from calque_core.context import here, own
 from calque_core.custom_rules import CustomRules
 from calque_core.dtypes import float0
 from calque_core.lax import convert_element_type
@@ -26,7 +26,7 @@ from calque_core.memory import unshared_tree
 from calque_core.operands import strong
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.source import describe_function, where
-from calque_core.trace import evaluation
+from calque_core.trace import current_trace, evaluation
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 P = ParamSpec("P")
@@ -183,7 +183,7 @@ class CustomCall:
     def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
         """Return the function's result where the call is made: whoever traces there decides."""
         primitive = custom_jvp_call_p if rules.fwd is None else custom_vjp_call_p
-        outs = context.trace.process_custom_derivative(primitive, self.fun, leaves, {"rules": rules})
+        outs = current_trace().process_custom_derivative(primitive, self.fun, leaves, {"rules": rules})
         assert self.out_tree is not None
         return self.out_tree.unflatten(outs)
 
@@ -228,7 +228,7 @@ class CustomFunction(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the function's result; transformations around the call use the rules."""
-        if context.trace is evaluation:  # nobody asks for a derivative
+        if here().trace is evaluation:  # nobody asks for a derivative
             return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
         call, leaves = self.signature.call(args, kwargs)
         return call.bind(leaves, self.rules(call))  # type: ignore[no-any-return]
@@ -243,8 +243,10 @@ class CustomFunction(Generic[P, R]):
 
 def run_rule(rule: Callable[..., Any], what: str, *args: Any) -> Any:
     """Return what a user's rule gives.  What it does happens on its own lines, not where the function is called."""
-    before, context.source = context.source, None
+    context = own()
+    before = context.source
     try:
+        context.source = None
         return call(rule, what, *args)
     finally:
         context.source = before

@@ -17,7 +17,7 @@ from typing import Any
 from calque_autodiff.jet_series import Coefficient, Series, derivative, integral
 from calque_core.avals import typeof
 from calque_core.captured import cells_of
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.custom_rules import closed_over
 from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent, zeros_of
@@ -73,9 +73,10 @@ class JetTrace(Trace):
         rules = primitive.adapted
         if "jet" not in rules and "jvp" not in rules:
             return decomposition_under(self, primitive, "jet")(args, params)
+        context = here()
         before = context.trace
-        context.trace = self.parent
         try:
+            context.trace = self.parent
             if "jet" in rules:
                 outs, out_series = rules["jet"](primals, series, **params)
             else:

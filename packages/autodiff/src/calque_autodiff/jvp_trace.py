@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core.avals import typeof
 from calque_core.captured import captured_tracers, cells_of
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.custom_rules import closed_over
 from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent
@@ -95,11 +95,12 @@ class JVPTrace(Trace):
         if rule is None or (self.is_linearizing and "linearize" in primitive.adapted):
             outs, out_dots = self.apply_other(primitive, primals, tangents, params)
         else:
+            context = here()
             before, source = context.trace, context.source
-            context.trace = self.tangent_trace
-            if self.is_linearizing and source is None:  # the rule records several equations: find their line once
-                context.source = current_position(2)
             try:
+                context.trace = self.tangent_trace
+                if self.is_linearizing and source is None:  # the rule records several equations: find their line once
+                    context.source = current_position(2)
                 outs, out_dots = rule(primals, tangents, **params)
             except FloatingPointError as error:
                 error.add_note(f"This happened in the derivative rule of '{primitive.name}', in {self.describe()}.")
@@ -152,9 +153,10 @@ class JVPTrace(Trace):
     ) -> tuple[list[Value], list[Value]]:
         """Run a linearize rule on the primal side, and record the linear program that it gives."""
         nonzeros = [type(t) is not Zero for t in tangents]
+        context = here()
         before = context.trace
-        context.trace = self.parent
         try:
+            context.trace = self.parent
             outs, residuals, linear_jaxpr = primitive.adapted["linearize"](nonzeros, *primals, **params)
         finally:
             context.trace = before

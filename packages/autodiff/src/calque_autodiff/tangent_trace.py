@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import NUMPY_AVALS, typeof
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.holds import frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.linear import Zero
@@ -42,7 +42,7 @@ class TangentTrace(JaxprTrace):
         else:
             if parent is not evaluation or not primitive.is_leaf:
                 return hand_down(parent, primitive, args, params)  # type: ignore[arg-type]
-            if is_plain and context.settings is DEFAULT_SETTINGS and not primitive.multiple_results:
+            if is_plain and here().settings is DEFAULT_SETTINGS and not primitive.multiple_results:
                 return [primitive.impl(*args, **params)]  # what evaluation does, 0.5 us sooner
             return evaluation.process_primitive(primitive, args, params)
         if params:
@@ -74,8 +74,10 @@ class TangentTrace(JaxprTrace):
     def split(self, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run a partial evaluation rule; its known half is computed, what it binds on tangents is recorded."""
         known_mask = [not self.owns(x) for x in args]
-        before, context.trace = context.trace, self
+        context = here()
+        before = context.trace
         try:
+            context.trace = self
             return rule(known_mask, *args, **params)  # type: ignore[no-any-return]
         finally:
             context.trace = before
@@ -101,7 +103,7 @@ class TangentTrace(JaxprTrace):
         return x.variable if self.owns(x) else self.constant(x)
 
     def constant(self, x: Value) -> Atom:
-        if type(x) in NUMPY_AVALS and context.settings is DEFAULT_SETTINGS:  # a number among residuals; 0.4 us sooner
+        if type(x) in NUMPY_AVALS and here().settings is DEFAULT_SETTINGS:  # a number among residuals; 0.4 us sooner
             return Literal(x, NUMPY_AVALS[type(x)])
         if type(x) is Zero:
             return Literal(x, x.aval)
@@ -141,6 +143,6 @@ def owner(x: Value) -> Value:
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Record an equation in the current tangent trace, unsplit: a `partial_eval` rule does so with its linear half."""
-    trace = context.trace
+    trace = here().trace
     assert isinstance(trace, TangentTrace), trace
     return trace.record(primitive, [trace.atom(x) for x in args], params)

@@ -22,7 +22,7 @@ from calque_autodiff.checks import (
 )
 from calque_core.api_util import FlatFunction, arg_names, check_callable
 from calque_core.avals import typeof
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here, own
 from calque_core.errors import MissingRuleError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.lax import add_any_p, add_p, sub_p
@@ -51,6 +51,7 @@ def backward(
     for var, ct in zip(outvars, cts):
         if type(var) is Var and type(ct) is not Zero and var not in known:
             found[var] = add_tangents(found[var], ct) if var in found else ct
+    context = own()
     before = context.source
     # What is recorded here, or checked, is to know its pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
@@ -116,6 +117,7 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value
 def forward(jaxpr: Jaxpr, known: dict[Any, Value]) -> list[JaxprEqn]:
     """Evaluate the equations that need only what is `known`, into `known`; return the others, in order."""
     linear = []
+    context = own()
     before = context.source
     try:
         for eqn in jaxpr.eqns:
@@ -171,7 +173,7 @@ def transpose_jaxpr(
 
 def settings_key() -> tuple[Any, ...]:
     """Return what a program derived from a jaxpr depends on beside the jaxpr."""
-    return (context.settings, context.axis_env, rule_epoch())
+    return (here().settings, here().axis_env, rule_epoch())
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from calque_core.avals import shaped_array, typeof
 from calque_core.captured import captured_tracers
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.custom_rules import CustomRules
 from calque_core.ops.collective import named_axes
 from calque_core.primitive import Primitive, decomposition_under
@@ -89,9 +89,10 @@ class BatchTrace(Trace):
         axis_rule = rules.get("axis_batch")
         if not is_mapped and (axis_rule is None or not self.concerns(params)):
             return hand_down(self.parent, primitive, vals, params)  # type: ignore[arg-type]
+        context = here()
         before = context.trace
-        context.trace = self.parent
         try:
+            context.trace = self.parent
             if axis_rule is not None:
                 outs, out_dims = axis_rule(self.axis, vals, dims, **params)
             elif "batch" in rules:
@@ -118,8 +119,10 @@ class BatchTrace(Trace):
         if not self.is_met_by(args, params["rules"]):
             return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
         vals, dims = self.split(args)
-        before, context.trace = context.trace, self.parent
+        context = here()
+        before = context.trace
         try:
+            context.trace = self.parent
             outs, out_dims = primitive.adapted["axis_batch"](self.axis, vals, dims, fun=fun, tag=self.tag, **params)
         finally:
             context.trace = before

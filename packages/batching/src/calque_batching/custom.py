@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core.avals import shaped_array
-from calque_core.context import context, entered
+from calque_core.context import entered, here
 from calque_core.custom_rules import Backward, BatchRule, CustomRules, FwdRule, JvpRule, TransposeRule
 from calque_core.lax import reduce_sum
 from calque_core.linear import UndefinedPrimal, Zero, undefined_of, zero_of
@@ -122,7 +122,7 @@ class CustomBatch:
     def under_trace(self, run: Callable[[BatchTrace], R]) -> R:
         """Run a function under a trace of this axis, over the current one."""
         trace = BatchTrace(current_trace(), self.axis, self.tag)
-        axis_env, own = context.axis_env, (self.axis.name, self.axis.size)
+        axis_env, own = here().axis_env, (self.axis.name, self.axis.size)
         if self.axis.name is not None and own not in axis_env:
             axis_env = (*axis_env, own)
         with tracing(trace), entered(axis_env=axis_env):

@@ -8,7 +8,7 @@ from typing import Any
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core.avals import shaped_array
-from calque_core.context import context, entered
+from calque_core.context import entered, here
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.rules import rule_epoch
@@ -34,7 +34,7 @@ def eval_batched(
     `dims` says where the arguments have theirs.
     """
     trace = BatchTrace(current_trace(), axis)
-    axis_env = context.axis_env if axis.name is None else (*context.axis_env, (axis.name, axis.size))
+    axis_env = here().axis_env if axis.name is None else (*here().axis_env, (axis.name, axis.size))
     with tracing(trace), entered(axis_env=axis_env):
         values = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]
         return trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *values))
@@ -62,7 +62,7 @@ def batch_jaxpr_axes(
         avals = [with_axis(v.aval, axis.size, d) for v, d in zip(jaxpr.invars, in_dims)]
         return stage(batched, avals, verb="vmap"), out_dims
 
-    key = ("batch", axis, in_dims, forced, context.settings, context.axis_env, rule_epoch())
+    key = ("batch", axis, in_dims, forced, here().settings, here().axis_env, rule_epoch())
     return jaxpr.memo(key, make)  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,7 @@ from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.avals import is_array_like, typeof
-from calque_core.context import context, entered
+from calque_core.context import entered, here
 from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
@@ -66,7 +66,7 @@ def vmap(
         flat = FlatFunction(fun, in_tree, "vmap")
         trace = BatchTrace(current_trace(), axis)
         started(trace, fun)
-        axis_env = context.axis_env if axis_name is None else (*context.axis_env, (axis_name, axis.size))
+        axis_env = here().axis_env if axis_name is None else (*here().axis_env, (axis_name, axis.size))
         with tracing(trace), entered(axis_env=axis_env):
             tracers = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims)]
             given = flat(*tracers)

@@ -18,7 +18,7 @@ from typing import Any, final
 
 import numpy as np
 
-from calque_core.context import DEFAULT_SETTINGS, Settings, context
+from calque_core.context import DEFAULT_SETTINGS, Settings, here
 from calque_core.dtypes import (
     _canonical,
     _scalar_dtype,
@@ -161,7 +161,7 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
     >>> shaped_array((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
     """
-    return _interned(shape, dtype, weak_type, context.settings.enable_x64)
+    return _interned(shape, dtype, weak_type, here().settings.enable_x64)
 
 
 class ShapeDtypeStruct:
@@ -296,11 +296,11 @@ def _weak_aval(kind: type, settings: Settings) -> ShapedArray:
 
 def _python_scalar(kind: type) -> Callable[[Value], ShapedArray]:
     resting = _weak_aval(kind, DEFAULT_SETTINGS)
-    return lambda x: resting if context.settings is DEFAULT_SETTINGS else _weak_aval(kind, context.settings)
+    return lambda x: resting if here().settings is DEFAULT_SETTINGS else _weak_aval(kind, here().settings)
 
 
 def _int_aval(x: int) -> ShapedArray:
-    aval = _weak_aval(int, context.settings)
+    aval = _weak_aval(int, here().settings)
     half = 1 << (8 * aval.dtype.itemsize - 1)
     if not -half <= x < half:
         raise OverflowError(_overflow_message(x, aval.dtype))
@@ -308,9 +308,7 @@ def _int_aval(x: int) -> ShapedArray:
 
 
 def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
-    wider = [
-        t for t in (np.int64, np.uint64) if context.settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max
-    ]
+    wider = [t for t in (np.int64, np.uint64) if here().settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
     advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else "Use a float"
     text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"
     return f"the Python integer {text} does not fit {dtype}. {advice}."
@@ -319,14 +317,14 @@ def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
 def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:
     dtype = np.dtype(kind)
     resting = _interned((), dtype, False, True)
-    return lambda x: resting if context.settings is DEFAULT_SETTINGS else shaped_array((), dtype)
+    return lambda x: resting if here().settings is DEFAULT_SETTINGS else shaped_array((), dtype)
 
 
 def _ndarray_aval(x: np.ndarray[Any, Any]) -> ShapedArray:
     dtype = x.dtype
     if dtype.kind not in "biufc":
         return _typeof_other(x)  # type: ignore[no-any-return]
-    return _interned(x.shape, dtype, False, context.settings.enable_x64)
+    return _interned(x.shape, dtype, False, here().settings.enable_x64)
 
 
 _aval_functions.update(

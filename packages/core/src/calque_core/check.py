@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core.api_util import describe_value
 from calque_core.avals import ShapedArray, is_array_like, typeof
-from calque_core.context import DEFAULT_SETTINGS, context, entered
+from calque_core.context import DEFAULT_SETTINGS, entered, here
 from calque_core.errors import JaxprTypeError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.naming import Options
@@ -150,7 +150,7 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
 
     Raises: TypeError that names the primitive and both rules; what the type rule raises, if it refuses the operands.
     """
-    if not context.settings.enable_checks or primitive.abstract is None:
+    if not here().settings.enable_checks or primitive.abstract is None:
         return
     try:
         avals = primitive.abstract(*map(typeof, args), **params)

@@ -1,15 +1,16 @@
-"""Settings, scoped to a thread.
+"""Settings, scoped to a task.
 
-`with config.enable_x64(False): ...` holds for the block and for this thread; `config.update("enable_x64", False)`
-changes the resting state of every thread.  Settings are part of every cache key, so changing one never gives a stale
-result.  Values are read where they are used; nothing is read at import.
+`with config.enable_x64(False): ...` holds for the block, in this thread and in this task of `asyncio`, and in what the
+task starts meanwhile; `config.update("enable_x64", False)` changes the resting state of every thread.  Settings are
+part of every cache key, so changing one never gives a stale result.  Values are read where they are used; nothing is
+read at import.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from calque_core.context import DEFAULT_SETTINGS, Context, Settings, active, context, entered
+from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_rest, chain, entered, here
 
 
 class scope(entered):
@@ -19,20 +20,20 @@ class scope(entered):
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
-        super().__init__(settings=_changed(context.settings, name, value))
+        super().__init__(settings=_changed(here().settings, name, value))
 
     def __enter__(self) -> None:
-        self.settings = _changed(context.settings, self.name, self.value)
+        self.settings = _changed(here().settings, self.name, self.value)
         super().__enter__()
 
 
 def current() -> Settings:
-    """Return the settings of the calling thread.
+    """Return the settings of the calling task.
 
     >>> current().enable_x64
     True
     """
-    return context.settings
+    return here().settings
 
 
 def enable_x64(value: bool = True) -> scope:
@@ -106,8 +107,11 @@ def update(name: str, value: Any) -> None:
 
     >>> update("default_dtype_bits", 64)
     """
-    settings = _changed(Context.settings, name, value)
-    Context.settings = settings
+    settings = _changed(RESTING.settings, name, value)
+    RESTING.settings = settings
+    for context in (*at_rest, *chain(here())):
+        if not context.own_settings:
+            context.settings = settings
     if settings is DEFAULT_SETTINGS:
         active.pop(update, None)
     else:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import typeof
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.dtypes import is_float
 from calque_core.errors import MissingRuleError
 from calque_core.interpret import eval_jaxpr
@@ -36,11 +36,11 @@ def is_debugging() -> bool:
     >>> is_debugging()
     False
     """
-    return context.settings.debug_nans or context.settings.debug_infs
+    return here().settings.debug_nans or here().settings.debug_infs
 
 
 def _kinds() -> list[str]:
-    settings = context.settings
+    settings = here().settings
     return [kind for kind, is_on in (("nan", settings.debug_nans), ("inf", settings.debug_infs)) if is_on]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import Settings, context
+from calque_core.context import Settings, here
 from calque_pytree import static_key
 
 float0 = np.dtype([("float0", np.void, 0)])
@@ -55,7 +55,7 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     >>> canonicalize_dtype("float64")
     dtype('float64')
     """
-    return _canonical(np.dtype(dtype), context.settings.enable_x64)
+    return _canonical(np.dtype(dtype), here().settings.enable_x64)
 
 
 @cache
@@ -91,7 +91,7 @@ def scalar_dtype(kind: type) -> np.dtype[Any]:
     >>> scalar_dtype(float)
     dtype('float64')
     """
-    return _scalar_dtype(kind, context.settings)
+    return _scalar_dtype(kind, here().settings)
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
@@ -192,7 +192,7 @@ def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -
     >>> weak_promotion((np.dtype("float32"),), (float,)), weak_promotion((np.dtype("int8"),), (float,))
     (dtype('float32'), dtype('float64'))
     """
-    return _weak_promotion(dtypes, kinds, context.settings)
+    return _weak_promotion(dtypes, kinds, here().settings)
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.context import context
+from calque_core.context import here, own
 from calque_core.jaxpr import Jaxpr, Literal
 from calque_core.memory import unshared
 from calque_core.trace import evaluation
@@ -24,7 +24,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
     Raises: TypeError if the number of constants or arguments does not fit.
     """
     outs = run_jaxpr(jaxpr, consts, *args)
-    return unshared(outs, consts, args) if context.trace is evaluation else outs
+    return unshared(outs, consts, args) if here().trace is evaluation else outs
 
 
 def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
@@ -39,6 +39,7 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
         )
     env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
+    context = own()
     before = context.source
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):

@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, typeof
 from calque_core.avals import _aval_functions as aval_functions
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
 from calque_core.errors import ShapeError
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
@@ -104,7 +104,7 @@ def weak(x: Value, kind: type | None = None) -> Value:
 
 def strong(x: Value) -> Value:
     """Return `x` with a dtype of its own: a Python scalar as NumPy's, without an operation; a weak tracer converted."""
-    if type(x) is float and context.settings is DEFAULT_SETTINGS:
+    if type(x) is float and here().settings is DEFAULT_SETTINGS:
         return np.float64(x)
     aval = typeof(x)
     if not getattr(aval, "weak_type", False):

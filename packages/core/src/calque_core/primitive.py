@@ -14,7 +14,7 @@ from typing import Any, TypeVar, overload
 
 from calque_core import rules as tables
 from calque_core.avals import typeof
-from calque_core.context import DEFAULT_SETTINGS, active, context, entered
+from calque_core.context import DEFAULT_SETTINGS, active, entered, here, own
 from calque_core.trace import Trace, evaluation, hand_down, plain_types
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -67,7 +67,7 @@ class Primitive:
         Returns the result, or the list of results of a primitive with `multiple_results`.
         """
         if active:
-            outs: Any = context.trace.process_primitive(self, args, params)
+            outs: Any = here().trace.process_primitive(self, args, params)
             return outs if self.multiple_results else outs[0]
         # Nobody traces and the settings are the default ones: this is `evaluation.process_primitive`, 0.2 us sooner.
         for x in args:
@@ -187,8 +187,10 @@ def decomposition_under(trace: Trace, primitive: Primitive, kind: str) -> Callab
         raise tables.missing_rule(primitive, kind)
 
     def decompose(args: Any, params: dict[str, Any]) -> list[Any]:
-        before, context.trace = context.trace, trace
+        context = own()
+        before = context.trace
         try:
+            context.trace = trace
             return list(decomposition(*args, **params))
         finally:
             context.trace = before

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core.avals import ShapedArray, typeof
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.ops.call import as_declared
 from calque_core.source import where
@@ -71,7 +71,7 @@ def _rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
     with tracing(trace):
         for eqn in jaxpr.eqns:
             operands = [atoms.get(v, v) for v in eqn.invars]
-            context.source = eqn.position  # new equations keep the user's line of the one that they replace
+            here().source = eqn.position  # new equations keep the user's line of the one that they replace
             outs = rule(eqn, *map(trace.tracer, operands))
             if outs is None:
                 trace.eqns.append(eqn if not atoms else eqn.replace(invars=operands))

@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import calque_pytree
-from calque_core.context import context
+from calque_core.context import here
 
 Position = tuple[CodeType, int]
 
@@ -72,8 +72,8 @@ def current_position(depth: int = 1) -> Position | None:
     >>> resolve(current_position()) is None  # this doctest is the user's code
     False
     """
-    if context.source is not None:
-        return context.source  # type: ignore[no-any-return]
+    if here().source is not None:
+        return here().source  # type: ignore[no-any-return]
     frame: Any = sys._getframe(depth)
     known = _internal_files
     while frame is not None:

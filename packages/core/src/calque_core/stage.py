@@ -17,7 +17,7 @@ import numpy as np
 
 from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, is_array_like, short_repr, typeof
 from calque_core.avals import _aval_functions as aval_functions
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.holds import Holds, frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive, decomposition_under
@@ -105,7 +105,7 @@ class JaxprTrace(Trace):
         kind = type(x)
         if kind in SCALAR_TYPES:
             aval = aval_functions[kind](x)
-            is_kept = aval.weak_type or context.settings is DEFAULT_SETTINGS
+            is_kept = aval.weak_type or here().settings is DEFAULT_SETTINGS
             return Literal(x if is_kept else canonical_value(x), aval)
         known = self.constants.get(id(x))
         if known is not None:
@@ -204,7 +204,7 @@ def stage(
                     "Return arrays and scalars."
                 )
         jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
-    if context.settings.enable_checks:
+    if here().settings.enable_checks:
         for check in checks:
             check(jaxpr)
     return jaxpr

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import is_array_like, typeof
-from calque_core.context import context
+from calque_core.context import own
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal
 from calque_core.memory import unshared
 from calque_core.ops.broadcast import expand_dims
@@ -67,6 +67,7 @@ def interpret(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], *args: Value, defau
 
 def _run(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], args: Sequence[Value], default: Rule | None) -> list[Value]:
     env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
+    context = own()
     before = context.source
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
-from calque_core.context import DEFAULT_SETTINGS, Context, context, entered
+from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.errors import UnexpectedTracerError
 from calque_core.source import Position, current_position, describe_function, where
@@ -75,6 +75,7 @@ class Trace:
     def close(self) -> None:
         """End the trace: its tracers are refused from here on."""
         self.is_open, self.is_closed = False, True
+        self.process_primitive = _give_way  # type: ignore[method-assign]
 
     def explain_refused_write(self, error: ValueError) -> None:
         """Add to NumPy's error for writing into a read-only array that this trace made it so, if it did."""
@@ -98,10 +99,10 @@ class EvalTrace(Trace):
         for x in args:
             if type(x) not in plain_types:
                 return _evaluate_other(primitive, args, params)
-        is_resting = context.settings is DEFAULT_SETTINGS
+        is_resting = here().settings is DEFAULT_SETTINGS
         if not is_resting and not (primitive.weak_kinds and all(type(x) in _PYTHON_SCALARS for x in args)):
             args = [canonical_value(x) for x in args]
-        if primitive.is_leaf or context.trace is self:
+        if primitive.is_leaf or here().trace is self:
             out = primitive.impl(*args, **params)
         else:
             with entered(self):
@@ -115,7 +116,7 @@ class EvalTrace(Trace):
 
 evaluation = EvalTrace()
 result_checks: list[Callable[..., None]] = []  # the module `debugging`, which needs this one, puts its check here
-Context.trace = evaluation
+RESTING.trace = evaluation
 
 
 def current_trace() -> Trace:
@@ -124,7 +125,21 @@ def current_trace() -> Trace:
     >>> current_trace() is evaluation
     True
     """
-    return context.trace  # type: ignore[no-any-return]
+    trace: Trace = here().trace
+    return _resting_trace() if trace.is_closed else trace
+
+
+def _give_way(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+    """Evaluate: a closed trace may still be current in a task that was started while it was open."""
+    _resting_trace()
+    return evaluation.process_primitive(primitive, args, params)
+
+
+def _resting_trace() -> Trace:
+    context = own()
+    if context.trace.is_closed:
+        context.trace = evaluation
+    return evaluation
 
 
 class tracing(entered):
@@ -134,6 +149,7 @@ class tracing(entered):
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
+        self.opened = False
 
     def __enter__(self) -> Any:
         if self.trace.is_closed:
@@ -144,11 +160,11 @@ class tracing(entered):
             self.trace.position = current_position()
         return super().__enter__()
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self, error: object) -> None:
         try:
-            super().__exit__(*exception)
-            if isinstance(exception[1], ValueError) and "read-only" in str(exception[1]):
-                self.trace.explain_refused_write(exception[1])
+            super().leave(error)
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                self.trace.explain_refused_write(error)
         finally:
             if self.opened:
                 self.trace.close()
@@ -161,9 +177,10 @@ def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[
     """
     if trace is evaluation and primitive.is_leaf:
         return evaluation.process_primitive(primitive, args, params)
+    context = own()
     before = context.trace
-    context.trace = trace
     try:
+        context.trace = trace
         return trace.process_primitive(primitive, args, params)
     finally:
         context.trace = before
@@ -173,8 +190,10 @@ def hand_custom_down(
     trace: Trace, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Value]:
     """Let another trace process a function with derivative rules of its own, current for the duration."""
-    before, context.trace = context.trace, trace
+    context = own()
+    before = context.trace
     try:
+        context.trace = trace
         return trace.process_custom_derivative(primitive, fun, args, params)
     finally:
         context.trace = before
@@ -225,7 +244,7 @@ def trace_state_clean() -> bool:
     >>> trace_state_clean()
     True
     """
-    return context.trace is evaluation
+    return here().trace is evaluation
 
 
 plain_types: dict[type, bool] = dict.fromkeys((bool, int, float, complex, np.ndarray, *NUMPY_SCALARS), True)
@@ -264,12 +283,12 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
     if not found:
         return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
     evaluator = next(iter(found))
-    if context.trace is evaluation:
+    if here().trace is evaluation:
         outs = evaluator(primitive, args, params)
     else:
         with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind what it likes
             outs = evaluator(primitive, args, params)
-    if context.settings is not DEFAULT_SETTINGS:
+    if here().settings is not DEFAULT_SETTINGS:
         for check in result_checks:
             check(primitive, args, params, outs)
     return outs

@@ -15,7 +15,7 @@ from typing import Any
 
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import _aval_functions
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -133,7 +133,7 @@ def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
 def _check_usable(x: Tracer) -> None:
     """Check that the trace of `x` is open and of this thread, where no trace is there to ask."""
     if x._trace.is_closed or x._trace.thread != threading.get_ident():
-        raise UnexpectedTracerError(escaped(x, context.trace))
+        raise UnexpectedTracerError(escaped(x, here().trace))
 
 
 def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import Shape, ShapedArray, register_aval, shaped_array, typeof
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.dtypes import float0
 from calque_core.indexing import is_advanced
 from calque_core.lax import bitcast_convert_type_p
@@ -156,7 +156,7 @@ class Array(ArrayMethods):
 
 def _aval_of_array(x: Array) -> ShapedArray:
     aval = x._signature.aval
-    if context.settings is DEFAULT_SETTINGS:
+    if here().settings is DEFAULT_SETTINGS:
         return aval
     return shaped_array(aval.shape, aval.dtype)  # with enable_x64 off, 64-bit arrays count as 32-bit ones
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.debugging import check_program, is_debugging
 from calque_core.jaxpr import Jaxpr
 from calque_core.passes import dce_jaxpr
@@ -120,7 +120,7 @@ class XlaCompiler:
 
     def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
         """Return the program of a jaxpr for one device, compiled at the first call."""
-        key = (self, place, donated, context.settings, rule_epoch())
+        key = (self, place, donated, here().settings, rule_epoch())
         return jaxpr.memo(key, lambda: compile_jaxpr(jaxpr, place, self.options, donated))  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:

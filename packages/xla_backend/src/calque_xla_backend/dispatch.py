@@ -15,7 +15,7 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from calque_core.context import DEFAULT_SETTINGS, Settings, active, context
+from calque_core.context import DEFAULT_SETTINGS, Settings, active, here
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation
 from calque_pytree import tree_structure
@@ -120,8 +120,8 @@ class State:
 
     def remember(self, entry: Any) -> None:
         """Let the next call try `entry` first, under settings like those of this thread."""
-        self.entries[context.settings] = entry
-        if context.settings == DEFAULT_SETTINGS:
+        self.entries[here().settings] = entry
+        if here().settings == DEFAULT_SETTINGS:
             self.entry = entry
 
     def forget(self) -> None:
@@ -132,12 +132,12 @@ class State:
 
 def is_resting() -> bool:
     """Tell whether this thread merely evaluates, so that programs may run."""
-    return context.trace is evaluation and not context.axis_env
+    return here().trace is evaluation and not here().axis_env
 
 
 def active_entry(state: State) -> Any:
     """Return the entry for this thread, while some thread traces or has settings of its own."""
-    return state.entries.get(context.settings, NO_ENTRY) if is_resting() else NO_ENTRY
+    return state.entries.get(here().settings, NO_ENTRY) if is_resting() else NO_ENTRY
 
 
 class Missing:

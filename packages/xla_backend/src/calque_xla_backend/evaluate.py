@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import typeof
-from calque_core.context import DEFAULT_SETTINGS, context
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.debugging import is_debugging
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
 from calque_core.ops.broadcast import broadcast_in_dim_p
@@ -39,7 +39,7 @@ TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
     """Return the results of a primitive on operands of which at least one is an `Array`."""
-    if not params and context.settings is DEFAULT_SETTINGS:
+    if not params and here().settings is DEFAULT_SETTINGS:
         found = _programs.get((primitive, rule_epoch(), *[x._signature if type(x) is Array else None for x in args]))
         if found is not None:
             return found.on_buffers([x._buffer for x in args], args)
@@ -81,7 +81,7 @@ def _program(primitive: Primitive, args: Sequence[Value], params: Params, place:
     avals = tuple(map(typeof, args))
     try:
         values = tuple((name, static_key(value)) for name, value in params.items())
-        key = primitive, avals, values, place, context.settings, rule_epoch()
+        key = primitive, avals, values, place, here().settings, rule_epoch()
         found = _programs.get(key)
     except TypeError:  # a parameter has no hash
         return _new_program(primitive, avals, params, place)
@@ -89,7 +89,7 @@ def _program(primitive: Primitive, args: Sequence[Value], params: Params, place:
         if len(_programs) >= _MAX_PROGRAMS:
             _programs.clear()
         found = _programs[key] = _new_program(primitive, avals, params, place)
-    if not params and context.settings is DEFAULT_SETTINGS and all(type(x) is Array for x in args):
+    if not params and here().settings is DEFAULT_SETTINGS and all(type(x) is Array for x in args):
         _programs[(primitive, rule_epoch(), *[x._signature for x in args])] = found  # 2 us sooner to find
     return found
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core.api_util import check_callable
 from calque_core.avals import ShapeDtypeStruct, typeof
-from calque_core.context import Settings, context
+from calque_core.context import Settings, here
 from calque_core.debugging import is_debugging
 from calque_core.interpret import eval_jaxpr
 from calque_core.ops.call import jit_p, strong_results
@@ -73,12 +73,12 @@ class JitFunction:
             args = tuple([x for x in args if x is not MISSING])
         static_part, dynamic = self.traced.split(args, kwargs)
         if is_resting():
-            entry = self.last.get(context.settings)
+            entry = self.last.get(here().settings)
             outs = None if entry is None else entry.attempt(static_part, *dynamic)
             if entry is not None and outs is not None:
                 return entry.result(outs)
         call = self.traced.call((args, kwargs), static_part, dynamic)
-        if context.trace is evaluation and not any(map(is_tracer, call.leaves)):
+        if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
             return self._run(call)
         return self._bind(call)
 
@@ -86,7 +86,7 @@ class JitFunction:
         """Run the compiled program, which is made first if there is none for these types."""
         if is_debugging():
             return self._run_checked(call)
-        key = call.static_part, call.in_tree.key, self._types(call), context.settings, context.axis_env, rule_epoch()
+        key = call.static_part, call.in_tree.key, self._types(call), here().settings, here().axis_env, rule_epoch()
         entry = self.programs.get(key)
         if entry is None:
             entry = self.programs[key] = self._entry(call)
@@ -102,7 +102,7 @@ class JitFunction:
 
     def _remember(self, entry: Entry, call: Call) -> None:
         """Let the next call try this entry first."""
-        self.last[context.settings] = entry
+        self.last[here().settings] = entry
         if call.static_part is None and not call.dynamic[1]:
             is_on_device = all(type(x) is Array for x in call.leaves)
             self.state.remember(entry if is_on_device else HostRoute(entry))

@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.avals import shaped_array
-from calque_core.context import context
+from calque_core.context import own
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
@@ -191,6 +191,7 @@ def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> lis
     for var, const in zip(jaxpr.constvars, jaxpr.consts):
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
+    context = own()
     before = context.source
     eqn = None
     try:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from calque_core.api_util import FlatFunction, arg_names, check_arrays
 from calque_core.avals import typeof
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.jaxpr import Jaxpr
 from calque_core.rules import rule_epoch
 from calque_core.source import describe_function
@@ -81,7 +81,7 @@ class TraceCache:
 
 
 def _enclosing_traces() -> Iterator[JaxprTrace]:
-    trace = context.trace
+    trace = here().trace
     while trace is not None:
         if isinstance(trace, JaxprTrace):
             yield trace
@@ -154,7 +154,7 @@ class TracedFunction:
         Raises: RecursionError if the function calls itself with the same types; what the function raises.
         """
         avals = self.avals(call)
-        key = call.static_part, call.in_tree.key, avals, context.settings, context.axis_env, rule_epoch()
+        key = call.static_part, call.in_tree.key, avals, here().settings, here().axis_env, rule_epoch()
         traced = self.cache.find(key)
         if traced is not None:
             return traced

@@ -1,7 +1,7 @@
 """Named axes: what the elements of a mapped axis can know of each other.
 
 One idea: a primitive names an axis, and whoever maps that axis gives the name its meaning, as batching does.
-`context.axis_env` says which names are bound and what their sizes are; of two axes with one name the inner one counts.
+`here().axis_env` says which names are bound and what their sizes are; of two axes with one name the inner one counts.
 Evaluation knows no axis: a name that reaches it is unbound.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.dtypes import scalar_dtype
 from calque_core.jaxpr import Jaxpr, jaxprs_in_params
 from calque_core.operands import floating
@@ -37,7 +37,7 @@ def _sizes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
 
     Raises: NameError if one is not bound.
     """
-    env = dict(context.axis_env)
+    env = dict(here().axis_env)
     for axis in axes:
         if axis not in env:
             raise NameError(_unbound(name, axis))
@@ -45,7 +45,7 @@ def _sizes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
 
 
 def _unbound(name: str, axis: AxisName) -> str:
-    bound = ", ".join(repr(known) for known in dict(context.axis_env) if known != axis) or "none"
+    bound = ", ".join(repr(known) for known in dict(here().axis_env) if known != axis) or "none"
     return (
         f"unbound axis name: {axis}. {name}{where()} needs a mapped axis of that name; the names bound there: {bound}. "
         f"Call it in a function under vmap(..., axis_name={axis!r})."

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.context import context
+from calque_core.context import here
 from calque_core.dtypes import dtype_name, float0
 from calque_core.errors import ShapeError
 from calque_core.operands import binary, promote, strong
@@ -99,7 +99,7 @@ def settled(x: Value) -> Value:
     aval = typeof(x)
     if aval.weak_type:
         return strong(x)
-    if context.settings.enable_x64 or x.dtype == aval.dtype:
+    if here().settings.enable_x64 or x.dtype == aval.dtype:
         return x
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
 

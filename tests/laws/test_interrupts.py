@@ -1,0 +1,142 @@
+"""An interrupt leaves nothing behind, wherever it lands: at random moments, and at every bytecode of the mechanism."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from itertools import count
+
+import numpy as np
+import pytest
+from interrupts import broken, raise_interrupts
+
+from calque_autodiff import grad
+from calque_batching import vmap
+from calque_core import Primitive, Trace, config, eval_jaxpr, evaluation, hand_down, lax, make_jaxpr, tracing
+from calque_core.context import _Exit, entered
+from calque_xla_backend import jit
+
+CAPTURED = np.linspace(0.0, 1.0, 20)
+X = np.linspace(0.5, 2.0, 20)
+
+
+def codes_of(owner):
+    """Return the code of every function of a class or a module."""
+    functions = (getattr(value, "__func__", value) for value in vars(owner).values())
+    own = [
+        f for f in functions if hasattr(f, "__code__") and f.__module__ == getattr(owner, "__module__", owner.__name__)
+    ]
+    classes = [
+        c for c in vars(owner).values() if isinstance(c, type) and c.__module__ == getattr(owner, "__name__", "")
+    ]
+    return {f.__code__ for f in own}.union(*map(codes_of, classes))
+
+
+MECHANISM = {
+    Primitive.bind.__code__, hand_down.__code__, *codes_of(entered), *codes_of(tracing), *codes_of(_Exit),
+    *codes_of(config.scope),
+}  # fmt: skip
+
+
+JAXPR = make_jaxpr(lambda x: lax.sin(x) * 2.0)(1.0)
+
+
+class Passing(Trace):
+    def process_primitive(self, primitive, args, params):
+        return hand_down(self.parent, primitive, args, params)
+
+
+def blocks():
+    with tracing(Passing(evaluation)), config.enable_x64(False), entered(axis_env=(("i", 2),)):
+        return lax.sin(lax.cond(True, lambda v: v, lambda v: v, 1.0))
+
+
+def suspended():
+    def generator():
+        with config.enable_x64(False):
+            yield lax.sin(1.0)
+
+    return list(generator())
+
+
+PROGRAMS = {
+    "blocks": blocks,
+    "a generator": suspended,
+    "make_jaxpr": lambda: make_jaxpr(lambda x: x * CAPTURED)(X),
+    "grad": lambda: grad(lambda x: lax.reduce_sum(lax.sin(x * CAPTURED)))(X),
+    "vmap": lambda: vmap(lambda x: lax.sin(x) + lax.reduce_sum(CAPTURED), axis_name="i")(X),
+    "jit": lambda: jit(lambda x: lax.sin(x) * CAPTURED).lower(X),
+    "eval_jaxpr": lambda: eval_jaxpr(JAXPR, (), 1.0),
+}
+
+
+def interrupted_at(number, program):
+    """Run a program with an interrupt at one bytecode of the mechanism; tell whether it has that many."""
+    seen = 0
+
+    def at_instruction(frame, event, _):
+        nonlocal seen
+        if event == "opcode":
+            seen += 1
+            if seen == number:
+                raise KeyboardInterrupt
+        return at_instruction
+
+    def at_call(frame, event, _):
+        if frame.f_code not in MECHANISM:
+            return None
+        frame.f_trace_opcodes = True
+        return at_instruction
+
+    before = sys.gettrace()
+    sys.settrace(at_call)
+    try:
+        program()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_interrupt_at_any_bytecode_of_the_mechanism_leaves_nothing_behind(name):
+    program = PROGRAMS[name]
+    program()
+    for number in count(1):
+        if not interrupted_at(number, program):
+            break
+        assert not broken(), f"{broken()} after an interrupt at bytecode {number}"
+        assert CAPTURED.flags.writeable, number
+        assert X.flags.writeable, number
+    assert number > 50
+
+
+def test_an_interrupt_whose_traceback_is_kept_leaves_nothing_behind():
+    kept = []
+    for number in count(1):
+        try:
+            if not interrupted_at_and_kept(number, blocks, kept):
+                break
+        finally:
+            assert not broken(), number
+    assert kept
+
+
+def interrupted_at_and_kept(number, program, kept):
+    def run():
+        try:
+            program()
+        except KeyboardInterrupt as error:
+            kept[:] = [error]
+            raise
+
+    return interrupted_at(number, run)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of less than a second are Unix's")
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # Python's own, in a callback of a weakref
+def test_interrupts_at_random_moments_leave_nothing_behind():
+    assert raise_interrupts(500) == {}
