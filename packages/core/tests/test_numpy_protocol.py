@@ -223,6 +223,19 @@ def test_a_tracer_in_a_list_or_by_keyword_is_seen(host_array):
             staged(fun, VALUES)
 
 
+@pytest.mark.parametrize("convert", [np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy])
+def test_a_conversion_gives_numpy_s_arrays(host_array, convert):
+    out = convert(host_array(VALUES))
+    assert type(out) is np.ndarray
+    np.testing.assert_array_equal(out, convert(VALUES))
+
+
+def test_a_copy_can_be_written_to(host_array):
+    x = host_array(VALUES)
+    np.copy(x)[0] = 9.0
+    np.testing.assert_array_equal(x.elements, VALUES)
+
+
 def test_an_ndarray_receives_the_result(host_array):
     total = np.ones(3)
     total -= 0.5 * host_array(VALUES)

@@ -157,11 +157,16 @@ def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: di
 
 # All other functions
 
+# Callers trust them to give NumPy's own arrays: SciPy hands the result to compiled code, a user writes to a copy.
+_CONVERSIONS = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy))
+
 
 @array_method
 def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Value:
     if not all(issubclass(kind, (ArrayMethods, np.ndarray)) for kind in types):
         return NotImplemented
+    if func in _CONVERSIONS and not (has_tracer(args) or has_tracer(kwargs)):
+        return _on_host(func, args, kwargs)
     try:
         function = array_functions.get(func) or _load(array_functions, func)
         args, kwargs = with_arrays(function, args, kwargs)
