@@ -105,8 +105,8 @@ def test_what_it_closes_over_may_be_overwritten_afterwards():
     assert eval_jaxpr(jaxpr, jaxpr.consts, np.zeros(3))[0].tolist() == [1.0, 1.0, 1.0]
 
 
-def test_what_it_closes_over_cannot_be_overwritten_before():
-    weights = np.ones(3)
+def test_something_large_that_it_closes_over_cannot_be_overwritten_before():
+    weights = np.ones(10_000)
     f = checkpoint(lambda x: lax.reduce_sum(lax.sin(x) * weights))
 
     def careless(x):
@@ -115,7 +115,7 @@ def test_what_it_closes_over_cannot_be_overwritten_before():
         return y
 
     with pytest.raises(ValueError, match="read-only"):
-        grad(careless)(np.zeros(3))
+        grad(careless)(np.zeros(10_000))
 
 
 # Static arguments

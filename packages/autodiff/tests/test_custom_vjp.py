@@ -158,7 +158,7 @@ def test_residuals_are_any_pytree_of_arrays_and_other_things():
 
 def test_what_is_left_of_the_rule_is_one_equation_of_the_linear_program():
     _, f_lin = linearize(steep_sine(), 0.7)
-    (eqn,) = f_lin.args[1].eqns
+    (eqn,) = f_lin.program.jaxpr.eqns
     assert eqn.primitive is custom_vjp_linear_p
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from calque_core import eval_jaxpr, interpret, jaxpr_as_fun, lax, make_jaxpr
-from calque_core.holds import Holds
-from calque_core.memory import is_writable, owner, unshared, unshared_tree
+from calque_core.captures import Captures, is_writable
+from calque_core.memory import owner, unshared, unshared_tree
 
 
 def test_the_owner_of_a_view_of_a_view_is_at_the_end_of_the_chain():
@@ -15,13 +15,13 @@ def test_the_owner_of_a_view_of_a_view_is_at_the_end_of_the_chain():
 
 
 def test_an_array_is_writable_if_the_memory_that_it_views_is():
-    x, holds = np.zeros(3), Holds()
+    x, captures = np.zeros(10_000), Captures()
     view = x[1:]
     view.flags.writeable = False
     assert is_writable(view)
-    holds.add(x)
+    captures.use(x)
     assert is_writable(view)
-    holds.release()
+    captures.release()
     x.flags.writeable = False
     assert not is_writable(view)
 

@@ -15,9 +15,11 @@ from calque_autodiff.linearize import linearize_flat
 from calque_autodiff.transpose import backward_linear
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.avals import typeof
+from calque_core.captures import Captures
 from calque_core.chosen_arguments import ChosenArguments
 from calque_core.memory import unshared
 from calque_core.source import describe_function
+from calque_core.trace import current_trace
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 P = ParamSpec("P")
@@ -111,12 +113,14 @@ def _transform(
             return fun(*merged, **(kwargs | by_name))
 
         flat = FlatFunction(restricted, tree_structure((varied, {})), verb, has_aux)
-        outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, keep=False)
-        out = flat.out_tree.unflatten(outs)
-        check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
-        cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
-        found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
-        (by_position, by_name), _ = tree.unflatten(unshared(found, leaves, tree_leaves(flat.aux)))
+        with Captures(current_trace()) as captures:
+            outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, captures=captures)
+            out = flat.out_tree.unflatten(outs)
+            check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
+            cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
+            found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
+            separate = unshared(found, leaves, tree_leaves(flat.aux), captures.held.values())
+        (by_position, by_name), _ = tree.unflatten(separate)
         gradients = chosen.arrange(places, by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients
 

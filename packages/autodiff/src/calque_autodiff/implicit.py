@@ -14,8 +14,8 @@ from typing import Any
 
 from calque_autodiff.jvp_trace import JVPTrace
 from calque_autodiff.linearize import linearize
-from calque_autodiff.tangent_trace import is_writable
 from calque_core.api_util import check_callable
+from calque_core.captures import is_writable
 from calque_core.jaxpr import Jaxpr, Var
 from calque_core.ops.control_flow import join_constants
 from calque_core.ops.linear_solve import evaluated, trace_in

@@ -22,7 +22,7 @@ from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position
-from calque_core.stage import JitTracer
+from calque_core.stage import SCALAR_TYPES, JitTracer
 from calque_core.trace import Trace, hand_custom_down, hand_down
 from calque_core.tracer import Tracer, check_lift
 
@@ -73,6 +73,7 @@ class JVPTrace(Trace):
         self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
         if self.is_linearizing:
             tangent_trace.is_open = True
+            self.captures = tangent_trace.captures
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         primals: list[Value] = []
@@ -86,11 +87,11 @@ class JVPTrace(Trace):
             else:
                 primals.append(x)
                 tangents.append(zero_tangent(x))
-                has_array = has_array or type(x) is np.ndarray
+                has_array = has_array or type(x) not in SCALAR_TYPES
         if not is_perturbed:
             return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
         if has_array and self.is_linearizing:
-            self.hold(args)
+            primals = [self.captured(x) if p is x else p for p, x in zip(primals, args)]
         rule = primitive.adapted.get("jvp")
         if rule is None or (self.is_linearizing and "linearize" in primitive.adapted):
             outs, out_dots = self.apply_other(primitive, primals, tangents, params)
@@ -133,11 +134,9 @@ class JVPTrace(Trace):
         """Tell whether `x` carries a tangent of this trace."""
         return type(x) is JVPTracer and x._trace is self
 
-    def hold(self, args: Sequence[Value]) -> None:
-        """Keep the captured arrays among `args` from being overwritten while residuals may refer to them."""
-        for x in args:
-            if type(x) is np.ndarray:
-                self.tangent_trace.holds.add(x)  # type: ignore[attr-defined]
+    def captured(self, x: Value) -> Value:
+        """Return what to compute with in place of a value of the user's: residuals may refer to it."""
+        return self.captures.use(x) if isinstance(x, np.ndarray) else x
 
     def apply_other(
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
@@ -161,7 +160,8 @@ class JVPTrace(Trace):
         finally:
             context.trace = before
         perturbed = [t for t in tangents if type(t) is not Zero]
-        return outs, self.tangent_trace.append(linear_jaxpr, [*residuals, *perturbed])  # type: ignore[attr-defined]
+        kept = map(self.captured, residuals)  # the author of the rule may write to them later
+        return outs, self.tangent_trace.append(linear_jaxpr, [*kept, *perturbed])  # type: ignore[attr-defined]
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         """Return the primals and the tangents of `outs`; a value without tangent has a `Zero`.

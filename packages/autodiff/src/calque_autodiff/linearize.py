@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-import numpy as np
-
 from calque_autodiff.checks import (
     check_out_tangents,
     check_outputs,
@@ -20,15 +18,16 @@ from calque_autodiff.checks import (
 )
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
-from calque_autodiff.tangent_trace import TangentTrace
+from calque_autodiff.tangent_trace import TangentTrace, kept_for_long
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
+from calque_core.captures import Captures
 from calque_core.jaxpr import Jaxpr
 from calque_core.memory import unshared
 from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
-from calque_pytree import PyTreeDef, tree_flatten, tree_structure
+from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -36,40 +35,47 @@ Value = Any
 
 
 def linearize_flat(
-    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, keep: bool
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, captures: Captures
 ) -> tuple[list[Value], Jaxpr]:
     """Return the results of a flat function and the jaxpr of its derivative.
 
-    The jaxpr takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  With `keep`, its
-    constants are safe from the user's in-place writes for good; without, it must be used before the user runs again.
+    The jaxpr takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  Its constants are
+    safe from the user's in-place writes as long as `captures` is open, and no result of this call is written to.
     """
     parent = current_trace()
-    tangent_trace = TangentTrace(parent)
+    tangent_trace = TangentTrace(parent, captures)
     trace = JVPTrace(parent, tangent_trace)
     started(trace, fun)
     trace.verb = tangent_trace.verb = verb
     started(tangent_trace, fun)
     with tracing(trace):
-        tracers: list[Value] = []
-        for x in primals:
-            aval = typeof(x)
-            if type(x) is np.ndarray:
-                tangent_trace.holds.add(x)
-            is_perturbed = aval.dtype.kind in "fcV"
-            tracers.append(JVPTracer(trace, x, tangent_trace.new_arg(aval.strip_weak_type())) if is_perturbed else x)
-        results = flat(*tracers)
+        avals = [typeof(x).strip_weak_type() for x in primals]
+        results = flat(
+            *[
+                JVPTracer(trace, trace.captured(x), tangent_trace.new_arg(aval)) if aval.dtype.kind in "fcV" else x
+                for x, aval in zip(primals, avals)
+            ]
+        )
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
         given_aux, aux_tree = tree_flatten(flat.aux)
         aux = [trace.stripped(x) for x in given_aux]
         jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
-        if keep:
-            jaxpr = tangent_trace.kept_for_long(jaxpr, [*primals, *outs, *aux])
     # What the function returned without computing it under the trace may be an array of the user's.
     separate = unshared([*outs, *aux], primals, results, given_aux)
     flat.aux = aux_tree.unflatten(separate[len(outs) :])
     return separate[: len(outs)], jaxpr
+
+
+def linearize_for_long(
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str
+) -> tuple[list[Value], Jaxpr]:
+    """Return what `linearize_flat` does, without equations that nobody needs; nobody can write to its constants."""
+    with Captures(current_trace()) as captures:
+        outs, jaxpr = linearize_flat(flat, fun, primals, verb=verb, captures=captures)
+        jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+        return outs, kept_for_long(jaxpr, [*primals, *outs, *tree_leaves(flat.aux)])
 
 
 @overload
@@ -101,8 +107,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     check_callable(fun, "linearize")
     leaves, in_tree = flatten_primals("linearize", fun, primals)
     flat = FlatFunction(fun, in_tree, "linearize", has_aux)
-    outs, jaxpr = linearize_flat(flat, fun, leaves, verb="linearize", keep=True)
-    jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+    outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="linearize")
     f_lin = _linear_function(push, "linearize", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
@@ -135,8 +140,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     check_callable(fun, "vjp")
     leaves, in_tree = flatten_primals("vjp", fun, primals)
     flat = FlatFunction(fun, in_tree, "vjp", has_aux)
-    outs, jaxpr = linearize_flat(flat, fun, leaves, verb="vjp", keep=True)
-    jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+    outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="vjp")
     f_vjp = _linear_function(pull, "vjp", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)

@@ -13,6 +13,7 @@ from typing import Any
 from calque_autodiff.linearize import linearize_flat
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.avals import typeof
+from calque_core.captures import Captures
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.ops.checkpoint import name_p
 from calque_core.ops.scan import scan_p
@@ -20,6 +21,7 @@ from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.stage import stage
 from calque_core.table_interpreter import interpret
+from calque_core.trace import current_trace
 from calque_pytree import tree_flatten
 
 Value = Any
@@ -42,8 +44,9 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     flat = FlatFunction(f, in_tree, "saved_residuals")
 
     def residuals(*xs: Value) -> Sequence[Value]:
-        outs, linear = linearize_flat(flat, f, xs, verb="saved_residuals", keep=False)
-        return dce_jaxpr(linear, [True] * len(outs))[0].consts
+        with Captures(current_trace()) as captures:
+            outs, linear = linearize_flat(flat, f, xs, verb="saved_residuals", captures=captures)
+            return dce_jaxpr(linear, [True] * len(outs))[0].consts
 
     staged = stage(residuals, [typeof(x) for x in leaves], verb="saved_residuals", user_fun=f)
     opened = stage(partial(interpret, staged, {}), staged.in_avals, verb="saved_residuals", user_fun=f)

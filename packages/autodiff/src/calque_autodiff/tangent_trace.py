@@ -7,21 +7,23 @@ known half runs now, and only the linear half is recorded, so that nothing non-l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from calque_core.avals import NUMPY_AVALS, typeof
+from calque_core.captures import Captures, chain, is_held, is_writable
 from calque_core.context import DEFAULT_SETTINGS, here
-from calque_core.holds import frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.linear import Zero
+from calque_core.memory import owner
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.source import current_position
 from calque_core.stage import JaxprTrace, JitTracer
-from calque_core.trace import evaluation, hand_custom_down, hand_down, only_evaluates, plain_types
+from calque_core.trace import Trace, evaluation, hand_custom_down, hand_down, only_evaluates, plain_types
 
 Value = Any
 
@@ -30,6 +32,12 @@ class TangentTrace(JaxprTrace):
     """Records operations on its tangents; hands all others to its parent."""
 
     verb = "linearize"
+    runs_users_rule = False  # whether operands may be arrays of the user's that no operation took in
+
+    def __init__(self, parent: Trace, captures: Captures | None = None) -> None:
+        super().__init__(parent)
+        self.gives_back = captures is None
+        self.captures = self.captures if captures is None else captures
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         parent, mine, is_plain = self.parent, self, True
@@ -109,7 +117,9 @@ class TangentTrace(JaxprTrace):
             return Literal(x, x.aval)
         if type(x) is not np.ndarray or not x.ndim:
             return super().constant(x)
-        # Not held: what the user can write to was held when it came in, and views of the rest must stay writable.
+        # Operands of the user's were captured when they came in; what a rule has computed is nobody else's.
+        if self.runs_users_rule:
+            x = self.captures.use(x)
         known = self.constants.get(id(x))
         if known is None:
             known = self.constants[id(x)] = (x, Var(typeof(x)))
@@ -119,26 +129,18 @@ class TangentTrace(JaxprTrace):
         """Return a residual as it is: `kept_for_long` copies those that the user can still reach."""
         return x
 
-    def kept_for_long(self, jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
-        """Return the program with copies of the residuals that the user can change: held ones, and those `shared`."""
-        visible = {id(owner(x)) for x in shared}
-        consts = [x.copy() if is_writable(x) and id(owner(x)) in visible else self._unheld(x) for x in jaxpr.consts]
-        return jaxpr.replace(consts=consts)
 
-    def _unheld(self, x: Value) -> Value:
-        return x if is_writable(x) else frozen(x, self.holds)
+def kept_for_long(jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
+    """Return a linear program with copies of the residuals that the user can write to: captured ones, and `shared`."""
+    visible = {id(owner(x)) for x in shared if isinstance(x, np.ndarray)}
+    return jaxpr.replace(consts=[x.copy() if _is_reachable(x, visible) else x for x in jaxpr.consts])
 
 
-def is_writable(x: Value) -> bool:
-    """Tell whether `x` is a NumPy array that can be written to."""
-    return type(x) is np.ndarray and x.flags.writeable
-
-
-def owner(x: Value) -> Value:
-    """Return the array whose memory an array views, at the end of the chain."""
-    while isinstance(x, np.ndarray) and x.base is not None:
-        x = x.base
-    return x
+def _is_reachable(x: Value, visible: set[int]) -> bool:
+    """Tell whether the user can write to the memory of a residual: it is captured, or is one of the `visible` ones."""
+    if not isinstance(x, np.ndarray) or not is_writable(x):
+        return False
+    return id(owner(x)) in visible or any(map(is_held, chain(x)))
 
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
@@ -146,3 +148,17 @@ def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) 
     trace = here().trace
     assert isinstance(trace, TangentTrace), trace
     return trace.record(primitive, [trace.atom(x) for x in args], params)
+
+
+@contextmanager
+def captured_by_rules() -> Iterator[None]:
+    """Capture the arrays that a user's derivative rule brings to tangents in this block: it may close over them."""
+    trace = here().trace
+    if not isinstance(trace, TangentTrace):
+        yield
+        return
+    before, trace.runs_users_rule = trace.runs_users_rule, True
+    try:
+        yield
+    finally:
+        trace.runs_users_rule = before

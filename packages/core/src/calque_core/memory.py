@@ -14,7 +14,7 @@ import numpy as np
 
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import NUMPY_SCALARS
-from calque_core.holds import is_held
+from calque_core.captures import Copied, is_writable
 from calque_pytree import tree_flatten, tree_leaves
 
 T = TypeVar("T")
@@ -34,22 +34,10 @@ def owner(x: Any) -> Any:
     return x
 
 
-def is_writable(x: Any) -> bool:
-    """Tell whether the memory of a value can be written to, through itself or through an array that it views.
-
-    >>> x = np.zeros(3)
-    >>> is_writable(np.broadcast_to(x, (2, 3))), is_writable(1.0)
-    (True, False)
-    """
-    while isinstance(x, np.ndarray):
-        if x.flags.writeable or is_held(x):
-            return True
-        x = x.base
-    return False
-
-
 def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
     """Return `results`; NumPy arrays whose writable memory is also another result's, or one of `others`', are copied.
+
+    So are the copies that a trace keeps of captured arrays: a result is the user's to write to.
 
     >>> x = np.zeros(3)
     >>> y, z, w = unshared([x, x[1:], np.ones(2)], [x])
@@ -62,10 +50,10 @@ def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
     taken = {id(owner(x)) for some in others for x in some if isinstance(x, np.ndarray)}
     separate = list(results)
     for i in arrays:
-        key = id(owner(results[i]))
-        if key in taken and is_writable(results[i]):
+        whose = owner(results[i])
+        if type(whose) is Copied or (id(whose) in taken and is_writable(results[i])):
             separate[i] = results[i].copy()
-        taken.add(key)
+        taken.add(id(whose))
     return separate
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, is_array_like, short_repr, typeof
 from calque_core.avals import _aval_functions as aval_functions
+from calque_core.captures import Captures, frozen
 from calque_core.context import DEFAULT_SETTINGS, here
-from calque_core.holds import Holds, frozen
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position, resolve
@@ -49,13 +49,14 @@ class JaxprTrace(Trace):
     """Records every primitive as an equation."""
 
     verb = "make_jaxpr"
+    gives_back = True  # whether captured arrays are given back when it closes
 
     def __init__(self, parent: Trace) -> None:
         super().__init__(parent)
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, tuple[Value, Var]] = {}
-        self.holds = Holds()
+        self.captures = Captures(parent)
         self.arg_names: Callable[[], Sequence[str]] | None = None
         self.memo: dict[Any, Any] = {}  # what was derived in this trace and may refer to its tracers: dies with it
 
@@ -107,6 +108,8 @@ class JaxprTrace(Trace):
             aval = aval_functions[kind](x)
             is_kept = aval.weak_type or here().settings is DEFAULT_SETTINGS
             return Literal(x if is_kept else canonical_value(x), aval)
+        if isinstance(x, np.ndarray) and x.ndim:
+            x = self.captures.use(x)
         known = self.constants.get(id(x))
         if known is not None:
             return known[1]
@@ -119,10 +122,8 @@ class JaxprTrace(Trace):
                 raise TypeError(f"{self.describe()}: {valueless(x)}")
             if isinstance(x, np.generic):
                 return Literal(canonical_value(x), aval)
-            if isinstance(x, np.ndarray):
-                if x.ndim == 0:
-                    return Literal(canonical_value(x)[()], aval)
-                self.holds.add(x)
+            if isinstance(x, np.ndarray) and not x.ndim:
+                return Literal(canonical_value(x)[()], aval)
         var = Var(aval)
         self.constants[id(x)] = (x, var)
         return var
@@ -136,18 +137,20 @@ class JaxprTrace(Trace):
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as the finished program may keep it."""
-        return frozen(canonical_value(x), self.holds)
+        return frozen(canonical_value(x))
 
     def explain_refused_write(self, error: ValueError) -> None:
-        if self.holds.arrays:
+        if self.captures.held:
             error.add_note(
-                f"{self.describe()} holds the NumPy arrays that it captured read-only until it ends: a write would "
-                "change the numbers of its result in silence. Copy the array before writing to it, or make a new one."
+                f"{self.describe()} holds the large NumPy arrays that it captured read-only until it ends: a write "
+                "would change the numbers of its result in silence. Copy the array before writing to it, or make a new "
+                "one."
             )
 
     def close(self) -> None:
         super().close()
-        self.holds.release()
+        if self.gives_back:
+            self.captures.release()
         self.memo.clear()
         self.constants = {}
 

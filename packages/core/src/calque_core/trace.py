@@ -37,6 +37,7 @@ class Trace:
 
     verb = ""  # what the user calls this transformation; without one, messages name the class
     drops_custom_derivatives = False  # whether a function's own operations do for its derivative rules
+    captures: Any = None  # the user's arrays that it refers to, if values outlive their operations here
     tag: object = None  # what traces have in common that are one to the user: they own each other's tracers
 
     def __init__(self, parent: Trace | None) -> None:

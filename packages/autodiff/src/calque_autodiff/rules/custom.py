@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.jaxprs import jvp_jaxpr
-from calque_autodiff.tangent_trace import record
+from calque_autodiff.tangent_trace import captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
 from calque_core.avals import typeof
 from calque_core.custom_rules import CustomRules, LinearCall, closed_rules
@@ -35,7 +35,8 @@ def custom_jvp(
     Raises: TypeError if there is only a vjp rule.
     """
     if rules.jvp is not None:
-        outs, out_dots = rules.jvp(primals, tangents)
+        with captured_by_rules():
+            outs, out_dots = rules.jvp(primals, tangents)
         return list(outs), out_dots
     if rules.fwd is not None:
         raise TypeError(no_jvp_rule(rules.name))
