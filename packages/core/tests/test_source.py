@@ -1,10 +1,11 @@
 import functools
 import sys
 
+import numpy as np
 import pytest
 
 import calque_pytree as pytree
-from calque_core import SourceInfo, jaxpr_as_fun, lax, make_jaxpr, register_internal_folder
+from calque_core import SourceInfo, TracerArrayConversionError, jaxpr_as_fun, lax, make_jaxpr, register_internal_folder
 from calque_core.source import (
     current_position,
     describe_function,
@@ -41,8 +42,6 @@ def test_each_equation_knows_its_line_in_an_expression_of_many():
 
 
 def test_operators_and_numpys_functions_belong_to_the_line_that_uses_them():
-    import numpy as np  # noqa: PLC0415  as a user's plain NumPy file would
-
     def fun(x):
         y = x * 2.0
         return np.sin(y)
@@ -81,12 +80,11 @@ def test_frames_of_a_registered_library_are_passed_over(tmp_path, monkeypatch):
     register_internal_folder(str(library))
     assert make_jaxpr(fun)(1.0).eqns[0].source_info == SourceInfo(__file__, line_of(fun) + 1, fun.__qualname__)
     monkeypatch.undo()
-    sys.modules["calque_core.source"]._internal_files.clear()
+    sys.modules["calque_core.source"]._passed_over.clear()
 
 
 def test_a_folder_is_no_prefix_of_its_sisters_names(monkeypatch):
     monkeypatch.setattr("calque_core.source._internal_folders", [])
-    monkeypatch.setattr("calque_core.source._internal_files", {})
     register_internal_folder("/opt/mylibrary")
     assert is_internal_file("/opt/mylibrary/ops.py")
     assert not is_internal_file("/opt/mylibrary_user/train.py")
@@ -96,6 +94,40 @@ def test_calque_and_pytree_are_internal_and_this_file_is_not():
     assert is_internal_file(lax.__file__)
     assert is_internal_file(pytree.__file__)
     assert not is_internal_file(__file__)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda x: np.prod([x, x]), lambda x: np.polyval([x, x], 2.0)], ids=["fromnumeric", "polynomial"]
+)
+def test_a_message_names_the_users_line_where_numpys_own_code_asks_for_an_array(call):
+    with pytest.raises(TracerArrayConversionError, match=rf" at {HERE}:{line_of(call)} "):
+        make_jaxpr(call)(1.0)
+
+
+def test_scipys_frames_are_passed_over():
+    optimize = pytest.importorskip("scipy.optimize", reason="SciPy is installed with jaxlib, not with core")
+    with pytest.raises(TracerArrayConversionError, match=rf" at {HERE}:\d+ .*_frames_are_passed_over"):
+        make_jaxpr(lambda x: optimize.rosen(x))(np.ones(2))
+
+
+def test_a_step_of_a_counted_loop_is_the_users_function():
+    def body(_, x):
+        return np.ones(2)
+
+    def count(n):
+        return lax.fori_loop(0, n, body, 1.0)
+
+    for call in (lambda: count(3), lambda: make_jaxpr(count)(3)):
+        with pytest.raises(TypeError, match=rf"before a step of body \({HERE}:{line_of(body)}\)"):
+            call()
+
+
+def test_a_step_of_map_is_the_users_function():
+    def f(x):
+        return "a"
+
+    with pytest.raises(TypeError, match=rf"^scan of f \({HERE}:{line_of(f)}\) .*returned 'a'"):
+        lax.map(f, np.ones(3))
 
 
 def test_the_users_frame_is_the_innermost_outside():

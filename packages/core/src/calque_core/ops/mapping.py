@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from calque_core.api_util import call, check_arrays, check_callable
@@ -33,6 +34,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """
     check_callable(f, "map")
 
+    @wraps(f)  # so that messages name the user's function
     def step(_: None, x: Any) -> tuple[None, Any]:
         return None, f(x)
 

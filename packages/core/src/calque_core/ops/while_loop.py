@@ -222,6 +222,7 @@ def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], i
         return _counted(dtype.type(int(lower)), max(int(upper) - int(lower), 0), body_fun, init_val)
     start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
 
+    @wraps(body_fun)  # so that messages name the user's function
     def step(state: tuple[Value, Value, Any]) -> tuple[Value, Value, Any]:
         i, end, value = state
         return add(i, 1), end, body_fun(i, value)
@@ -247,6 +248,7 @@ def _counter_dtype(what: str, lower: Value, upper: Value) -> np.dtype[Any]:
 
 
 def _counted(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    @wraps(body_fun)
     def step(state: tuple[Value, Any], _: None) -> tuple[tuple[Value, Any], None]:
         i, value = state
         return (add(i, 1), body_fun(i, value)), None
