@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_autodiff import check_grads, defjvp, grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from calque_autodiff import (
+    check_grads,
+    checkpoint,
+    defjvp,
+    grad,
+    jet,
+    jvp,
+    linear_transpose,
+    linearize,
+    saved_residuals,
+    value_and_grad,
+    vjp,
+)
 from calque_core import MissingRuleError, Primitive, ShapedArray, config, lax
 
 X = np.ones(3)
@@ -278,3 +290,31 @@ def test_checks_name_the_transpose_rule_that_gives_another_type():
     )
     with config.enable_checks(), pytest.raises(TypeError, match=words):
         grad(lambda x: lax.mul(fun(x), 3.0))(np.float64(1.0))
+
+
+def broken(x):
+    return lax.add(x, np.ones(7))
+
+
+CALLS = {
+    "grad": lambda: grad(broken)(X),
+    "value_and_grad": lambda: value_and_grad(broken)(X),
+    "jvp": lambda: jvp(broken, (X,), (X,)),
+    "vjp": lambda: vjp(broken, X),
+    "linearize": lambda: linearize(broken, X),
+    "linear_transpose": lambda: linear_transpose(broken, X)(X),
+    "jet": lambda: jet(broken, (X,), ([X],)),
+    "checkpoint": lambda: checkpoint(broken)(X),
+    "saved_residuals": lambda: saved_residuals(broken, X),
+    "check_grads": lambda: check_grads(broken, (X,), order=1),
+    "the pullback": lambda: vjp(lax.sin, X)[1](1.0),
+    "the linear function": lambda: linearize(lax.sin, X)[1](1.0),
+    "a wrong argument": lambda: grad("loss"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_traceback_shows_the_users_frames_alone(call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call()
+    assert {frame.path.name for frame in caught.traceback} == {"test_misuse.py"}

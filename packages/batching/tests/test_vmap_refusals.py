@@ -147,3 +147,13 @@ def test_a_generator_is_refused():
         vmap(rows)
     with pytest.raises(TypeError, match=r"a generator or coroutine runs after the transformation has ended"):
         vmap(lambda x: rows(x))(np.ones(3))
+
+
+def test_a_traceback_shows_the_users_frames_alone():
+    def broken(x):
+        return x + np.ones(7)
+
+    for call in (lambda: vmap(broken)(np.ones((2, 3))), lambda: vmap(broken)(1.0), lambda: vmap(3)):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call()
+        assert {frame.path.name for frame in caught.traceback} == {"test_vmap_refusals.py"}

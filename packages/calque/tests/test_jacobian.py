@@ -257,3 +257,15 @@ def size_of(aval):
 def test_a_chunk_size_that_is_no_positive_int_is_refused(chunk_size):
     with pytest.raises(ValueError, match=r"jacfwd of .* got chunk_size=.*\. Give an int of 1 or more\."):
         jacfwd(np.sin, chunk_size=chunk_size)(np.ones(3))
+
+
+@pytest.mark.parametrize("call", [
+    lambda f, x: jacfwd(f)(x), lambda f, x: jacrev(f)(x), lambda f, x: hessian(f)(x), lambda f, x: hvp(f, (x,), (x,)),
+])  # fmt: skip
+def test_a_traceback_shows_the_users_frames_alone(call):
+    def broken(x):
+        return x + np.ones(7)
+
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(broken, np.ones(3))
+    assert {frame.path.name for frame in caught.traceback} == {"test_jacobian.py"}

@@ -110,10 +110,15 @@ def test_a_block_inside_an_updated_process_starts_from_the_update(process_settin
 def test_an_unknown_setting_is_refused_with_the_known_ones():
     message = (
         r"there is no setting named 'enable_x32'\. The settings are: "
-        r"enable_x64, default_dtype_bits, enable_checks, debug_nans, debug_infs\."
+        r"enable_x64, default_dtype_bits, enable_checks, debug_nans, debug_infs, traceback_filtering"
     )
     with pytest.raises(AttributeError, match=message):
         config.update("enable_x32", True)
+
+
+def test_traceback_filtering_takes_the_two_words_of_jax():
+    with pytest.raises(ValueError, match=r"traceback_filtering was set to 'on'\. Use 'remove_frames' or 'off'\."):
+        config.traceback_filtering("on")
 
 
 @pytest.mark.parametrize("value", ["no", 1, None, np.True_])

@@ -302,7 +302,7 @@ def test_aux_that_is_no_array_is_refused():
 def test_what_is_not_a_function_is_refused(position):
     args = [divide, 1.0, divide, divide]
     args[position] = 3
-    with pytest.raises(TypeError, match=r"^custom_linear_solve got 3 of type int.*Give a function\.$"):
+    with pytest.raises(TypeError, match=r"^custom_linear_solve got 3 of type int.*Give a function\."):
         custom_linear_solve(*args)
 
 

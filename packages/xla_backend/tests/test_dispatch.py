@@ -201,3 +201,30 @@ def test_functions_of_many_parameters(count):
     f = jit(namespace["f"])
     for _ in range(3):
         assert f(*[device_put(float(i)) for i in range(count)]) == count - 1
+
+
+def test_a_traceback_shows_the_users_frames_alone_on_every_path():
+    def added(x, y):
+        return x + y
+
+    f = jit(added)
+    x = f(np.ones(2), np.ones(2))
+    assert f(x, x).shape == (2,)
+    deleted = f(x, x)
+    deleted.delete()
+    calls = [
+        lambda: f(x, np.ones(7)),
+        lambda: f(x, np.ones((7, 3))),
+        lambda: f(x, "a"),
+        lambda: f(x, deleted),
+        lambda: f(x),
+        lambda: f(x, y=np.ones(7)),
+        lambda: jit(f)(x, np.ones(7)),
+        lambda: jit(3),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+            call()
+        assert {frame.path.name for frame in caught.traceback} == {"test_dispatch.py"}
+        assert not isinstance(caught.value.__context__, AttributeError)
+        assert sum("hides its own frames" in note for note in caught.value.__notes__) == 1

@@ -23,6 +23,7 @@ from calque_core.ops.control_flow import join_constants
 from calque_core.source import describe_function, where
 from calque_core.stage import BorrowingTrace, stage
 from calque_core.trace import trace_state_clean
+from calque_core.tracebacks import api_boundary
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
 P = ParamSpec("P")
@@ -87,6 +88,7 @@ def checkpoint(
     _check_names(what, fun, static_names)
     how = {"policy": policy, "prevent_cse": bool(prevent_cse), "differentiated": False}
 
+    @api_boundary
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums")).union(static_names)

@@ -17,6 +17,7 @@ from calque_core.memory import unshared
 from calque_core.operands import strong
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
+from calque_core.tracebacks import api_boundary
 from calque_pytree import tree_flatten, tree_structure
 
 R = TypeVar("R")
@@ -61,6 +62,7 @@ def jvp(
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
 
 
+@api_boundary
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]:

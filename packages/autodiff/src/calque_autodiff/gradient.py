@@ -20,6 +20,7 @@ from calque_core.chosen_arguments import ChosenArguments
 from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace
+from calque_core.tracebacks import api_boundary
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 P = ParamSpec("P")
@@ -27,6 +28,7 @@ R = TypeVar("R")
 Value = Any
 
 
+@api_boundary
 def value_and_grad(
     fun: Callable[P, R],
     argnums: int | Sequence[int] | None = None,
@@ -53,6 +55,7 @@ def value_and_grad(
     return _transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int))
 
 
+@api_boundary
 def grad(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] | None = None,
@@ -78,6 +81,7 @@ def grad(
     """
     both = _transform(fun, "grad", argnums, argnames, has_aux, (holomorphic, allow_int))
 
+    @api_boundary
     @functools.wraps(fun)
     def gradient(*args: P.args, **kwargs: P.kwargs) -> Any:
         value, gradients = both(*args, **kwargs)
@@ -97,6 +101,7 @@ def _transform(
     check_callable(fun, verb)
     chosen = ChosenArguments(fun, f"{verb} of {describe_function(fun)}", argnums, argnames)
 
+    @api_boundary
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         places = chosen.find(args, kwargs)

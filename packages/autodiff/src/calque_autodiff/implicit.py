@@ -25,6 +25,7 @@ from calque_core.ops.spaces import Space, space_of
 from calque_core.primitive import Primitive
 from calque_core.stage import stage
 from calque_core.trace import Trace, current_trace, evaluation, hand_down, tracing
+from calque_core.tracebacks import api_boundary
 from calque_core.tracer import Tracer, check_lift
 from calque_pytree import tree_leaves, tree_map
 
@@ -32,6 +33,7 @@ Value = Any
 Function = Callable[..., Any]
 
 
+@api_boundary
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,

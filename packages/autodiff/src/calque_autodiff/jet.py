@@ -25,11 +25,13 @@ from calque_core.linear import Zero
 from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_structure
 
 Value = Any
 
 
+@api_boundary
 def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
     """Return `fun(x(0))` and the derivatives of `fun(x(t))` at t = 0, along the curve that `series` describes.
 

@@ -20,6 +20,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.linear import Zero, instantiate_zeros
 from calque_core.memory import unshared
 from calque_core.operands import strong
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any
@@ -55,6 +56,7 @@ class LinearFunction:
         role = "linear function" if self.program.verb == "linearize" else "vjp function"
         return f"{role} of {self.program.fun}"
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.run(self.program, f"the {self.name}", self.consts, args, kwargs)
 

@@ -27,6 +27,7 @@ from calque_core.memory import unshared
 from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 R = TypeVar("R")
@@ -92,6 +93,7 @@ def linearize(
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 
 
+@api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `fun(*primals)` and a function that gives its derivative along tangents, without running `fun` again.
 
@@ -125,6 +127,7 @@ def vjp(fun: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]) 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 
 
+@api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `fun(*primals)` and a function from a cotangent of its output to a tuple of cotangents of `primals`.
 

@@ -22,11 +22,13 @@ from calque_core.source import describe_function
 from calque_core.stage import stage
 from calque_core.table_interpreter import interpret
 from calque_core.trace import current_trace
+from calque_core.tracebacks import api_boundary
 from calque_pytree import tree_flatten
 
 Value = Any
 
 
+@api_boundary
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
     """Return what the derivative of `f` at these arguments keeps: pairs of a type and of where it comes from.
 
@@ -55,6 +57,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     return [(v.aval, origins[v]) for v in dict.fromkeys([*arguments, *opened.outvars]) if type(v) is Var]
 
 
+@api_boundary
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Print what the derivative of `f` at these arguments keeps, a line for each array.
 

@@ -22,6 +22,7 @@ from calque_core.api_util import check_callable
 from calque_core.avals import typeof
 from calque_core.dtypes import float0, is_float
 from calque_core.source import describe_function
+from calque_core.tracebacks import api_boundary
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map
 
 Value = Any
@@ -32,6 +33,7 @@ _TOLERANCES = {2: 1e-1, 4: 1e-2, 8: 1e-6}
 _MODES = ("fwd", "rev")
 
 
+@api_boundary
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
@@ -64,6 +66,7 @@ def check_grads(
             check_grads(partial(derivative, f), args, order - 1, modes, **options)
 
 
+@api_boundary
 def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[..., Any],
@@ -88,6 +91,7 @@ def check_jvp(
         _compare(what, _differences(f, args, dots, eps or _STEPS[_real_size((args, out))]), out_dot, atol, rtol)
 
 
+@api_boundary
 def check_vjp(
     f: Callable[..., Any],
     f_vjp: Callable[..., Any],

@@ -33,6 +33,7 @@ from calque_core.rules import missing_rule, rule_epoch
 from calque_core.source import at_place, describe_function, in_backward
 from calque_core.stage import stage
 from calque_core.trace import evaluation
+from calque_core.tracebacks import api_boundary
 from calque_core.tracer import is_tracer
 from calque_pytree import tree_structure
 
@@ -176,6 +177,7 @@ def settings_key() -> tuple[Any, ...]:
     return (here().settings, here().axis_env, rule_epoch())
 
 
+@api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
 
@@ -196,6 +198,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
     arguments = tree_structure(tuple(primals))
 
+    @api_boundary
     def transposed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         ct = only_argument(f"the transpose of {describe_function(fun)}", args, kwargs)
         cts = tangent_leaves(what, "cotangents", jaxpr.out_avals, flat.out_tree, ct)

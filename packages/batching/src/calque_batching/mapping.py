@@ -15,11 +15,13 @@ from calque_core.api_util import check_arrays, check_callable
 from calque_core.avals import typeof
 from calque_core.ops.axes import integer
 from calque_core.ops.loops import loop_name
+from calque_core.tracebacks import api_boundary
 from calque_pytree import keystr, tree_flatten_with_path, tree_map
 
 Value = Any
 
 
+@api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Return the results of `f` on the slices of `xs` along the leading axis, stacked; `batch_size` slices at a time.
 

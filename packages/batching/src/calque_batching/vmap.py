@@ -21,6 +21,7 @@ from calque_core.context import entered, here
 from calque_core.memory import unshared
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, flatten_axes, keystr, tree_flatten, tree_flatten_with_path
 
 P = ParamSpec("P")
@@ -28,6 +29,7 @@ Value = Any
 Axes = Any
 
 
+@api_boundary
 def vmap(
     fun: Callable[P, Any],
     in_axes: Axes = 0,
@@ -55,6 +57,7 @@ def vmap(
     what = f"vmap of {describe_function(fun)}"
     _check_options(what, in_axes, axis_name, axis_size)
 
+    @api_boundary
     @functools.wraps(fun)
     def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))

@@ -21,6 +21,7 @@ from calque_core.api_util import check_arrays, check_callable, describe_value
 from calque_core.chosen_arguments import ChosenArguments
 from calque_core.lax import reshape, slice
 from calque_core.source import describe_function
+from calque_core.tracebacks import api_boundary
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
 
 P = ParamSpec("P")
@@ -30,6 +31,7 @@ Argnums = int | Sequence[int]
 register_internal_folder(str(Path(__file__).parent))
 
 
+@api_boundary
 def jacfwd(
     fun: Callable[P, Any],
     argnums: Argnums | None = None,
@@ -57,6 +59,7 @@ def jacfwd(
     check_callable(fun, "jacfwd")
     chosen = ChosenArguments(fun, f"jacfwd of {describe_function(fun)}", argnums, argnames)
 
+    @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
         what = chosen.what
@@ -82,6 +85,7 @@ def jacfwd(
     return jacobian_of
 
 
+@api_boundary
 def jacrev(
     fun: Callable[P, Any],
     argnums: Argnums | None = None,
@@ -111,6 +115,7 @@ def jacrev(
     check_callable(fun, "jacrev")
     chosen = ChosenArguments(fun, f"jacrev of {describe_function(fun)}", argnums, argnames)
 
+    @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
         what = chosen.what
@@ -132,6 +137,7 @@ def jacrev(
 jacobian = jacrev
 
 
+@api_boundary
 def hessian(
     fun: Callable[P, Any],
     argnums: Argnums | None = None,
@@ -156,6 +162,7 @@ def hessian(
     return jacfwd(gradient, argnums, has_aux, holomorphic, argnames, chunk_size=chunk_size)
 
 
+@api_boundary
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the product of the Hessian of the scalar function `fun` at `primals` with `tangents`.
 

@@ -67,6 +67,7 @@ from calque_core.trace import (
     trace_state_clean,
     tracing,
 )
+from calque_core.tracebacks import api_boundary, full_traceback
 from calque_core.tracer import Tracer, is_tracer
 from calque_core.walk import count_eqns
 
@@ -95,7 +96,7 @@ __all__ = [
     # NumPy's functions on traced arrays
     "implements",
     # where things come from
-    "SourceInfo", "register_internal_folder",
+    "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback",
     # errors
     "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError",
     "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",

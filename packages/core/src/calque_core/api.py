@@ -13,11 +13,13 @@ from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_ca
 from calque_core.avals import AbstractValue, ShapeDtypeStruct, typeof
 from calque_core.source import describe_function
 from calque_core.stage import stage
+from calque_core.tracebacks import api_boundary
 from calque_pytree import tree_flatten
 
 P = ParamSpec("P")
 
 
+@api_boundary
 def make_jaxpr(
     fun: Callable[P, Any],
     static_argnums: int | Sequence[int] = (),
@@ -38,6 +40,7 @@ def make_jaxpr(
     check_callable(fun, "make_jaxpr")
     static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
 
+    @api_boundary
     @functools.wraps(fun)
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
         what = f"make_jaxpr of {describe_function(fun)}"
@@ -65,6 +68,7 @@ def make_jaxpr(
     return traced
 
 
+@api_boundary
 def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
     """Return the result of `fun` as a pytree of `ShapeDtypeStruct`, computing nothing.
 

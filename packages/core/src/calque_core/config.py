@@ -100,6 +100,20 @@ def debug_infs(value: bool = True) -> scope:
     return scope("debug_infs", value)
 
 
+def traceback_filtering(value: str) -> scope:
+    """Hide calque's own frames from tracebacks ("remove_frames", the default), or show all ("off"), for a `with` block.
+
+    An error keeps its whole traceback: `calque_core.full_traceback(error)` returns it.  Frames of other libraries are
+    hidden from where `register_internal_folder` names their folders.
+    Raises: ValueError if `value` is neither.
+
+    >>> with traceback_filtering("off"):
+    ...     current().traceback_filtering
+    'off'
+    """
+    return scope("traceback_filtering", value)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 
@@ -127,6 +141,9 @@ def _changed(settings: Settings, name: str, value: Any) -> Settings:
             raise ValueError(f"default_dtype_bits was set to {value!r}. Use 32 or 64.")
         if value == 64 and not settings.enable_x64:
             raise ValueError("default_dtype_bits was set to 64 while enable_x64 is off. Turn enable_x64 on first.")
+    elif name == "traceback_filtering":
+        if value not in ("remove_frames", "off"):
+            raise ValueError(f"{name} was set to {value!r}. Use 'remove_frames' or 'off'.")
     elif not isinstance(value, bool):
         raise ValueError(f"{name} was set to {value!r}. Use True or False.")
     if name == "enable_x64" and value != settings.enable_x64:

@@ -30,6 +30,7 @@ class Settings(NamedTuple):
     enable_checks: bool = False
     debug_nans: bool = False
     debug_infs: bool = False
+    traceback_filtering: str = "remove_frames"
 
 
 DEFAULT_SETTINGS = Settings()

@@ -3,6 +3,7 @@
 Read next: `jit.py`, then `lowering.py` for how to write a lowering rule.
 """
 
+import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
@@ -21,8 +22,7 @@ from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
 from calque_xla_backend.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
 
 _register_internal_folder(__path__[0])
-
-_register_internal_folder(__path__[0])
+_register_internal_folder(_jaxlib.__path__[0])
 
 __version__ = "0.1.0"
 

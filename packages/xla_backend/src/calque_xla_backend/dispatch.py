@@ -18,6 +18,7 @@ from typing import Any
 from calque_core.context import DEFAULT_SETTINGS, Settings, active, here
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation
+from calque_core.tracebacks import hide_frames, mark_boundary
 from calque_pytree import tree_structure
 from calque_xla_backend.array import Array, wrap
 from calque_xla_backend.compile import Program, XlaCompiler, explain
@@ -92,6 +93,7 @@ class HostRoute:
 
     __slots__ = ("entry",)
     run = None
+    epoch = None  # of no program: the generated code goes through `general`, outside of its `except`
 
     def __init__(self, entry: Entry | None) -> None:
         self.entry = entry
@@ -147,33 +149,37 @@ class Missing:
 MISSING = Missing()
 
 _TEMPLATE = """
-def make(state, general, active, active_entry, rule_epoch, Array, MISSING, explain):
+def make(state, general, active, active_entry, rule_epoch, Array, MISSING, NO_ENTRY, explain, hide_frames):
  def call({parameters}*rest, **kwargs):
-  if rest or kwargs: return general(({arguments}*rest,), kwargs)
-  entry = active_entry(state) if active else state.entry
-  if entry.run is None: return entry.call(general, ({arguments}))
   try:
-   if entry.is_flat:
-    if ({signatures}) != entry.signatures: return general(({arguments}), kwargs)
-    buffers = ({buffers})
-   else:
-    leaves = entry.fit(({arguments}))
-    if [x._signature for x in leaves] != entry.signatures: return general(({arguments}), kwargs)
-    buffers = [x._buffer for x in leaves]
-  except (AttributeError, TypeError, ValueError): return general(({arguments}), kwargs)
-  if entry.epoch != rule_epoch(): return general(({arguments}), kwargs)
-  try: outs = entry.run(buffers).consume_with_handlers(entry.handlers)
-  except RuntimeError as error:
-   explain(error, entry.name, leaves if not entry.is_flat else ({arguments}))
+   if rest or kwargs: return general(({arguments}*rest,), kwargs)
+   entry = active_entry(state) if active else state.entry
+   if entry.run is None: return entry.call(general, ({arguments}))
+   try:
+    if entry.is_flat:
+     if ({signatures}) != entry.signatures: return general(({arguments}), kwargs)
+     buffers = ({buffers})
+    else:
+     leaves = entry.fit(({arguments}))
+     if [x._signature for x in leaves] != entry.signatures: return general(({arguments}), kwargs)
+     buffers = [x._buffer for x in leaves]
+   except (AttributeError, TypeError, ValueError): entry = NO_ENTRY
+   if entry.epoch != rule_epoch(): return general(({arguments}), kwargs)
+   try: outs = entry.run(buffers).consume_with_handlers(entry.handlers)
+   except RuntimeError as error:
+    explain(error, entry.name, leaves if not entry.is_flat else ({arguments}))
+    raise
+   if entry.unflatten is None:
+    x = Array()
+    x._buffer, = outs
+    x._signature, = entry.out_signatures
+    return x
+   arrays = [Array() for _ in outs]
+   for x, x._buffer, x._signature in zip(arrays, outs, entry.out_signatures): pass
+   return entry.unflatten(arrays)
+  except Exception as error:
+   hide_frames(error)
    raise
-  if entry.unflatten is None:
-   x = Array()
-   x._buffer, = outs
-   x._signature, = entry.out_signatures
-   return x
-  arrays = [Array() for _ in outs]
-  for x, x._buffer, x._signature in zip(arrays, outs, entry.out_signatures): pass
-  return entry.unflatten(arrays)
  return call
 """
 
@@ -201,6 +207,7 @@ def generate_call(arity: int, state: State, general: Callable[..., Any]) -> Call
     namespace: dict[str, Any] = {}
     exec(_code(arity), namespace)  # noqa: S102  the text is made of the template above and integers
     call: Callable[..., Any] = namespace["make"](
-        state, general, active, active_entry, rule_epoch, Array, MISSING, explain
+        state, general, active, active_entry, rule_epoch, Array, MISSING, NO_ENTRY, explain, hide_frames
     )
+    mark_boundary(call.__code__)
     return call

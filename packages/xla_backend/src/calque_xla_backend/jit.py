@@ -22,6 +22,7 @@ from calque_core.interpret import eval_jaxpr
 from calque_core.ops.call import jit_p, strong_results
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation
+from calque_core.tracebacks import api_boundary
 from calque_core.tracer import is_tracer
 from calque_xla_backend.array import Array
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
@@ -185,6 +186,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
+@api_boundary
 def jit(
     fun: Any = None,
     *,

@@ -28,6 +28,7 @@ from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function, where
 from calque_core.stage import stage
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -72,6 +73,7 @@ def dce_cond(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
 cond_p.def_rule("dce", dce_cond)
 
 
+@api_boundary
 def cond(
     pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, batched: str = "select"
 ) -> Any:
@@ -91,6 +93,7 @@ def cond(
     return _choose("cond", pred, (false_fun, true_fun), operands, batched)
 
 
+@api_boundary
 def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any, batched: str = "select") -> Any:
     """Return `branches[index](*operands)`; an index out of range takes the nearest branch.
 

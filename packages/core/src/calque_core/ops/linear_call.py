@@ -24,6 +24,7 @@ from calque_core.ops.spaces import check_floating, space_of
 from calque_core.primitive import Primitive
 from calque_core.source import where
 from calque_core.stage import stage
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -48,6 +49,7 @@ def linear_call_impl(*args: Value, callee: Jaxpr, transpose: Jaxpr, num_res: int
 linear_call_p.def_rule("interpret", lambda run, *args, callee, **_: run(callee, *args))
 
 
+@api_boundary
 def linear_call(
     fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: Any, linear_args: Any
 ) -> Any:

@@ -29,6 +29,7 @@ from calque_core.primitive import Primitive
 from calque_core.source import where
 from calque_core.stage import stage
 from calque_core.trace import canonical_value, trace_state_clean
+from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -95,6 +96,7 @@ custom_linear_solve_p.def_rule("dce", dce_solver)
 custom_linear_solve_p.def_rule("interpret", lambda run, *args, solve, **_: run(solve, *args))
 
 
+@api_boundary
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
     b: Any,

@@ -15,12 +15,14 @@ from calque_core.ops.loops import loop_name
 from calque_core.ops.scan import scan
 from calque_core.ops.shape import concatenate, reshape, rev, slice
 from calque_core.source import describe_function
+from calque_core.tracebacks import api_boundary
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
 Combine = Callable[[list[Value], list[Value]], list[Value]]
 
 
+@api_boundary
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Return the results of `f` on the slices of `xs` along the leading axis, stacked; one slice at a time.
 
@@ -42,6 +44,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     return ys
 
 
+@api_boundary
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Return the running combinations `e0, fn(e0, e1), fn(fn(e0, e1), e2), ...` of an associative function.
 

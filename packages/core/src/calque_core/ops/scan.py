@@ -32,6 +32,7 @@ from calque_core.ops.loops import (
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function
+from calque_core.tracebacks import api_boundary
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -102,6 +103,7 @@ def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
 scan_p.def_rule("dce", dce_scan)
 
 
+@api_boundary
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,

@@ -38,6 +38,7 @@ from calque_core.ops.scan import scan
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function
+from calque_core.tracebacks import api_boundary
 from calque_core.tracer import is_tracer
 from calque_pytree import tree_flatten
 
@@ -115,6 +116,7 @@ def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], 
 while_p.def_rule("dce", dce_while)
 
 
+@api_boundary
 def while_loop(
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
@@ -204,6 +206,7 @@ def _check_condition(what: str, cond_fun: Any, jaxpr: Jaxpr) -> None:
         )
 
 
+@api_boundary
 def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """Run `value = body_fun(i, value)` for i from `lower` up to, and without, `upper`; return the last value.
 
