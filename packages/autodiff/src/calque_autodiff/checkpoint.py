@@ -72,8 +72,8 @@ def checkpoint(
     ValueError if a static argument does not exist.
 
     >>> import numpy as np
+    >>> from calque_autodiff import checkpoint, grad
     >>> from calque_core import lax
-    >>> from calque_autodiff import grad
     >>> grad(checkpoint(lambda x: lax.sin(lax.sin(x))))(0.0)
     np.float64(1.0)
     """
@@ -164,6 +164,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     Shapes and dtypes: kept.
     Raises: TypeError if `name` is not a string, or a leaf of `x` not an array.
 
+    >>> from calque_autodiff import checkpoint_name
     >>> checkpoint_name(2.0, "hidden")
     np.float64(2.0)
     """

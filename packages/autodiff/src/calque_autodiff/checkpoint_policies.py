@@ -28,6 +28,8 @@ Policy = Callable[..., bool]
 def everything_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
     """Save all results: what is done without a checkpoint.
 
+    >>> from calque_autodiff.checkpoint_policies import everything_saveable
+    >>> from calque_core.lax import dot_general_p
     >>> everything_saveable(dot_general_p)
     True
     """
@@ -37,6 +39,8 @@ def everything_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
 def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
     """Save no result: what is done without a policy.
 
+    >>> from calque_autodiff.checkpoint_policies import nothing_saveable
+    >>> from calque_core.lax import dot_general_p
     >>> nothing_saveable(dot_general_p)
     False
     """
@@ -46,6 +50,8 @@ def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
 def dots_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
     """Save the results of matrix products.
 
+    >>> from calque_autodiff.checkpoint_policies import dots_saveable
+    >>> from calque_core.lax import dot_general_p, name_p
     >>> dots_saveable(dot_general_p), dots_saveable(name_p, name="hidden")
     (True, False)
     """
@@ -55,6 +61,8 @@ def dots_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
 def dots_with_no_batch_dims_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
     """Save the results of matrix products that are not batches of products.
 
+    >>> from calque_autodiff.checkpoint_policies import dots_with_no_batch_dims_saveable
+    >>> from calque_core.lax import dot_general_p
     >>> dots_with_no_batch_dims_saveable(dot_general_p, dimension_numbers=(((2,), (1,)), ((0,), (0,))))
     False
     """
@@ -94,6 +102,7 @@ def save_only_these_names(*names: str) -> Policy:
 
     Raises: TypeError if a name is not a string.
 
+    >>> from calque_autodiff.checkpoint_policies import save_only_these_names
     >>> save_only_these_names("hidden")
     save_only_these_names('hidden')
     """
@@ -105,6 +114,8 @@ def save_any_names_but_these(*names: str) -> Policy:
 
     Raises: TypeError if a name is not a string.
 
+    >>> from calque_autodiff.checkpoint_policies import save_any_names_but_these
+    >>> from calque_core.lax import name_p
     >>> save_any_names_but_these("hidden")(name_p, name="out")
     True
     """
@@ -116,6 +127,8 @@ def save_anything_except_these_names(*names: str) -> Policy:
 
     Raises: TypeError if a name is not a string.
 
+    >>> from calque_autodiff.checkpoint_policies import save_anything_except_these_names
+    >>> from calque_core.lax import name_p
     >>> save_anything_except_these_names("hidden")(name_p, name="hidden")
     False
     """
@@ -156,6 +169,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
 
     Raises: TypeError if one of them is not a policy.
 
+    >>> from calque_autodiff.checkpoint_policies import dots_saveable, save_from_both_policies, save_only_these_names
     >>> save_from_both_policies(dots_saveable, save_only_these_names("hidden"))
     save_from_both_policies(dots_saveable, save_only_these_names('hidden'))
     """

@@ -30,7 +30,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
     argument may give it bare.  It may refer to whatever `fun` has computed.
     Raises: TypeError if `fun` returns no such pair.
 
-    >>> from calque_autodiff import grad
+    >>> from calque_autodiff import custom_gradient, grad
     >>> @custom_gradient
     ... def square(x):
     ...     return x * x, lambda ct: ct * 2.0 * x

@@ -31,8 +31,8 @@ class custom_jvp(CustomFunction[P, R]):
     taken too) are passed to the rule as they are, in front, and may be anything.
     Raises, when called: AttributeError if no rule was given; TypeError if an argument is not an array.
 
+    >>> from calque_autodiff import custom_jvp, grad
     >>> from calque_core import lax
-    >>> from calque_autodiff import grad
     >>> @custom_jvp
     ... def log1pexp(x):
     ...     return lax.log1p(lax.exp(x))
@@ -61,7 +61,7 @@ class custom_jvp(CustomFunction[P, R]):
     def defjvps(self, *jvps: Rule | None) -> None:
         """Give a rule for each argument, or None for zero: `rule(x_dot, out, *primals)`, the part of the tangent.
 
-        >>> from calque_autodiff import grad
+        >>> from calque_autodiff import custom_jvp, grad
         >>> times = custom_jvp(lambda x, y: x * y)
         >>> times.defjvps(lambda x_dot, out, x, y: x_dot * y, None)
         >>> grad(times, argnums=(0, 1))(2.0, 3.0)

@@ -34,8 +34,8 @@ class custom_rules(CustomFunction[P, R]):
     Forward mode takes the jvp rule, reverse mode the vjp rule, or else the transpose of the jvp rule.  `vmap` takes the
     batching rule, and batches the others.  Static arguments may be anything; rules of derivatives take them in front.
 
+    >>> from calque_autodiff import custom_rules, grad, jvp
     >>> from calque_core import lax
-    >>> from calque_autodiff import grad, jvp
     >>> f = custom_rules(lambda x: lax.sin(x))
     >>> _ = f.def_jvp(lambda primals, tangents: (f(*primals), tangents[0] * lax.cos(primals[0])))
     >>> f.def_vjp(lambda x: (f(x), lax.cos(x)), lambda cos_x, ct: (ct * cos_x,))
@@ -62,7 +62,7 @@ class custom_rules(CustomFunction[P, R]):
 
         The second is linear in the tangents `dots` of the arguments that are not static, and gives that of `out`.
 
-        >>> from calque_autodiff import jvp
+        >>> from calque_autodiff import custom_rules, jvp
         >>> square = custom_rules(lambda x: x * x)
         >>> square.def_linearize(lambda x: (x * x, 2.0 * x), lambda slope, x_dot: slope * x_dot)
         >>> jvp(square, (3.0,), (1.0,))
@@ -96,7 +96,7 @@ class custom_rules(CustomFunction[P, R]):
         `rule(ct, *others)` takes a cotangent of the result and the arguments that are not linear, in order, and gives a
         cotangent for each linear argument: a tuple, or one bare.  Derivatives need no other rule then.
 
-        >>> from calque_autodiff import linear_transpose
+        >>> from calque_autodiff import custom_rules, linear_transpose
         >>> scale = custom_rules(lambda x, factor: factor * x)
         >>> _ = scale.def_transpose(lambda ct, factor: scale(ct, factor))
         >>> linear_transpose(lambda x: scale(x, 3.0), 1.0)(2.0)
@@ -113,6 +113,7 @@ class custom_rules(CustomFunction[P, R]):
         Batched arguments have their batch axis in front; `in_batched` is a tuple with a bool in place of each array.
         `out_batched` is a bool, or a pytree of them like `out`.
 
+        >>> from calque_autodiff import custom_rules
         >>> double = custom_rules(lambda x: x + x)
         >>> _ = double.def_batch(lambda size, in_batched, x: (2.0 * x, True))
         >>> double(3.0)  # nothing is mapped

@@ -44,8 +44,8 @@ class custom_vjp(CustomFunction[P, R]):
     front.
     Raises, when called: AttributeError if no rule was given; TypeError if an argument is not an array.
 
+    >>> from calque_autodiff import custom_vjp, grad
     >>> from calque_core import lax
-    >>> from calque_autodiff import grad
     >>> @custom_vjp
     ... def clip_gradient(x):
     ...     return x

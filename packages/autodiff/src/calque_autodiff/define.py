@@ -25,7 +25,8 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
     A rule is `rule(x_dot, out, *primals, **params)`: the contribution of one operand's tangent to the result's.
 
     >>> import numpy as np
-    >>> from calque_autodiff import jvp
+    >>> from calque_autodiff import defjvp, jvp
+    >>> from calque_core import Primitive
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defjvp(double_p, lambda x_dot, out, x: double_p.bind(x_dot))
@@ -72,7 +73,8 @@ def defjvp_all(primitive: Primitive, rule: Rule) -> None:
     With `multiple_results`, both are lists.
 
     >>> import numpy as np
-    >>> from calque_autodiff import jvp
+    >>> from calque_autodiff import defjvp_all, jvp
+    >>> from calque_core import Primitive
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defjvp_all(double_p, lambda primals, tangents: (double_p.bind(*primals), double_p.bind(*tangents)))
@@ -87,7 +89,8 @@ def deftranspose(primitive: Primitive, rule: Rule) -> None:
 
     Operands in which the primitive is linear, and which are not known, are `UndefinedPrimal`s.
 
-    >>> from calque_autodiff import linear_transpose
+    >>> from calque_autodiff import deftranspose, linear_transpose
+    >>> from calque_core import Primitive
     >>> triple_p = Primitive("triple")
     >>> _ = triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
     >>> deftranspose(triple_p, lambda ct, x: [3.0 * ct])
@@ -101,7 +104,8 @@ def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
     """Say that a primitive is linear in all its operands together, and give its transpose rule.
 
     >>> import numpy as np
-    >>> from calque_autodiff import grad
+    >>> from calque_autodiff import deflinear, grad
+    >>> from calque_core import Primitive
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> _ = double_p.def_abstract_eval(lambda x: x.strip_weak_type())
@@ -129,7 +133,8 @@ def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
     that of the right one.
 
     >>> import numpy as np
-    >>> from calque_autodiff import grad
+    >>> from calque_autodiff import defbilinear, grad
+    >>> from calque_core import Primitive
     >>> times_p = Primitive("times")
     >>> _ = times_p.def_impl(np.multiply)
     >>> _ = times_p.def_abstract_eval(lambda x, y: x.strip_weak_type())
@@ -174,7 +179,8 @@ def zero_derivative(*primitives: Primitive, reason: str) -> None:
     """Say that the derivative of primitives is zero, and why: piecewise constant, integer results.
 
     >>> import numpy as np
-    >>> from calque_autodiff import jvp
+    >>> from calque_autodiff import jvp, zero_derivative
+    >>> from calque_core import Primitive
     >>> step_p = Primitive("step")
     >>> _ = step_p.def_impl(np.sign)
     >>> zero_derivative(step_p, reason="it is piecewise constant")
@@ -193,6 +199,8 @@ def zero_derivative(*primitives: Primitive, reason: str) -> None:
 def not_linear(*primitives: Primitive) -> None:
     """Say that primitives have no transpose rule because they are not linear in any operand.
 
+    >>> from calque_autodiff import not_linear
+    >>> from calque_core import Primitive
     >>> cube_p = Primitive("cube")
     >>> not_linear(cube_p)
     >>> cube_p.holes["transpose"]

@@ -73,6 +73,7 @@ def jvp(
     third.
     Raises: TypeError if the structures, shapes or dtypes differ.
 
+    >>> from calque_autodiff import jvp
     >>> from calque_core import lax
     >>> jvp(lambda x: x * lax.sin(x), (0.0,), (1.0,))
     (np.float64(0.0), np.float64(0.0))

@@ -49,6 +49,7 @@ def value_and_grad(
     Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
     ValueError if `argnums` is out of range.
 
+    >>> from calque_autodiff import value_and_grad
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, np.float64(6.0))
     """
@@ -76,6 +77,7 @@ def grad(
     Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
     ValueError if `argnums` is out of range.
 
+    >>> from calque_autodiff import grad
     >>> grad(lambda x: x * x)(3.0)
     np.float64(6.0)
     """

@@ -30,6 +30,7 @@ def jvp_jaxpr(
     It takes the primals, then the tangents of those that `nonzeros` marks; it gives the primal results, then the
     tangents that are not identically zero, or that `instantiate` marks.
 
+    >>> from calque_autodiff import jvp_jaxpr
     >>> from calque_core import make_jaxpr
     >>> jvp_jaxpr(make_jaxpr(lambda x: -x)(1.0), [True])
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [True])
@@ -83,6 +84,7 @@ def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
 
     A result of the linear program that is identically zero is a literal `Zero`.
 
+    >>> from calque_autodiff import linearize_jaxpr
     >>> from calque_core import lax, make_jaxpr
     >>> linearize_jaxpr(make_jaxpr(lax.exp)(1.0), [True]).linear
     { lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }
@@ -151,6 +153,7 @@ def partial_eval_jaxpr(jaxpr: Jaxpr, known_mask: Sequence[bool]) -> Split:
 
     Programs inside it are split in the same way, by their own `partial_eval` rules.
 
+    >>> from calque_autodiff import partial_eval_jaxpr
     >>> from calque_core import lax, make_jaxpr
     >>> partial_eval_jaxpr(make_jaxpr(lambda x, y: x + lax.sin(y))(1.0, 1.0), [False, True]).known
     { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }

@@ -44,6 +44,7 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     Raises: TypeError if structures, shapes or dtypes differ; ValueError if the lists differ in length, there are none,
     or the factorial of the length is beyond the dtype of a leaf.
 
+    >>> from calque_autodiff import jet
     >>> from calque_core import lax
     >>> jet(lambda x: x * x * x, (2.0,), ([1.0, 0, 0],))
     (8.0, [np.float64(12.0), np.float64(12.0), np.float64(6.0)])

@@ -62,6 +62,7 @@ def jet_jaxpr(
     It takes the primals, then the coefficients that `masks` marks, of one argument after the other; it gives the
     results, then their coefficients that are not identically zero, or that `instantiate` marks.
 
+    >>> from calque_autodiff import jet_jaxpr
     >>> from calque_core import make_jaxpr
     >>> jet_jaxpr(make_jaxpr(lambda x: -x)(1.0), [(False, True)])
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [(False, True)])

@@ -101,6 +101,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, whose second part is returned as a third.
     Raises: TypeError if a primal is not an array, or a tangent does not fit its primal.
 
+    >>> from calque_autodiff import linearize
     >>> from calque_core import lax
     >>> y, f_lin = linearize(lax.sin, 0.0)
     >>> f_lin(2.0)
@@ -135,6 +136,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     `has_aux`, `fun` returns a pair, whose second part is returned as a third.
     Raises: TypeError if a primal is not an array, or a cotangent does not fit the output.
 
+    >>> from calque_autodiff import vjp
     >>> from calque_core import lax
     >>> y, f_vjp = vjp(lax.mul, 2.0, 3.0)
     >>> f_vjp(1.0)

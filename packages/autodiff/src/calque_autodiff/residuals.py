@@ -35,6 +35,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     Arguments come first; numbers written in the program are not counted.
     Raises: TypeError if an argument is not an array.
 
+    >>> from calque_autodiff import saved_residuals
     >>> from calque_core import lax
     >>> saved_residuals(lambda x: lax.exp(3.0 * x), 1.0)[0][0]
     float64[]
@@ -61,6 +62,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Print what the derivative of `f` at these arguments keeps, a line for each array.
 
+    >>> from calque_autodiff import print_saved_residuals
     >>> print_saved_residuals(lambda x, y: x * y, 2.0, 3.0)
     f64[] from the argument x
     f64[] from the argument y

@@ -49,6 +49,7 @@ def check_grads(
     differences follow from the narrowest dtype, unless given.  Integer arguments are held fixed.
     Raises: AssertionError that names the mode and the leaf; ValueError for an unknown mode or an order below 1.
 
+    >>> from calque_autodiff import check_grads
     >>> from calque_core import lax
     >>> check_grads(lambda x: lax.sin(x) * x, (0.5,), order=2)
     """
@@ -79,7 +80,9 @@ def check_jvp(
 
     Raises: AssertionError.
 
+    >>> from calque_autodiff import check_jvp, jvp
     >>> from calque_core import lax
+    >>> from functools import partial
     >>> check_jvp(lax.exp, partial(jvp, lax.exp), (1.0,))
     """
     args = tuple(args)
@@ -104,7 +107,9 @@ def check_vjp(
 
     Raises: AssertionError.
 
+    >>> from calque_autodiff import check_vjp, vjp
     >>> from calque_core import lax
+    >>> from functools import partial
     >>> check_vjp(lax.exp, partial(vjp, lax.exp), (1.0,))
     """
     args = tuple(args)

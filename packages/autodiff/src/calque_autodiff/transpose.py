@@ -103,7 +103,8 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value
 
     Equations that involve none of them are evaluated forward first.
 
-    >>> from calque_core import make_jaxpr
+    >>> from calque_autodiff import UndefinedPrimal, backward_pass
+    >>> from calque_core import make_jaxpr, typeof
     >>> jaxpr = make_jaxpr(lambda x, y: x * y)(1.0, 1.0)
     >>> backward_pass(jaxpr, (), [3.0, UndefinedPrimal(typeof(1.0))], [2.0])
     [Zero(~float64[]), np.float64(6.0)]
@@ -146,6 +147,7 @@ def transpose_jaxpr(
     It gives the cotangents of the linear arguments that are not identically zero, or that `instantiate` marks.
     Raises: MissingRuleError if an equation cannot be transposed.
 
+    >>> from calque_autodiff import transpose_jaxpr
     >>> from calque_core import make_jaxpr
     >>> transpose_jaxpr(make_jaxpr(lambda x, y: x * y)(1.0, 1.0), [False, True])
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }, [True])
@@ -185,6 +187,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if
     `fun` is not linear.
 
+    >>> from calque_autodiff import linear_transpose
     >>> from calque_core import lax
     >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
     (np.float64(6.0),)

@@ -1,6 +1,7 @@
 """vmap: map a function over an axis of its arguments without writing the loop.
 
     >>> import numpy as np
+    >>> from calque_batching import vmap
     >>> from calque_core import lax
     >>> vmap(lambda x: lax.reduce_sum(x), in_axes=1)(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([4., 6.])

@@ -21,6 +21,7 @@ def moveaxis(x: Value, source: int, destination: int) -> Value:
     Negative positions count from the end.
 
     >>> import numpy as np
+    >>> from calque_batching import moveaxis
     >>> moveaxis(np.zeros((2, 3, 4)), 0, 2).shape
     (3, 4, 2)
     """
@@ -39,6 +40,7 @@ def broadcast(x: Value, size: int, axis: int) -> Value:
     Shapes: x [*a, *b] -> [*a, size, *b].  Dtype: kept.
 
     >>> import numpy as np
+    >>> from calque_batching import broadcast
     >>> broadcast(np.zeros((2, 3)), 4, 1).shape
     (2, 4, 3)
     """
@@ -51,6 +53,7 @@ def bdim_at_front(x: Value, bdim: int | None, size: int) -> Value:
     """Return `x` with its batch axis in front, broadcast if it has none.
 
     >>> import numpy as np
+    >>> from calque_batching import bdim_at_front, not_mapped
     >>> bdim_at_front(np.zeros((2, 3)), 1, 3).shape, bdim_at_front(np.zeros((2, 3)), not_mapped, 4).shape
     ((3, 2), (4, 2, 3))
     """
@@ -63,6 +66,7 @@ def matchaxis(x: Value, source: int | None, destination: int | None, size: int) 
     Raises: ValueError if it has one, and `destination` is None.
 
     >>> import numpy as np
+    >>> from calque_batching import matchaxis
     >>> matchaxis(np.zeros((2, 3)), 0, 1, 2).shape, matchaxis(np.zeros(3), None, 1, 2).shape
     ((3, 2), (3, 2))
     """

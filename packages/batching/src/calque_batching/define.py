@@ -25,8 +25,8 @@ def defbatch(primitive: Primitive, rule: Rule) -> None:
     Raises: ValueError if the primitive has one already.
 
     >>> import numpy as np
-    >>> from calque_batching import vmap
-    >>> from calque_core.primitive import Primitive
+    >>> from calque_batching import defbatch, vmap
+    >>> from calque_core import Primitive
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defbatch(double_p, lambda args, dims: (double_p.bind(*args), dims[0]))

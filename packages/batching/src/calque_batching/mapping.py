@@ -31,6 +31,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Raises: TypeError if a leaf of `xs` has no axis; ValueError if lengths differ, or `batch_size` is not positive.
 
     >>> import numpy as np
+    >>> from calque_batching import map
     >>> map(lambda x: x * x, np.arange(5.0), batch_size=2)
     array([ 0.,  1.,  4.,  9., 16.])
     """

@@ -50,6 +50,7 @@ def vmap(
     `out_axes` does not fit.
 
     >>> import numpy as np
+    >>> from calque_batching import vmap
     >>> vmap(lambda x, y: x * y, in_axes=(0, None))(np.arange(3.0), 2.0)
     array([0., 2., 4.])
     """

@@ -52,6 +52,8 @@ def jacfwd(
     Raises: TypeError if an argument is not real and floating, or with `holomorphic` if an argument or an output is not
     complex; ValueError if `chunk_size` is not positive.
 
+    >>> import numpy as np
+    >>> from calque import jacfwd
     >>> jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
@@ -108,6 +110,8 @@ def jacrev(
     Raises: TypeError if an argument is not floating (integers pass with `allow_int`) or an output not real and
     floating, or with `holomorphic` if an argument or an output is not complex.
 
+    >>> import numpy as np
+    >>> from calque import jacrev
     >>> jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
@@ -155,6 +159,7 @@ def hessian(
     complex.  With `chunk_size`, that many columns are computed at a time.
     Raises: as `jacfwd`.
 
+    >>> from calque import hessian
     >>> hessian(lambda x: x * x * x)(2.0)
     np.float64(12.0)
     """
@@ -170,6 +175,7 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     dtypes of the primal, as `grad(fun)` of it has; for several primals it is a tuple of such.
     Raises: TypeError as `grad` and `jvp` do.
 
+    >>> from calque import hvp
     >>> hvp(lambda x: x * x * x, (2.0,), (1.0,))
     np.float64(12.0)
     """

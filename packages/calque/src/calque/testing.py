@@ -74,6 +74,8 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
     smooth: distinct, and within its domain by a twelfth of their size, since the rows of a batch are near them.
     Raises: AssertionError that lists the laws that fail, with the values that break them.
 
+    >>> import numpy as np
+    >>> from calque.testing import check_primitive
     >>> from calque_core.lax import sin_p
     >>> report = check_primitive(sin_p, (np.array([0.1, 0.2]),))
     >>> report.outcome("adjoint")

@@ -33,7 +33,7 @@ def make_jaxpr(
     With `return_shape`, it gives a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
     Raises: TypeError if an argument or a result is not an array.
 
-    >>> from calque_core import lax
+    >>> from calque_core import lax, make_jaxpr
     >>> print(make_jaxpr(lambda x: lax.sin(x) * 2.0)(3.0))
     { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b 2.0 in (c,) }
     """
@@ -74,7 +74,7 @@ def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
 
     Raises: what calling `fun` would raise about types and shapes.
 
-    >>> from calque_core import lax
+    >>> from calque_core import ShapeDtypeStruct, eval_shape, lax
     >>> eval_shape(lax.sin, ShapeDtypeStruct((2,), "float32"))
     ShapeDtypeStruct(shape=(2,), dtype=float32)
     """

@@ -63,6 +63,8 @@ class ShapedArray(AbstractValue):
 
     Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
 
+    >>> import numpy as np
+    >>> from calque_core import ShapedArray
     >>> ShapedArray((2, 3), np.float32)
     float32[2,3]
     >>> ShapedArray((), np.float64, weak_type=True)
@@ -94,6 +96,8 @@ class ShapedArray(AbstractValue):
     def update(self, **fields: Any) -> ShapedArray:
         """Return this type with some fields changed.
 
+        >>> import numpy as np
+        >>> from calque_core import ShapedArray
         >>> ShapedArray((2,), np.float32).update(shape=(3,))
         float32[3]
         """
@@ -167,6 +171,7 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
 class ShapeDtypeStruct:
     """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
 
+    >>> from calque_core import ShapeDtypeStruct
     >>> ShapeDtypeStruct((3,), "float32")
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
@@ -224,6 +229,8 @@ def typeof(x: Value) -> Any:
 
     Raises: TypeError if `x` is none of these.
 
+    >>> import numpy as np
+    >>> from calque_core import typeof
     >>> typeof(np.zeros((2, 3))), typeof(1.0)
     (float64[2,3], ~float64[])
     """

@@ -32,6 +32,7 @@ from calque_core.walk import nested_jaxprs
 class JaxprType(NamedTuple):
     """The types of a program's arguments, constants included, and of its results.
 
+    >>> from calque_core import JaxprType, ShapedArray
     >>> JaxprType((ShapedArray((), "float64"),), (ShapedArray((2,), "int32"),))
     (float64[]) -> (int32[2])
     """
@@ -49,8 +50,8 @@ def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has another
     type than it declares; with the variable and the equation as `jaxpr` prints them, and the user's line.
 
-    >>> from calque_core.ops.elementwise import sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, check_jaxpr, stage
+    >>> from calque_core.lax import sin
     >>> check_jaxpr(stage(lambda x: [sin(x)], [ShapedArray((3,), "float64")]))
     (float64[3]) -> (float64[3])
     """

@@ -30,6 +30,7 @@ class scope(entered):
 def current() -> Settings:
     """Return the settings of the calling task.
 
+    >>> from calque_core.config import current
     >>> current().enable_x64
     True
     """
@@ -41,6 +42,7 @@ def enable_x64(value: bool = True) -> scope:
 
     Raises: ValueError if `value` is not a bool.
 
+    >>> from calque_core.config import current, enable_x64
     >>> with enable_x64(False):
     ...     current().enable_x64, current().default_dtype_bits
     (False, 32)
@@ -53,6 +55,7 @@ def default_dtype_bits(value: int) -> scope:
 
     Raises: ValueError if `value` is not 32 or 64, or is 64 while `enable_x64` is off.
 
+    >>> from calque_core.config import current, default_dtype_bits
     >>> with default_dtype_bits(32):
     ...     current().default_dtype_bits
     32
@@ -65,6 +68,7 @@ def enable_checks(value: bool = True) -> scope:
 
     Raises: TypeError, inside the block, where an evaluation gives another type than the primitive's type rule says.
 
+    >>> from calque_core.config import current, enable_checks
     >>> with enable_checks():
     ...     current().enable_checks
     True
@@ -80,6 +84,7 @@ def debug_nans(value: bool = True) -> scope:
     not return is not looked at.  Costs a look at every result.
     Raises: FloatingPointError, inside the block.
 
+    >>> from calque_core.config import current, debug_nans
     >>> with debug_nans():
     ...     current().debug_nans
     True
@@ -93,6 +98,7 @@ def debug_infs(value: bool = True) -> scope:
     It finds and reports as `debug_nans` does.
     Raises: FloatingPointError, inside the block.
 
+    >>> from calque_core.config import current, debug_infs
     >>> with debug_infs():
     ...     current().debug_infs
     True
@@ -119,6 +125,7 @@ def update(name: str, value: Any) -> None:
 
     Raises: AttributeError if there is no setting of that name; ValueError if the value does not fit it.
 
+    >>> from calque_core.config import update
     >>> update("default_dtype_bits", 64)
     """
     settings = _changed(RESTING.settings, name, value)

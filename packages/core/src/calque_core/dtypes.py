@@ -52,6 +52,7 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
 
     Raises: TypeError if NumPy knows no such dtype, or it is not a number or a bool, or has no operations here (`int4`).
 
+    >>> from calque_core import canonicalize_dtype
     >>> canonicalize_dtype("float64")
     dtype('float64')
     """
@@ -127,6 +128,8 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 def issubdtype(dtype: Any, parent: Any) -> bool:
     """Tell whether `dtype` lies below `parent` in NumPy's type hierarchy.
 
+    >>> import numpy as np
+    >>> from calque_core import issubdtype
     >>> issubdtype(np.float32, np.floating)
     True
     """
@@ -139,6 +142,8 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
 
     Raises: TypeError for a float of 8 bits beside another float or a complex dtype.
 
+    >>> import numpy as np
+    >>> from calque_core import promote_types
     >>> promote_types(np.int32, np.float32)
     dtype('float64')
     """

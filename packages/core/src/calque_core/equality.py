@@ -25,9 +25,8 @@ def jaxpr_equal(a: Jaxpr, b: Jaxpr) -> bool:
     Equations must come in the same order, with equal primitives, parameters and types.  Literals and constants are
     equal if their dtypes, shapes and elements are: NaN equals NaN, 0.0 does not equal -0.0.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import cos, sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, jaxpr_equal, stage
+    >>> from calque_core.lax import cos, sin
     >>> first, second, other = (stage(lambda x: [f(x)], [ShapedArray((), "float64")]) for f in (sin, sin, cos))
     >>> jaxpr_equal(first, second), jaxpr_equal(first, other)
     (True, False)

@@ -20,9 +20,8 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
 
     The result computes the same, as one program: what a `jit` says about who compiles it is gone.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, inline_calls, stage
+    >>> from calque_core.lax import jit_p, sin
     >>> inner = stage(lambda x: [sin(x)], [ShapedArray((), "float64")])
     >>> outer = stage(lambda x: jit_p.bind(x, jaxpr=inner, name="f", compiler=None), inner.in_avals)
     >>> inline_calls(outer)

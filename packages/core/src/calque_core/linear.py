@@ -23,7 +23,8 @@ Value = Any
 class Zero:
     """A tangent or cotangent that is zero, of type `aval`, without its elements.
 
-    >>> zero_tangent(1.0)
+    >>> from calque_core import Zero, typeof
+    >>> Zero(typeof(1.0).to_tangent_aval())
     Zero(float64[])
     """
 
@@ -64,6 +65,7 @@ def zero_tangent(primal: Value) -> Zero:
 def is_undefined_primal(x: object) -> bool:
     """Tell whether an operand of a transpose rule is one of the linear ones.
 
+    >>> from calque_core import is_undefined_primal
     >>> is_undefined_primal(1.0)
     False
     """
@@ -73,6 +75,8 @@ def is_undefined_primal(x: object) -> bool:
 def instantiate_zeros(x: Value) -> Value:
     """Return an array of zeros for a `Zero`, and anything else as it is.
 
+    >>> import numpy as np
+    >>> from calque_core import Zero, instantiate_zeros, typeof
     >>> instantiate_zeros(Zero(typeof(np.ones(2))))
     array([0., 0.])
     """
@@ -94,6 +98,7 @@ def zeros_of(aval: Any) -> Value:
 def add_tangents(x: Value, y: Value) -> Value:
     """Return the sum of two tangents or cotangents of one type, either of which may be a `Zero`.
 
+    >>> from calque_core import Zero, add_tangents, typeof
     >>> add_tangents(Zero(typeof(1.0)), 2.0)
     2.0
     """

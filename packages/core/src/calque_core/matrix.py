@@ -32,6 +32,7 @@ def rule_matrix(primitives: Sequence[Primitive] | None = None) -> str:
 
     Kinds that no imported package reads show as missing: import the packages of interest first.
 
+    >>> from calque_core import lax, rule_matrix
     >>> print(rule_matrix([lax.sin_p]).splitlines()[1].split()[:3])
     ['sin', '+', '+']
     """

@@ -184,6 +184,8 @@ def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
 def result_type(*args: Value) -> np.dtype[Any]:
     """Return the dtype that an operation on these arrays, scalars or dtypes has.
 
+    >>> import numpy as np
+    >>> from calque_core import result_type
     >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
     (dtype('float32'), dtype('float64'))
     """

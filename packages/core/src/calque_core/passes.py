@@ -32,9 +32,8 @@ def dce_jaxpr(
     Unused inputs are dropped too, save those marked in `instantiate` (True keeps all).  Equations with effects stay.
     Raises: ValueError if a mask has another length than what it marks.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import cos, sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, dce_jaxpr, stage
+    >>> from calque_core.lax import cos, sin
     >>> jaxpr = stage(lambda x, y: [sin(x), cos(y)], [ShapedArray((), "float64")] * 2)
     >>> dce_jaxpr(jaxpr, [False, True])
     ({ lambda ; a:f64[]. let b:f64[] = cos a in (b,) }, [False, True])
@@ -123,9 +122,8 @@ def fold_constants(jaxpr: Jaxpr, max_size: int = 1024) -> Jaxpr:
     Equations stay that have effects, that hold a jaxpr, or whose results have more than `max_size` elements: a constant
     is stored with the program.  What cannot be computed (an integer divided by zero, a named axis) stays.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import cos, mul
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, fold_constants, stage
+    >>> from calque_core.lax import cos, mul
     >>> fold_constants(stage(lambda x: [mul(x, cos(0.0))], [ShapedArray((), "float64")]))
     { lambda ; a:f64[]. let b:f64[] = mul a 1.0 in (b,) }
     """

@@ -24,6 +24,7 @@ class Primitive:
     """An operation that transformations know by name, and handle by the rules given for it.
 
     >>> import numpy as np
+    >>> from calque_core import Primitive
     >>> double_p = Primitive("double")
     >>> @double_p.def_impl
     ... def double_impl(x):

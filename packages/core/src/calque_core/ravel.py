@@ -77,6 +77,7 @@ def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
     Raises: TypeError if a leaf is not an array.
 
     >>> import numpy as np
+    >>> from calque_core import ravel_pytree
     >>> flat, unravel = ravel_pytree({"w": np.ones((2, 2)), "b": 3.0})
     >>> flat
     array([3., 1., 1., 1., 1.])

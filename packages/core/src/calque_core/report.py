@@ -97,6 +97,8 @@ def compare(what: str, got: Sequence[Value], want: Sequence[Value], tolerance: f
 
     NaN equals NaN.  Raises: AssertionError with both types, or the first values that differ.
 
+    >>> import numpy as np
+    >>> from calque_core.testing import compare
     >>> compare("twice the same", [np.ones(2)], [np.ones(2)])
     """
     types = [[str(typeof(x)) for x in xs] for xs in (got, want)]

@@ -29,9 +29,8 @@ def map_jaxpr(fn_per_eqn: Callable[[JaxprEqn], JaxprEqn], jaxpr: Jaxpr) -> Jaxpr
 
     The function returns an equation with the same outvars, or the one that it was given.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import cos_p, sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, map_jaxpr, stage
+    >>> from calque_core.lax import cos_p, sin
     >>> map_jaxpr(lambda eqn: eqn.replace(primitive=cos_p), stage(lambda x: [sin(x)], [ShapedArray((), "float64")]))
     { lambda ; a:f64[]. let b:f64[] = cos a in (b,) }
     """
@@ -50,10 +49,8 @@ def rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
     to keep the equation, or its new result (a list for a primitive with `multiple_results`).
     Raises: TypeError if a new result has another type than the old one.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import mul, neg, sub_p
-    >>> from calque_core.ops.elementwise import add, sub
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, rewrite, stage
+    >>> from calque_core.lax import add, mul, neg, sub, sub_p
     >>> jaxpr = stage(lambda x, y: [sub(x, y)], [ShapedArray((), "float64")] * 2)
     >>> rewrite(jaxpr, lambda eqn, *args: add(args[0], neg(args[1])) if eqn.primitive is sub_p else None)
     { lambda ; a:f64[] b:f64[]. let c:f64[] = neg b; d:f64[] = add a c in (d,) }

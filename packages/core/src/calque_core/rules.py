@@ -109,6 +109,7 @@ class RuleTable(MutableMapping[Any, Function]):
 
     Assigning replaces a rule; `Primitive.def_rule` is the way to give one and be told if there is one already.
 
+    >>> from calque_core import rules
     >>> rules("jvp").kind
     'jvp'
     """
@@ -144,6 +145,7 @@ class RuleTable(MutableMapping[Any, Function]):
 def rules(kind: str, *, platform: str | None = None) -> RuleTable:
     """Return the table of rules of one kind.  Asking for a kind of your own makes it known.
 
+    >>> from calque_core import rules
     >>> rules("my_transform")
     RuleTable('my_transform', 0 primitives)
     """

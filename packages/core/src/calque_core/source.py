@@ -47,6 +47,7 @@ class SourceInfo(NamedTuple):
 def register_internal_folder(folder: str) -> None:
     """Treat every file below `folder` as calque's own: messages look for the user's line outside, tracebacks hide it.
 
+    >>> from calque_core import register_internal_folder
     >>> register_internal_folder("/opt/mylibrary")
     """
     _internal_folders.append(os.path.join(folder, ""))

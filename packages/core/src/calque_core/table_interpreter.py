@@ -52,8 +52,8 @@ def interpret(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], *args: Value, defau
     Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and neither
     `rules` nor its author says what to do with them.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import add, mul, mul_p
+    >>> from calque_core import ShapedArray, interpret, stage
+    >>> from calque_core.lax import add, mul, mul_p
     >>> jaxpr = stage(lambda x, y: [add(mul(x, y), y)], [ShapedArray((), "float64")] * 2)
     >>> interpret(jaxpr, {mul_p: max}, 2.0, 3.0)
     [6.0]

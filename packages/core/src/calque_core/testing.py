@@ -34,6 +34,7 @@ def application(primitive: Primitive, params: Params | None = None) -> Function:
     """Return a function from the operands of a primitive to the list of its results.
 
     >>> from calque_core.lax import neg_p
+    >>> from calque_core.testing import application
     >>> application(neg_p)(1.0)
     [-1.0]
     """
@@ -53,7 +54,9 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
     the same values; so does each part of it that `dce` leaves; and so does a decomposition, to rounding.
     Raises: AssertionError that lists the laws that fail, with the values that break them.
 
+    >>> import numpy as np
     >>> from calque_core.lax import mul_p
+    >>> from calque_core.testing import check_primitive
     >>> check_primitive(mul_p, (2.0, np.ones(3)))
     mul at (float64[], float64[3])
       evaluate: holds
@@ -122,7 +125,8 @@ def check_trace(make: Callable[[Trace], Trace], lift: Callable[[Any, Value], Val
     refused.
     Raises: AssertionError that lists the laws that fail.
 
-    >>> from calque_core.trace import hand_down
+    >>> from calque_core import Trace, hand_down
+    >>> from calque_core.testing import check_trace
     >>> class Plain(Trace):
     ...     def process_primitive(self, primitive, args, params):
     ...         return hand_down(self.parent, primitive, args, params)

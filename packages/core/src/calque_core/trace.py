@@ -123,6 +123,7 @@ RESTING.trace = evaluation
 def current_trace() -> Trace:
     """Return the trace that handles the operations of this thread.
 
+    >>> from calque_core import current_trace, evaluation
     >>> current_trace() is evaluation
     True
     """
@@ -242,6 +243,7 @@ def ensure_compile_time_eval() -> tracing:
 def trace_state_clean() -> bool:
     """Tell whether this thread merely evaluates.
 
+    >>> from calque_core import trace_state_clean
     >>> trace_state_clean()
     True
     """

@@ -104,6 +104,7 @@ class Tracer(ArrayMethods):
 def is_tracer(x: object) -> bool:
     """Tell whether `x` stands for a value under some trace.
 
+    >>> from calque_core import is_tracer
     >>> is_tracer(1.0)
     False
     """

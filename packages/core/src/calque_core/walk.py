@@ -17,9 +17,8 @@ from calque_core.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params, subjaxprs
 def nested_jaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
     """Return `jaxpr` and every jaxpr inside it, each once, inner ones first.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, stage
+    >>> from calque_core.lax import sin
     >>> len(nested_jaxprs(stage(lambda x: [sin(x)], [ShapedArray((), "float64")])))
     1
     """
@@ -82,9 +81,8 @@ def _replaced(value: Any, changed: dict[int, Jaxpr]) -> Any:
 def count_eqns(jaxpr: Jaxpr) -> int:
     """Return the number of equations of `jaxpr`, those of inner jaxprs counted wherever they are held.
 
-    >>> from calque_core.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import cos, sin
-    >>> from calque_core.stage import stage
+    >>> from calque_core import ShapedArray, count_eqns, stage
+    >>> from calque_core.lax import cos, sin
     >>> count_eqns(stage(lambda x: [sin(cos(x))], [ShapedArray((), "float64")]))
     2
     """

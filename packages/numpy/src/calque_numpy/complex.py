@@ -23,6 +23,8 @@ def angle(z: Value, deg: bool = False) -> Value:
 
     Dtype: that of the parts; a float for integers.
 
+    >>> import numpy as np
+    >>> from calque_numpy import angle
     >>> angle(np.array([1.0, 1j]), deg=True)
     array([ 0., 90.])
     """
@@ -39,6 +41,8 @@ def angle(z: Value, deg: bool = False) -> Value:
 def iscomplex(x: Value) -> Value:
     """Tell which elements have an imaginary part that is not zero.
 
+    >>> import numpy as np
+    >>> from calque_numpy import iscomplex
     >>> iscomplex(np.array([1 + 1j, 1 + 0j]))
     array([ True, False])
     """
@@ -49,6 +53,8 @@ def iscomplex(x: Value) -> Value:
 def isreal(x: Value) -> Value:
     """Tell which elements have no imaginary part, or one that is zero.
 
+    >>> import numpy as np
+    >>> from calque_numpy import isreal
     >>> isreal(np.array([1 + 1j, 1 + 0j]))
     array([False,  True])
     """

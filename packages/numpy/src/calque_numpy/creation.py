@@ -37,6 +37,7 @@ def asarray(a: Value, dtype: DType = None) -> Value:
     Python scalars.  An array that has the dtype already is returned itself.
     Raises: ShapeError if the items of a list differ in shape; TypeError for what is no number.
 
+    >>> from calque_numpy import asarray
     >>> asarray([[1, 2], [3, 4]])
     array([[1, 2],
            [3, 4]])
@@ -54,6 +55,8 @@ def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
 
     `ndmin` is the least number of axes; missing ones are put in front.
 
+    >>> import numpy as np
+    >>> from calque_numpy import array
     >>> array([1.0, 2.0], np.float32, ndmin=2)
     array([[1., 2.]], dtype=float32)
     """
@@ -77,6 +80,7 @@ def full(shape: Shape, fill_value: Value, dtype: DType = None) -> Value:
     Dtype: `dtype`, or that of `fill_value`.
     Raises: ShapeError if `fill_value` does not broadcast to `shape`; TypeError if `shape` holds no integers.
 
+    >>> from calque_numpy import full
     >>> full((2, 2), 1.5)
     array([[1.5, 1.5],
            [1.5, 1.5]])
@@ -94,6 +98,7 @@ def zeros(shape: Shape, dtype: DType = float) -> Value:
 
     Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
 
+    >>> from calque_numpy import zeros
     >>> zeros(2)
     array([0., 0.])
     """
@@ -105,6 +110,7 @@ def ones(shape: Shape, dtype: DType = float) -> Value:
 
     Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
 
+    >>> from calque_numpy import ones
     >>> ones((1, 2), int)
     array([[1, 1]])
     """
@@ -119,6 +125,8 @@ def full_like(
 
     Raises: ShapeError if `fill_value` does not broadcast to the shape.
 
+    >>> import numpy as np
+    >>> from calque_numpy import full_like
     >>> full_like(np.zeros(2, np.float32), 7)
     array([7., 7.], dtype=float32)
     """
@@ -135,6 +143,8 @@ def zeros_like(
 ) -> Value:
     """Return zeros with the shape and dtype of `a`, unless others are given.
 
+    >>> import numpy as np
+    >>> from calque_numpy import zeros_like
     >>> zeros_like(np.array([1, 2]))
     array([0, 0])
     """
@@ -145,6 +155,8 @@ def zeros_like(
 def ones_like(a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None) -> Value:
     """Return ones with the shape and dtype of `a`, unless others are given.
 
+    >>> import numpy as np
+    >>> from calque_numpy import ones_like
     >>> ones_like(np.array([1.5, 2.5]))
     array([1., 1.])
     """

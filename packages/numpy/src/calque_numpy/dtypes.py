@@ -18,6 +18,8 @@ def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
 
     Raises: TypeError for what is none of these.
 
+    >>> import numpy as np
+    >>> from calque_numpy import result_type
     >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
     (dtype('float32'), dtype('float64'))
     """
@@ -28,6 +30,8 @@ def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
 def iscomplexobj(x: Value) -> bool:
     """Tell whether an array has a complex dtype.
 
+    >>> import numpy as np
+    >>> from calque_numpy import iscomplexobj
     >>> iscomplexobj(np.zeros(2)), iscomplexobj(1j)
     (False, True)
     """
@@ -38,6 +42,8 @@ def iscomplexobj(x: Value) -> bool:
 def isrealobj(x: Value) -> bool:
     """Tell whether an array has a dtype that is not complex.
 
+    >>> import numpy as np
+    >>> from calque_numpy import isrealobj
     >>> isrealobj(np.zeros(2)), isrealobj(1j)
     (True, False)
     """

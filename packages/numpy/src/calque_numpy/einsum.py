@@ -40,6 +40,8 @@ def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any
     Raises: ValueError if `subscripts` does not fit the operands; ShapeError if axes of one label differ in size;
     TypeError for options that mean something only for arrays in memory.
 
+    >>> import numpy as np
+    >>> from calque_numpy import einsum
     >>> einsum("ij,jk->ik", np.ones((2, 3)), np.ones((3, 4))).shape
     (2, 4)
     >>> einsum("ii", np.array([[1, 2], [3, 4]]))

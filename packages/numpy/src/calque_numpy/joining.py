@@ -44,6 +44,8 @@ def concatenate(
     Shapes: [*a, n, *b] and [*a, m, *b] -> [*a, n + m, *b].  Dtype: promoted, or `dtype`.
     Raises: ShapeError if other axes differ in size; ValueError if there are no arrays, no such axis, or one has rank 0.
 
+    >>> import numpy as np
+    >>> from calque_numpy import concatenate
     >>> concatenate([np.array([1, 2]), np.array([3])])
     array([1, 2, 3])
     """
@@ -62,6 +64,8 @@ def stack(
     Shapes: n times [*a, *b] -> [*a, n, *b].  Dtype: promoted, or `dtype`.
     Raises: ShapeError if the shapes differ; ValueError if there are no arrays, or no such axis.
 
+    >>> import numpy as np
+    >>> from calque_numpy import stack
     >>> stack([np.array([1, 2]), np.array([3, 4])], axis=1)
     array([[1, 3],
            [2, 4]])
@@ -78,6 +82,8 @@ def stack(
 def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
     """Return the arrays one below the other, vectors as rows.
 
+    >>> import numpy as np
+    >>> from calque_numpy import vstack
     >>> vstack([np.array([1, 2]), np.array([3, 4])])
     array([[1, 2],
            [3, 4]])
@@ -90,6 +96,8 @@ def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
 def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
     """Return the arrays side by side: joined along the second axis, vectors along their only one.
 
+    >>> import numpy as np
+    >>> from calque_numpy import hstack
     >>> hstack([np.array([1, 2]), np.array([3])])
     array([1, 2, 3])
     """
@@ -101,6 +109,8 @@ def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
 def dstack(tup: Sequence[Value]) -> Value:
     """Return the arrays one behind the other: joined along the third axis.
 
+    >>> import numpy as np
+    >>> from calque_numpy import dstack
     >>> dstack([np.array([1, 2]), np.array([3, 4])]).shape
     (1, 2, 2)
     """
@@ -111,6 +121,8 @@ def dstack(tup: Sequence[Value]) -> Value:
 def column_stack(tup: Sequence[Value]) -> Value:
     """Return the arrays side by side, vectors as columns.
 
+    >>> import numpy as np
+    >>> from calque_numpy import column_stack
     >>> column_stack([np.array([1, 2]), np.array([3, 4])])
     array([[1, 3],
            [2, 4]])
@@ -129,6 +141,8 @@ def array_split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Val
 
     Raises: ValueError for a number of parts below 1, or if there is no such axis.
 
+    >>> import numpy as np
+    >>> from calque_numpy import array_split
     >>> array_split(np.arange(5), 2)
     [array([0, 1, 2]), array([3, 4])]
     """
@@ -171,6 +185,8 @@ def split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
 
     Raises: ValueError if the axis does not divide into that many parts, or there is no such axis.
 
+    >>> import numpy as np
+    >>> from calque_numpy import split
     >>> split(np.arange(4), 2)
     [array([0, 1]), array([2, 3])]
     """
@@ -193,6 +209,8 @@ def _even_parts(name: str, ary: Value, indices_or_sections: Any, axis: int) -> l
 def vsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
     """Return the parts along the first axis of an array with two axes or more; as `split`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import vsplit
     >>> [x.shape for x in vsplit(np.zeros((4, 2)), 2)]
     [(2, 2), (2, 2)]
     """
@@ -203,6 +221,8 @@ def vsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
 def hsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
     """Return the parts along the second axis, or along the only one of a vector; as `split`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import hsplit
     >>> [x.shape for x in hsplit(np.zeros((4, 2)), 2)]
     [(4, 1), (4, 1)]
     """
@@ -214,6 +234,8 @@ def hsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
 def dsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
     """Return the parts along the third axis; as `split`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import dsplit
     >>> [x.shape for x in dsplit(np.zeros((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]
     """

@@ -30,6 +30,8 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     Raises: ValueError for another `ord`, or more than two axes; NumpyRuleError for "nuc", 2 and -2 of a matrix, which
     need singular values.
 
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import norm
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """

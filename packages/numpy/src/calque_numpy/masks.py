@@ -33,6 +33,8 @@ def where(condition: Value, x: Value = _NOTHING, y: Value = _NOTHING) -> Value:
     Shapes: broadcast.  Dtype: that which `x` and `y` promote to.  A condition that is no bool holds where it is not 0.
     Raises: NumpyRuleError without `x` and `y`: how many elements hold is not known while tracing.
 
+    >>> import numpy as np
+    >>> from calque_numpy import where
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
     """
@@ -52,6 +54,8 @@ def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Valu
     Raises: ValueError unless there is one choice for each condition, and one condition at least; TypeError for a
     condition that is not bool.
 
+    >>> import numpy as np
+    >>> from calque_numpy import select
     >>> x = np.array([1, 2, 3])
     >>> select([x < 2, x < 3], [x, 10 * x])
     array([ 1, 20,  0])
@@ -75,6 +79,8 @@ def nan_to_num(
 
     The parts of complex numbers are taken one by one.
 
+    >>> import numpy as np
+    >>> from calque_numpy import nan_to_num
     >>> nan_to_num(np.array([np.nan, 1.0]))
     array([0., 1.])
     """
@@ -99,6 +105,8 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
 
     Shapes: broadcast.  Dtype: bool.
 
+    >>> import numpy as np
+    >>> from calque_numpy import isclose
     >>> isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1]))
     array([ True, False])
     """
@@ -114,6 +122,8 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
 def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: bool = False) -> Value:
     """Tell whether all elements are close, as `isclose` says.
 
+    >>> import numpy as np
+    >>> from calque_numpy import allclose
     >>> allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9]))
     np.True_
     """
@@ -124,6 +134,8 @@ def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_n
 def array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
     """Tell whether two arrays have one shape and equal elements.
 
+    >>> import numpy as np
+    >>> from calque_numpy import array_equal
     >>> array_equal(np.array([1, 2]), np.array([1, 2, 3]))
     np.False_
     """

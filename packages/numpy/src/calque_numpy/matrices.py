@@ -31,6 +31,8 @@ def diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value
     Shapes: a [*s, n, m] -> [*s, length], for any two axes in place of the last ones.
     Raises: ValueError unless there are two such axes.
 
+    >>> import numpy as np
+    >>> from calque_numpy import diagonal
     >>> diagonal(np.array([[1, 2], [3, 4]]))
     array([1, 4])
     """
@@ -61,6 +63,8 @@ def diag(v: Value, k: int = 0) -> Value:
 
     Raises: ValueError unless `v` has one or two axes.
 
+    >>> import numpy as np
+    >>> from calque_numpy import diag
     >>> diag(np.array([1, 2]))
     array([[1, 0],
            [0, 2]])
@@ -82,6 +86,8 @@ def diag(v: Value, k: int = 0) -> Value:
 def diagflat(v: Value, k: int = 0) -> Value:
     """Return the matrix that has the flat elements of `v` on its k-th diagonal.
 
+    >>> import numpy as np
+    >>> from calque_numpy import diagflat
     >>> diagflat(np.array([[1, 2]]))
     array([[1, 0],
            [0, 2]])
@@ -96,6 +102,8 @@ def trace(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTyp
     Shapes: a [*s, n, m] -> [*s], for any two axes in place of the last ones.  Dtype: as `sum`.
     Raises: ValueError unless there are two such axes; TypeError for `out`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import trace
     >>> trace(np.array([[1, 2], [3, 4]]))
     np.int64(5)
     """
@@ -110,6 +118,8 @@ def tril(m: Value, k: int = 0) -> Value:
     Shapes: m [*s, n, m] -> [*s, n, m]; a vector is repeated as the rows of a matrix.
     Raises: ValueError for a scalar.
 
+    >>> import numpy as np
+    >>> from calque_numpy import tril
     >>> tril(np.array([[1, 2], [3, 4]]))
     array([[1, 0],
            [3, 4]])
@@ -124,6 +134,8 @@ def triu(m: Value, k: int = 0) -> Value:
     Shapes: m [*s, n, m] -> [*s, n, m]; a vector is repeated as the rows of a matrix.
     Raises: ValueError for a scalar.
 
+    >>> import numpy as np
+    >>> from calque_numpy import triu
     >>> triu(np.array([[1, 2], [3, 4]]))
     array([[1, 2],
            [0, 4]])

@@ -51,6 +51,8 @@ def outer(a: Value, b: Value, out: None = None) -> Value:
     Shapes: a [n], b [m] -> [n, m]; others are flattened.  Dtype: promoted.
     Raises: TypeError for `out`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import outer
     >>> outer(np.array([1, 2]), np.array([3, 4]))
     array([[3, 4],
            [6, 8]])
@@ -66,6 +68,8 @@ def inner(a: Value, b: Value) -> Value:
     Shapes: a [*s, k], b [*t, k] -> [*s, *t]; with a scalar, the elementwise product.  Dtype: promoted.
     Raises: ShapeError if the last axes differ in size.
 
+    >>> import numpy as np
+    >>> from calque_numpy import inner
     >>> inner(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     np.float64(11.0)
     """
@@ -94,6 +98,8 @@ def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
     Shapes: a [*s, *k], b [*k, *t] -> [*s, *t].  Dtype: promoted.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range.
 
+    >>> import numpy as np
+    >>> from calque_numpy import tensordot
     >>> tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
     """
@@ -118,6 +124,8 @@ def vdot(a: Value, b: Value) -> Value:
     Shapes: a, b with equally many elements -> [].  Dtype: promoted.
     Raises: ShapeError if the numbers of elements differ.
 
+    >>> import numpy as np
+    >>> from calque_numpy import vdot
     >>> vdot(np.array([[1, 2]]), np.array([[3], [4]]))
     np.int64(11)
     """
@@ -133,6 +141,8 @@ def kron(a: Value, b: Value) -> Value:
 
     Shapes: a [n, m], b [r, s] -> [n * r, m * s]; what has fewer axes gets new leading ones.  Dtype: promoted.
 
+    >>> import numpy as np
+    >>> from calque_numpy import kron
     >>> kron(np.array([1, 10]), np.array([1, 2]))
     array([ 1,  2, 10, 20])
     """

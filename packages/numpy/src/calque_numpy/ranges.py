@@ -33,6 +33,7 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
     Raises: TracerIntegerConversionError or ConcretizationTypeError for a traced argument: the length must be known;
     ZeroDivisionError if `step` is 0.
 
+    >>> from calque_numpy import arange
     >>> arange(3), arange(1.0, 2.0, 0.25)
     (array([0, 1, 2]), array([1.  , 1.25, 1.5 , 1.75]))
     """
@@ -81,6 +82,7 @@ def linspace(
     Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or a float dtype that both promote to.
     Raises: ValueError for a negative `num`; TypeError if it is no integer.
 
+    >>> from calque_numpy import linspace
     >>> linspace(0.0, 1.0, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
@@ -123,6 +125,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value
     Shapes: -> [N, M], or [N, N].
     Raises: TypeError if a size is no integer; ValueError if it is negative.
 
+    >>> from calque_numpy import eye
     >>> eye(2, 3, k=1)
     array([[0., 1., 0.],
            [0., 0., 1.]])
@@ -134,6 +137,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value
 def identity(n: int, dtype: DType = float) -> Value:
     """Return the square matrix with ones on its main diagonal.
 
+    >>> from calque_numpy import identity
     >>> identity(2, int)
     array([[1, 0],
            [0, 1]])
@@ -147,6 +151,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value
     Shapes: -> [N, M], or [N, N].
     Raises: TypeError if a size is no integer; ValueError if it is negative.
 
+    >>> from calque_numpy import tri
     >>> tri(2, 3, k=1)
     array([[1., 1., 0.],
            [1., 1., 1.]])
@@ -172,6 +177,8 @@ def meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str 
     `sparse`.
     Raises: ValueError for another `indexing`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import meshgrid
     >>> rows, columns = meshgrid(np.array([1, 2]), np.array([3, 4, 5]), indexing="ij")
     >>> columns
     array([[3, 4, 5],

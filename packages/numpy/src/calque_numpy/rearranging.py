@@ -35,6 +35,8 @@ def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
     Raises: ValueError for a negative number, or if there are not as many numbers as elements; TypeError for others than
     integers.
 
+    >>> import numpy as np
+    >>> from calque_numpy import repeat
     >>> repeat(np.array([1, 2]), 2), repeat(np.array([1, 2]), [0, 3])
     (array([1, 1, 2, 2]), array([2, 2, 2]))
     """
@@ -76,6 +78,8 @@ def tile(A: Value, reps: Axes) -> Value:
     Shapes: A [n, m], reps (r, s) -> [r * n, s * m]; what has fewer axes gets new leading ones.
     Raises: ValueError for a negative number; TypeError for others than integers.
 
+    >>> import numpy as np
+    >>> from calque_numpy import tile
     >>> tile(np.array([1, 2]), (2, 2))
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
@@ -99,6 +103,8 @@ def pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_values
     Raises: ValueError for a negative number, or another number of pairs; TypeError for another `mode`, others than
     integers, or a constant that is not a scalar.
 
+    >>> import numpy as np
+    >>> from calque_numpy import pad
     >>> pad(np.array([1, 2]), (1, 2))
     array([0, 1, 2, 0, 0])
     """
@@ -136,6 +142,8 @@ def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 def flip(m: Value, axis: Axes | None = None) -> Value:
     """Return the array with its elements in reverse order along `axis`: all axes, one or several.
 
+    >>> import numpy as np
+    >>> from calque_numpy import flip
     >>> flip(np.array([1, 2, 3]))
     array([3, 2, 1])
     """
@@ -147,6 +155,8 @@ def flip(m: Value, axis: Axes | None = None) -> Value:
 def flipud(m: Value) -> Value:
     """Return the array with its first axis reversed.
 
+    >>> import numpy as np
+    >>> from calque_numpy import flipud
     >>> flipud(np.array([[1, 2], [3, 4]]))
     array([[3, 4],
            [1, 2]])
@@ -158,6 +168,8 @@ def flipud(m: Value) -> Value:
 def fliplr(m: Value) -> Value:
     """Return the array with its second axis reversed.
 
+    >>> import numpy as np
+    >>> from calque_numpy import fliplr
     >>> fliplr(np.array([[1, 2], [3, 4]]))
     array([[2, 1],
            [4, 3]])
@@ -171,6 +183,8 @@ def rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
 
     Raises: ValueError unless `axes` names two different axes.
 
+    >>> import numpy as np
+    >>> from calque_numpy import rot90
     >>> rot90(np.array([[1, 2], [3, 4]]))
     array([[2, 4],
            [1, 3]])
@@ -195,6 +209,8 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     Without an axis, the flat array is rolled and put into the old shape.
     Raises: ValueError if there are several shifts and another number of axes; TypeError for others than integers.
 
+    >>> import numpy as np
+    >>> from calque_numpy import roll
     >>> roll(np.array([1, 2, 3]), 1)
     array([3, 1, 2])
     """

@@ -46,6 +46,8 @@ def expand_dims(a: Value, axis: Axes) -> Value:
 
     Raises: ValueError if a position is out of range or given twice.
 
+    >>> import numpy as np
+    >>> from calque_numpy import expand_dims
     >>> expand_dims(np.zeros(3), (0, -1)).shape
     (1, 3, 1)
     """
@@ -59,6 +61,8 @@ def broadcast_to(array: Value, shape: Axes, subok: bool = False) -> Value:
     `subok` changes nothing.
     Raises: ShapeError if it does not fit.
 
+    >>> import numpy as np
+    >>> from calque_numpy import broadcast_to
     >>> broadcast_to(np.array([1, 2]), (2, 2))
     array([[1, 2],
            [1, 2]])
@@ -72,6 +76,8 @@ def broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
 
     Raises: ValueError if they do not fit.
 
+    >>> import numpy as np
+    >>> from calque_numpy import broadcast_arrays
     >>> [x.shape for x in broadcast_arrays(np.zeros((2, 1)), np.zeros(3))]
     [(2, 3), (2, 3)]
     """
@@ -90,6 +96,7 @@ def _at_least(ndim: int, arys: tuple[Value, ...], axes: dict[int, tuple[int, ...
 def atleast_1d(*arys: Value) -> Any:
     """Return the arrays with one axis or more: scalars become vectors.
 
+    >>> from calque_numpy import atleast_1d
     >>> atleast_1d(1.0)
     array([1.])
     """
@@ -100,6 +107,8 @@ def atleast_1d(*arys: Value) -> Any:
 def atleast_2d(*arys: Value) -> Any:
     """Return the arrays with two axes or more: vectors become rows.
 
+    >>> import numpy as np
+    >>> from calque_numpy import atleast_2d
     >>> atleast_2d(np.array([1.0, 2.0]))
     array([[1., 2.]])
     """
@@ -110,6 +119,8 @@ def atleast_2d(*arys: Value) -> Any:
 def atleast_3d(*arys: Value) -> Any:
     """Return the arrays with three axes or more: [n] becomes [1, n, 1], and [n, m] becomes [n, m, 1].
 
+    >>> import numpy as np
+    >>> from calque_numpy import atleast_3d
     >>> atleast_3d(np.zeros(2)).shape
     (1, 2, 1)
     """
@@ -125,6 +136,8 @@ def moveaxis(a: Value, source: Axes, destination: Axes) -> Value:
 
     Raises: ValueError if an axis is out of range or given twice, or there are not as many of both.
 
+    >>> import numpy as np
+    >>> from calque_numpy import moveaxis
     >>> moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -144,6 +157,8 @@ def matrix_transpose(x: Value) -> Value:
 
     Raises: ValueError if there are fewer.
 
+    >>> import numpy as np
+    >>> from calque_numpy import matrix_transpose
     >>> matrix_transpose(np.zeros((2, 3, 4))).shape
     (2, 4, 3)
     """

@@ -44,6 +44,8 @@ def sort(
     `kind` and `stable` change nothing: the sort is stable.
     Raises: ValueError for an axis that is not there; TypeError for `order`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import sort
     >>> sort(np.array([3, 1, 2])), sort(np.array([3, 1, 2]), descending=True)
     (array([1, 2, 3]), array([3, 2, 1]))
     """
@@ -66,6 +68,8 @@ def argsort(
     With `descending`, they are in decreasing order; `kind` and `stable` change nothing: the sort is stable.
     Raises: ValueError for an axis that is not there; TypeError for `order`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import argsort
     >>> argsort(np.array([3, 1, 2]))
     array([1, 2, 0])
     """

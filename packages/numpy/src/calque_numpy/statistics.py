@@ -30,6 +30,8 @@ def ptp(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False) -
 
     Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import ptp
     >>> ptp(np.array([3, 7, 4]))
     np.int64(4)
     """
@@ -41,6 +43,8 @@ def ptp(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False) -
 def count_nonzero(a: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return how many elements over `axis` are not zero.
 
+    >>> import numpy as np
+    >>> from calque_numpy import count_nonzero
     >>> count_nonzero(np.array([0, 3, 0, 5]))
     np.int64(2)
     """
@@ -56,6 +60,8 @@ def average(
     The weights have the shape of `a`, or are a vector along a single `axis`.
     Raises: ShapeError if the weights fit neither; ValueError for an axis that is not there.
 
+    >>> import numpy as np
+    >>> from calque_numpy import average
     >>> average(np.array([1.0, 3.0]), weights=np.array([3.0, 1.0]))
     np.float64(1.5)
     """
@@ -101,6 +107,8 @@ def nansum(
 ) -> Value:
     """Return the sum over `axis`, in which NaN counts as zero; else as `sum`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import nansum
     >>> nansum(np.array([1.0, np.nan]))
     np.float64(1.0)
     """
@@ -119,6 +127,8 @@ def nanmean(
 
     Raises: TypeError for `out` and `where`.
 
+    >>> import numpy as np
+    >>> from calque_numpy import nanmean
     >>> nanmean(np.array([1.0, 3.0, np.nan]))
     np.float64(2.0)
     """
@@ -141,6 +151,8 @@ def diff(a: Value, n: int = 1, axis: int = -1, prepend: Value = None, append: Va
     before: scalars, or arrays.
     Raises: ValueError for a negative `n`, a scalar `a`, or an axis that is not there.
 
+    >>> import numpy as np
+    >>> from calque_numpy import diff
     >>> diff(np.array([1, 4, 9]))
     array([3, 5])
     """

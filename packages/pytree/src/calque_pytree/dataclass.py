@@ -28,6 +28,7 @@ def static(**kwargs: FieldArgument) -> FieldArgument:
     Raises: ValueError if the metadata say that it is not static.
 
     >>> import dataclasses
+    >>> from calque_pytree import register_dataclass, static
     >>> @register_dataclass
     ... @dataclasses.dataclass
     ... class Scale:
@@ -84,6 +85,8 @@ def register_dataclass(
     Raises: ValueError if the fields named are not those of the class, or if it is registered already; TypeError for
     what is not a class.
 
+    >>> import dataclasses
+    >>> from calque_pytree import register_dataclass
     >>> @register_dataclass
     ... @dataclasses.dataclass
     ... class Layer:

@@ -41,6 +41,7 @@ def tree_flatten(
     `is_leaf(node)` may declare an inner node a leaf; `none_is_leaf` makes `None` a leaf instead of an empty node.
     Raises: ValueError if the tree contains itself.
 
+    >>> from calque_pytree import tree_flatten
     >>> tree_flatten({"b": 1, "a": (2, [3, None])})
     ([2, 3, 1], PyTreeDef({'a': (*, [*, None]), 'b': *}))
     """
@@ -73,6 +74,7 @@ def tree_leaves(
 ) -> list[Leaf]:
     """Return the leaves of `tree` in order.
 
+    >>> from calque_pytree import tree_leaves
     >>> tree_leaves({"b": 1, "a": (2, [3, None])})
     [2, 3, 1]
     """
@@ -88,6 +90,7 @@ def tree_structure(
 ) -> PyTreeDef:
     """Return the structure of `tree`.
 
+    >>> from calque_pytree import tree_structure
     >>> tree_structure({"b": 1, "a": (2, [3, None])})
     PyTreeDef({'a': (*, [*, None]), 'b': *})
     """
@@ -99,6 +102,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Tree:
 
     Raises: ValueError if the number of leaves is not `treedef.num_leaves`.
 
+    >>> from calque_pytree import tree_flatten, tree_unflatten
     >>> leaves, treedef = tree_flatten({"b": 1, "a": (2, 3)})
     >>> tree_unflatten(treedef, [10 * leaf for leaf in leaves])
     {'b': 10, 'a': (20, 30)}

@@ -50,6 +50,7 @@ class Entry:
 class DictKey(Entry):
     """Name the child of a mapping under `key`.
 
+    >>> from calque_pytree import DictKey
     >>> str(DictKey("w"))
     "['w']"
     """
@@ -68,6 +69,7 @@ class DictKey(Entry):
 class SequenceKey(Entry):
     """Name the child of a list or tuple at position `idx`.
 
+    >>> from calque_pytree import SequenceKey
     >>> str(SequenceKey(2))
     '[2]'
     """
@@ -86,6 +88,7 @@ class SequenceKey(Entry):
 class GetAttrKey(Entry):
     """Name the child of an object that is its attribute `name`.
 
+    >>> from calque_pytree import GetAttrKey
     >>> str(GetAttrKey("w"))
     '.w'
     """
@@ -104,6 +107,7 @@ class GetAttrKey(Entry):
 class FlattenedIndexKey(Entry):
     """Name the child number `key` of a registered node that gives its children no keys of its own.
 
+    >>> from calque_pytree import FlattenedIndexKey
     >>> str(FlattenedIndexKey(1))
     '[<flat index 1>]'
     """
@@ -127,6 +131,7 @@ def simple_key(entry: KeyEntry) -> str:
 def keystr(keys: Iterable[KeyEntry], *, simple: bool = False, separator: str = "") -> str:
     """Return the path `keys` as text; with `simple=True` the bare names, joined by `separator`.
 
+    >>> from calque_pytree import DictKey, GetAttrKey, SequenceKey, keystr
     >>> path = (DictKey("layers"), SequenceKey(0), GetAttrKey("w"))
     >>> keystr(path)
     "['layers'][0].w"

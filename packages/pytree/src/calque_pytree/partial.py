@@ -45,8 +45,8 @@ class Partial(functools.partial[R]):
 
     The arguments of a partial that is itself made into a `Partial` stay hidden in the function.
 
+    >>> from calque_pytree import Partial, flatten, map
     >>> from operator import add
-    >>> from calque_pytree import flatten, map
     >>> increment = Partial(add, 1)
     >>> increment(41), map(lambda x: 10 * x, increment)(41)
     (42, 51)

@@ -25,6 +25,7 @@ def partition(
 
     Each has the structure of `tree` with `None` for the leaves of the other.
 
+    >>> from calque_pytree import partition
     >>> partition(lambda x: isinstance(x, float), {"w": 2.0, "name": "dense"})
     ({'w': 2.0, 'name': None}, {'w': None, 'name': 'dense'})
     """
@@ -41,6 +42,7 @@ def combine(*trees: Tree, is_leaf: IsLeaf | None = None, registry: Registry = de
     If `partition` was called with `is_leaf`, give `combine` the same.
     Raises: ValueError, with the path, if the trees differ in structure; TypeError if none is given.
 
+    >>> from calque_pytree import combine
     >>> combine({"w": 2.0, "name": None}, {"w": None, "name": "dense"})
     {'w': 2.0, 'name': 'dense'}
     """

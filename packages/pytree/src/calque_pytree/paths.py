@@ -36,6 +36,7 @@ def tree_flatten_with_path(
     With `is_leaf_takes_path` the predicate is called as `is_leaf(path, node)`.
     Raises: ValueError if the tree contains itself.
 
+    >>> from calque_pytree import tree_flatten_with_path
     >>> leaves, treedef = tree_flatten_with_path({"a": [1]})
     >>> leaves
     [((DictKey(key='a'), SequenceKey(idx=0)), 1)]
@@ -59,6 +60,7 @@ def tree_leaves_with_path(
 ) -> list[tuple[KeyPath, Leaf]]:
     """Return the leaves of `tree` in order, each with its key path.
 
+    >>> from calque_pytree import tree_leaves_with_path
     >>> tree_leaves_with_path({"a": [1]})
     [((DictKey(key='a'), SequenceKey(idx=0)), 1)]
     """
@@ -78,7 +80,7 @@ def tree_map_with_path(
 
     Raises: ValueError, with the path, where one of `rest` does not have the structure of `tree`.
 
-    >>> from calque_pytree import keystr
+    >>> from calque_pytree import keystr, tree_map_with_path
     >>> tree_map_with_path(lambda path, x: f"{keystr(path)} = {x}", {"a": [1]})
     {'a': ["['a'][0] = 1"]}
     """

@@ -31,6 +31,7 @@ def prefix_errors(
 
     Each takes the name of the argument that the prefix is, and returns an exception to raise.
 
+    >>> from calque_pytree import prefix_errors
     >>> [error] = prefix_errors({"a": 0, "b": (1, 2)}, {"a": [1, 2], "b": (1, 2, 3)})
     >>> print(error("in_axes"))
     in_axes has a tuple of length 2 at ['b'], but the full tree has a tuple of length 3 there. Give in_axes the \
@@ -62,6 +63,7 @@ def broadcast_prefix(
     `is_leaf` applies to the prefix.
     Raises: ValueError, with the path, if `prefix_tree` is not a prefix of `full_tree`.
 
+    >>> from calque_pytree import broadcast_prefix
     >>> broadcast_prefix({"a": 0, "b": 1}, {"a": [5, 6], "b": 7})
     [0, 0, 1]
     """
@@ -85,6 +87,7 @@ def tree_broadcast(
 
     Raises: ValueError, with the path, if `prefix_tree` is not a prefix of `full_tree`.
 
+    >>> from calque_pytree import tree_broadcast
     >>> tree_broadcast({"a": 0, "b": 1}, {"a": [5, 6], "b": 7})
     {'a': [0, 0], 'b': 1}
     """
@@ -100,7 +103,7 @@ def flatten_axes(
     `name` is what the user calls the argument.
     Raises: ValueError, with the path, if `axis_tree` is not a prefix of `treedef`.
 
-    >>> from calque_pytree import structure
+    >>> from calque_pytree import flatten_axes, structure
     >>> flatten_axes("in_axes", structure(({"w": 1.0, "b": 2.0}, 3.0)), (None, 0))
     [None, None, 0]
     """

@@ -34,6 +34,7 @@ def register_pytree_node(
     `(pairs of key and child, aux_data)`.
     Raises: TypeError for what is not a class or must stay a leaf, ValueError for a class that is registered already.
 
+    >>> from calque_pytree import register_pytree_node
     >>> class Pair:
     ...     def __init__(self, a, b):
     ...         self.a, self.b = a, b
@@ -58,7 +59,7 @@ def register_pytree_with_keys(
     Without `flatten_func` the names are dropped from what `flatten_with_keys` gives.
     Raises: as `register_pytree_node`.
 
-    >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path
+    >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path, register_pytree_with_keys
     >>> class Pair:
     ...     def __init__(self, a, b):
     ...         self.a, self.b = a, b
@@ -83,6 +84,7 @@ def register_pytree_node_class(cls: T, *, registry: Registry = default_registry)
 
     Raises: as `register_pytree_node`; TypeError if a method is missing.
 
+    >>> from calque_pytree import register_pytree_node_class
     >>> @register_pytree_node_class
     ... class Pair:
     ...     def __init__(self, a, b):
@@ -107,7 +109,7 @@ def register_pytree_with_keys_class(cls: T, *, registry: Registry = default_regi
     A method `tree_flatten` is used as well, if there is one, where the keys are not asked for.
     Raises: as `register_pytree_node`; TypeError if a method is missing.
 
-    >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path
+    >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path, register_pytree_with_keys_class
     >>> @register_pytree_with_keys_class
     ... class Pair:
     ...     def __init__(self, a, b):
@@ -133,7 +135,7 @@ def register_static(cls: T, *, registry: Registry = default_registry) -> T:
     Instances are compared with `==`, so a transform that keys on the treedef tells unequal ones apart.
     Raises: as `register_pytree_node`.
 
-    >>> from calque_pytree import flatten
+    >>> from calque_pytree import flatten, register_static
     >>> @register_static
     ... class Mode(str):
     ...     pass

@@ -68,6 +68,7 @@ class Registry:
 
     Pass it as `registry=` to any function of this package to flatten by it; the default is `default_registry`.
 
+    >>> from calque_pytree import Registry
     >>> registry = Registry()
     >>> dict in registry, set in registry
     (True, False)
@@ -95,6 +96,7 @@ class Registry:
     ) -> None:
         """Make `nodetype` a node of this registry; the functions are those of `register_pytree_node`.
 
+        >>> from calque_pytree import Registry, default_registry
         >>> registry = Registry()
         >>> registry.register_node(set, lambda s: (sorted(s), None), lambda _, children: set(children))
         >>> set in registry, set in default_registry

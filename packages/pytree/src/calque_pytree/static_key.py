@@ -34,6 +34,7 @@ def static_key(value: Value) -> Hashable:
     also by the fields that it compares. `static_key.register(cls, function)` adds a class, as
     `functools.singledispatch` does.
 
+    >>> from calque_pytree import static_key
     >>> static_key(0.0) == static_key(-0.0), static_key((1, 2)) == static_key((True, 2))
     (False, False)
     """

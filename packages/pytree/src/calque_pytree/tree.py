@@ -44,6 +44,7 @@ def tree_map(
     Each tree of `rest` has the structure of `tree`, but may go deeper where `tree` has a leaf.
     Raises: ValueError, with the path, where one of `rest` does not have the structure of `tree`.
 
+    >>> from calque_pytree import tree_map
     >>> tree_map(lambda x, y: x + y, {"b": 1, "a": (2, None)}, {"b": 10, "a": (20, None)})
     {'b': 11, 'a': (22, None)}
     """
@@ -75,6 +76,7 @@ def tree_reduce(
     Without `initializer` the first leaf takes its place.
     Raises: TypeError if there is neither a leaf nor an initializer.
 
+    >>> from calque_pytree import tree_reduce
     >>> tree_reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)})
     6
     """
@@ -101,6 +103,7 @@ def tree_reduce_associative(
     this is more accurate than `tree_reduce`, and the operations of one level can run side by side.
     Raises: TypeError if there is neither a leaf nor an identity.
 
+    >>> from calque_pytree import tree_reduce_associative
     >>> tree_reduce_associative(lambda x, y: x + y, ["a", ("b", "c")], identity="")
     'abc'
     """
@@ -124,6 +127,7 @@ def tree_all(
 ) -> bool:
     """Return whether every leaf of `tree` is true.
 
+    >>> from calque_pytree import tree_all
     >>> tree_all({"a": True, "b": (1, None)}), tree_all([True, 0])
     (True, False)
     """
@@ -137,6 +141,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     Raises: ValueError, with the path, if the tree is not one of `inner_treedef`s inside `outer_treedef`, or if one of
     the two structures has no leaves.
 
+    >>> from calque_pytree import tree_structure, tree_transpose
     >>> outer, inner = tree_structure([0, 0]), tree_structure({"a": 0, "b": 0})
     >>> tree_transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     {'a': [1, 3], 'b': [2, 4]}
@@ -162,6 +167,7 @@ def all_leaves(
 ) -> bool:
     """Return whether every item of `iterable` is a leaf.
 
+    >>> from calque_pytree import all_leaves
     >>> all_leaves([1, "x"]), all_leaves([1, (2,)]), all_leaves([None])
     (True, False, False)
     """
@@ -172,6 +178,7 @@ def all_leaves(
 def is_tree_node(nodetype: type, *, registry: Registry = default_registry) -> bool:
     """Return whether instances of the class `nodetype` are inner nodes of trees.
 
+    >>> from calque_pytree import is_tree_node
     >>> is_tree_node(dict), is_tree_node(float)
     (True, False)
     """
@@ -183,6 +190,7 @@ def flatten_one_level(tree: Tree, *, registry: Registry = default_registry) -> F
 
     Raises: ValueError if `tree` is a leaf.
 
+    >>> from calque_pytree import flatten_one_level
     >>> flatten_one_level({"b": [1], "a": 2})
     ((2, [1]), ['a', 'b'])
     """
@@ -198,6 +206,7 @@ def flatten_one_level_with_keys(
 
     Raises: ValueError if `tree` is a leaf.
 
+    >>> from calque_pytree import flatten_one_level_with_keys
     >>> flatten_one_level_with_keys([5])
     ([(SequenceKey(idx=0), 5)], None)
     """

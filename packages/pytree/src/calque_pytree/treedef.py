@@ -250,8 +250,9 @@ LEAF = PyTreeDef((None,), 1)
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """Return the structure of a tuple whose items have the structures `treedefs`.
 
-    >>> treedef_tuple([LEAF, LEAF])
-    PyTreeDef((*, *))
+    >>> from calque_pytree import structure, treedef_tuple
+    >>> treedef_tuple([structure(1), structure([2])])
+    PyTreeDef((*, [*]))
     """
     items = list(treedefs)
     nodes: list[Node | None] = [(TUPLE, len(items), None)]
@@ -268,8 +269,8 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Return whether `treedef` has no inner structure: one leaf, `None`, or an empty container.
 
-    >>> from calque_pytree import structure
-    >>> treedef_is_leaf(LEAF), treedef_is_leaf(structure([1]))
+    >>> from calque_pytree import structure, treedef_is_leaf
+    >>> treedef_is_leaf(structure(1)), treedef_is_leaf(structure([1]))
     (True, False)
     """
     return treedef.num_nodes == 1

@@ -30,6 +30,7 @@ Value = Any
 class Array(ArrayMethods):
     """An immutable array on a device.  `jit` returns such arrays, and `device_put` makes them.
 
+    >>> import numpy as np
     >>> from calque_xla_backend import device_put
     >>> device_put(np.array([1.0, 2.0]))
     Array([1., 2.], dtype=float64)

@@ -22,6 +22,7 @@ Tree = Any
 def devices() -> list[Device]:
     """Return the devices that programs can run on.
 
+    >>> from calque_xla_backend import devices
     >>> [device.platform for device in devices()]
     ['cpu']
     """
@@ -31,6 +32,7 @@ def devices() -> list[Device]:
 def device_count() -> int:
     """Return the number of devices.
 
+    >>> from calque_xla_backend import device_count
     >>> device_count()
     1
     """
@@ -40,6 +42,7 @@ def device_count() -> int:
 def default_backend() -> str:
     """Return the platform that programs run on if nothing else is said.
 
+    >>> from calque_xla_backend import default_backend
     >>> default_backend()
     'cpu'
     """
@@ -52,6 +55,7 @@ def device_put(x: Tree, device: Device | None = None) -> Tree:
     Device arrays that are there already, and traced values, are returned as they are.
     Raises: TypeError if a leaf is not an array.
 
+    >>> from calque_xla_backend import device_put
     >>> device_put({"w": 2.0})
     {'w': Array(2., dtype=float64)}
     """
@@ -70,6 +74,7 @@ def _put_leaf(x: Any, place: Any) -> Any:
 def device_get(x: Tree) -> Tree:
     """Return a pytree with its device arrays as read-only NumPy arrays, which share memory where they can.
 
+    >>> from calque_xla_backend import device_get, device_put
     >>> device_get([device_put(2.0), 3.0])
     [array(2.), 3.0]
     """
@@ -79,6 +84,7 @@ def device_get(x: Tree) -> Tree:
 def block_until_ready(x: Tree) -> Tree:
     """Wait until the device arrays of a pytree are computed; return the pytree.
 
+    >>> from calque_xla_backend import block_until_ready, device_put
     >>> block_until_ready([device_put(2.0)])
     [Array(2., dtype=float64)]
     """

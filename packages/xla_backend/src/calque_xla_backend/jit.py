@@ -207,6 +207,7 @@ def jit(
     ValueError if a static argument does not exist.
 
     >>> from calque_core import lax
+    >>> from calque_xla_backend import jit
     >>> jit(lambda x: lax.sin(x) * 2.0)(0.5)
     Array(0.95885108, dtype=float64)
     """

@@ -105,7 +105,8 @@ def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str |
 
     `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  An older rule is replaced.
 
-    >>> from calque_core.primitive import Primitive
+    >>> from calque_core import Primitive
+    >>> from calque_xla_backend import hlo, register_lowering
     >>> twice_p = Primitive("twice")
     >>> @register_lowering(twice_p)
     ... def twice_lowering(ctx, x):
@@ -138,6 +139,7 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     `multiple_results=False`.
 
     >>> from calque_core import lax
+    >>> from calque_xla_backend import lower_fun
     >>> rule = lower_fun(lambda x: lax.mul(x, x), multiple_results=False)
     """
 

@@ -60,6 +60,8 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
     Shapes: x [*s] -> shape.  Dtype: kept.
     Raises: ShapeError if an axis has neither size 1 nor the new size, or the positions do not increase.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import broadcast_in_dim
     >>> broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
     array([[1, 1, 1],
            [2, 2, 2]])
@@ -83,6 +85,8 @@ def broadcast(x: Value, sizes: Sequence[int]) -> Value:
 
     Shapes: x [*s] -> [*sizes, *s].  Dtype: kept.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import broadcast
     >>> broadcast(np.array([1, 2]), (2,))
     array([[1, 2],
            [1, 2]])
@@ -98,6 +102,8 @@ def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
     Shapes: x [*s] -> [*s with ones].  Dtype: kept.
     Raises: ValueError if a position is out of range or given twice.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import expand_dims
     >>> expand_dims(np.array([1, 2]), (0,)).shape
     (1, 2)
     """

@@ -97,6 +97,7 @@ def optimization_barrier(operand: Any) -> Any:
     Shapes and dtypes: kept.
     Raises: TypeError if a leaf is not an array.
 
+    >>> from calque_core.lax import optimization_barrier
     >>> optimization_barrier({"x": 2.0})
     {'x': np.float64(2.0)}
     """

@@ -96,6 +96,7 @@ def psum(x: Tree, axis_name: AxisNames) -> Tree:
     Shapes: x [*s] -> [*s].  Dtype: kept; bools are summed as integers.
     Raises: NameError if the name is not bound.
 
+    >>> from calque_core.lax import psum
     >>> psum(1.0, "i")
     Traceback (most recent call last):
         ...

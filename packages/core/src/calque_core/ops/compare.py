@@ -41,6 +41,8 @@ def eq(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: bool, after promotion.
     Raises: ShapeError if the shapes do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import eq
     >>> eq(np.array([1.0, 2.0]), 2)
     array([False,  True])
     """
@@ -53,6 +55,8 @@ def ne(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: bool, after promotion.
     Raises: ShapeError if the shapes do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import ne
     >>> ne(np.array([1.0, 2.0]), 2)
     array([ True, False])
     """
@@ -65,6 +69,8 @@ def lt(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: bool, after promotion.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import lt
     >>> lt(np.array([1.0, 2.0]), 2)
     array([ True, False])
     """
@@ -77,6 +83,8 @@ def le(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: bool, after promotion.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import le
     >>> le(np.array([1.0, 3.0]), 2)
     array([ True, False])
     """
@@ -89,6 +97,8 @@ def gt(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: bool, after promotion.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import gt
     >>> gt(np.array([1.0, 3.0]), 2)
     array([False,  True])
     """
@@ -101,6 +111,8 @@ def ge(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: bool, after promotion.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import ge
     >>> ge(np.array([1.0, 2.0]), 2)
     array([False,  True])
     """
@@ -121,6 +133,7 @@ def bitwise_and(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for floats and complex numbers.
 
+    >>> from calque_core.lax import bitwise_and
     >>> bitwise_and(6, 3)
     np.int64(2)
     """
@@ -133,6 +146,7 @@ def bitwise_or(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for floats and complex numbers.
 
+    >>> from calque_core.lax import bitwise_or
     >>> bitwise_or(6, 3)
     np.int64(7)
     """
@@ -145,6 +159,7 @@ def bitwise_xor(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for floats and complex numbers.
 
+    >>> from calque_core.lax import bitwise_xor
     >>> bitwise_xor(6, 3)
     np.int64(5)
     """
@@ -157,6 +172,8 @@ def bitwise_not(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for floats and complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import bitwise_not
     >>> bitwise_not(np.array([True, False]))
     array([False,  True])
     """
@@ -176,6 +193,7 @@ def shift_left(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for anything but integers.
 
+    >>> from calque_core.lax import shift_left
     >>> shift_left(3, 2)
     np.int64(12)
     """
@@ -189,6 +207,8 @@ def shift_right_logical(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for anything but integers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import shift_right_logical
     >>> shift_right_logical(np.int8(-1), np.int8(4))
     np.int8(15)
     """
@@ -202,6 +222,7 @@ def shift_right_arithmetic(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for anything but integers.
 
+    >>> from calque_core.lax import shift_right_arithmetic
     >>> shift_right_arithmetic(-8, 1)
     np.int64(-4)
     """
@@ -257,6 +278,8 @@ def select_n(which: Value, *cases: Value) -> Value:
     Raises: TypeError if `which` is neither bool nor int32, or bool with more than two cases; ShapeError if the shapes
     do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import select_n
     >>> select_n(np.array([True, False]), np.array([1, 2]), np.array([10, 20]))
     array([10,  2])
     """
@@ -276,6 +299,8 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: TypeError if `pred` is not bool; ShapeError if the shapes do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import select
     >>> select(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
     """
@@ -297,6 +322,8 @@ def clamp(min: Value, x: Value, max: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import clamp
     >>> clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
     array([0. , 0.5, 1. ])
     """

@@ -79,6 +79,8 @@ def real(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: that of the parts; real numbers are left alone.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import real
     >>> real(np.array([1 + 2j, 3 - 4j]))
     array([1., 3.])
     """
@@ -90,6 +92,8 @@ def imag(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: that of the parts; zeros of the same dtype for real numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import imag
     >>> imag(np.array([1 + 2j, 3 - 4j]))
     array([ 2., -4.])
     """
@@ -106,6 +110,7 @@ def conj(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; real numbers are left alone.
 
+    >>> from calque_core.lax import conj
     >>> conj(1 + 2j)
     np.complex128(1-2j)
     """
@@ -143,6 +148,8 @@ def complex(x: Value, y: Value) -> Value:
     narrower than float32, to which those are converted, as integers and bools are to floats.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import complex
     >>> complex(np.array([1.0, 3.0]), 2.0)
     array([1.+2.j, 3.+2.j])
     """

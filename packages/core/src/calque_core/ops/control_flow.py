@@ -84,6 +84,7 @@ def cond(
     element), "skip" (run a branch only if some element takes it) or "error".
     Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
 
+    >>> from calque_core.lax import cond
     >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
     3.0
     """
@@ -101,6 +102,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     Raises: TypeError if `index` is not an integer scalar, or the branches differ in structure or types; ValueError if
     there are none.
 
+    >>> from calque_core.lax import switch
     >>> switch(1, [lambda x: x + 1.0, lambda x: x - 2.0, lambda x: x + 3.0], 5.0)
     3.0
     """

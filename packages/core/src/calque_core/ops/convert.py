@@ -43,6 +43,8 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: `new_dtype`, in 32 bits while `enable_x64` is off.
     Raises: TypeError if `new_dtype` is not a number or bool dtype.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import convert_element_type
     >>> convert_element_type(np.array([1.7, -1.7]), np.int32)
     array([ 1, -1], dtype=int32)
     """
@@ -88,6 +90,8 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     Shapes: x [*s] -> [*s] at equal width; [*s, n] when n narrow elements make one; the reverse for wider dtypes.
     Raises: TypeError if the last axis does not hold exactly one wider element, or for bool and complex dtypes.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import bitcast_convert_type
     >>> bitcast_convert_type(np.float32(1.0), np.int32)
     np.int32(1065353216)
     """
@@ -116,6 +120,7 @@ def stop_gradient(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept.
 
+    >>> from calque_core.lax import stop_gradient
     >>> stop_gradient(2.0)
     np.float64(2.0)
     """
@@ -135,6 +140,7 @@ def discard(x: Value) -> Value:
     `select(taken, x, discard(x))` is `x` for what uses the elements taken only, and no cotangent flows to the others.
     Shapes: x [*s] -> [*s].  Dtype: kept.
 
+    >>> from calque_core.lax import discard
     >>> discard(2.0)
     np.float64(2.0)
     """

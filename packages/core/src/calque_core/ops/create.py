@@ -61,6 +61,8 @@ def iota(dtype: Any, size: int) -> Value:
     Shapes: -> [size].  Dtype: `dtype`; `int` and `float` mean the default of their kind.
     Raises: ValueError if `size` is negative; TypeError for bool, or if `size` is not an integer.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import iota
     >>> iota(np.int32, 3)
     array([0, 1, 2], dtype=int32)
     """
@@ -73,6 +75,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Value:
     Shapes: -> shape.  Dtype: `dtype`; `int` and `float` mean the default of their kind.
     Raises: ValueError if a size is negative or the axis is out of range; TypeError for bool.
 
+    >>> from calque_core.lax import broadcasted_iota
     >>> broadcasted_iota(int, (2, 3), 1)
     array([[0, 1, 2],
            [0, 1, 2]])
@@ -90,6 +93,7 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     Shapes: -> shape.  Dtype: `dtype`, or that of `fill_value`.
     Raises: ShapeError if `fill_value` is not a scalar; ValueError if a size is negative.
 
+    >>> from calque_core.lax import full
     >>> full((2,), 1.5)
     array([1.5, 1.5])
     """
@@ -110,6 +114,8 @@ def full_like(x: Value, fill_value: Value, dtype: Any = None, shape: Sequence[in
     Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
     Raises: ShapeError if `fill_value` is not a scalar.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import full_like
     >>> full_like(np.zeros(2, np.float32), 7)
     array([7., 7.], dtype=float32)
     """
@@ -122,6 +128,8 @@ def zeros_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) 
 
     Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import zeros_like
     >>> zeros_like(np.array([1, 2]))
     array([0, 0])
     """
@@ -133,6 +141,8 @@ def ones_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) -
 
     Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import ones_like
     >>> ones_like(np.array([1.0, 2.0]))
     array([1., 1.])
     """

@@ -147,6 +147,8 @@ def dot_general(
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice;
     TypeError if `preferred_element_type` would drop fractions or imaginary parts.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import dot_general
     >>> dot_general(np.eye(2), np.array([3.0, 4.0]), (((1,), (0,)), ((), ())))
     array([3., 4.])
     """
@@ -207,6 +209,8 @@ def dot(lhs: Value, rhs: Value, preferred_element_type: Any = None) -> Value:
     Dtype: promoted, or `preferred_element_type`.
     Raises: ShapeError if the operands are not vectors or matrices, or their sizes differ.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import dot
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     np.float64(11.0)
     """

@@ -86,6 +86,8 @@ def dynamic_index_in_dim(operand: Value, index: Value, axis: int = 0, keepdims: 
     Raises: TypeError if `index` is not an integer scalar; ShapeError if there are no slices; ValueError if the axis is
     out of range.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import dynamic_index_in_dim
     >>> dynamic_index_in_dim(np.array([1.0, 2.0, 3.0]), 1, keepdims=False)
     np.float64(2.0)
     """
@@ -103,6 +105,8 @@ def dynamic_update_index_in_dim(operand: Value, update: Value, index: Value, axi
     Raises: TypeError if `index` is not an integer scalar; ShapeError if the update does not fit; ValueError if the axis
     is out of range.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import dynamic_update_index_in_dim
     >>> dynamic_update_index_in_dim(np.array([1.0, 2.0, 3.0]), 9.0, -1, 0)
     array([1., 2., 9.])
     """

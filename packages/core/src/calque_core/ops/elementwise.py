@@ -54,6 +54,7 @@ def neg(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for bools.
 
+    >>> from calque_core.lax import neg
     >>> neg(2.0)
     np.float64(-2.0)
     """
@@ -69,6 +70,8 @@ def add(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted; the sum of bools is their or.
     Raises: ShapeError if the shapes do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import add
     >>> add(np.array([1.0, 2.0]), 3.0)
     array([4., 5.])
     """
@@ -81,6 +84,7 @@ def add_any(x: Value, y: Value) -> Value:
     Shapes: x [*s], y [*s] -> [*s].  Dtype: kept.
     Raises: ShapeError or TypeError if the types differ.
 
+    >>> from calque_core.lax import add_any
     >>> add_any(1.0, 2.0)
     np.float64(3.0)
     """
@@ -93,6 +97,8 @@ def sub(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted.
     Raises: ShapeError if the shapes do not broadcast; TypeError for bools.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import sub
     >>> sub(np.array([1.0, 2.0]), 3.0)
     array([-2., -1.])
     """
@@ -110,6 +116,8 @@ def mul(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted; the product of bools is their and.
     Raises: ShapeError if the shapes do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import mul
     >>> mul(np.array([1.0, 2.0]), 3.0)
     array([3., 6.])
     """
@@ -123,6 +131,8 @@ def div(x: Value, y: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for bools;
     ZeroDivisionError where a known integer divisor is zero, unless NumPy is told to ignore it (`np.errstate`).
 
+    >>> import numpy as np
+    >>> from calque_core.lax import div
     >>> div(np.array([7, -7]), 2)
     array([ 3, -3])
     """
@@ -136,6 +146,8 @@ def rem(x: Value, y: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for bools and complex numbers;
     ZeroDivisionError where a known integer divisor is zero, unless NumPy is told to ignore it (`np.errstate`).
 
+    >>> import numpy as np
+    >>> from calque_core.lax import rem
     >>> rem(np.array([7, -7]), 3)
     array([ 1, -1])
     """
@@ -148,6 +160,8 @@ def max(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted; NaN wins.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import max
     >>> max(np.array([1.0, np.nan]), 2.0)
     array([ 2., nan])
     """
@@ -160,6 +174,8 @@ def min(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted; NaN wins.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import min
     >>> min(np.array([1.0, np.nan]), 2.0)
     array([ 1., nan])
     """
@@ -189,6 +205,7 @@ def abs(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; real for complex numbers.  Bools and unsigned integers are left alone.
 
+    >>> from calque_core.lax import abs
     >>> abs(-2.0), abs(3 + 4j)
     (np.float64(2.0), np.float64(5.0))
     """
@@ -201,6 +218,8 @@ def sign(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for bools.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import sign
     >>> sign(np.array([-3, 0, 5]))
     array([-1,  0,  1])
     """
@@ -238,6 +257,7 @@ def square(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for bools.
 
+    >>> from calque_core.lax import square
     >>> square(3.0)
     np.float64(9.0)
     """
@@ -249,6 +269,7 @@ def sqrt(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import sqrt
     >>> sqrt(4.0)
     np.float64(2.0)
     """
@@ -260,6 +281,7 @@ def rsqrt(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import rsqrt
     >>> rsqrt(4.0)
     np.float64(0.5)
     """
@@ -272,6 +294,8 @@ def pow(x: Value, y: Value) -> Value:
     Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
     Raises: ShapeError if the shapes do not broadcast.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import pow
     >>> pow(np.array([2.0, 4.0]), 0.5)
     array([1.41421356, 2.        ])
     """
@@ -284,6 +308,8 @@ def integer_pow(x: Value, y: int) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError if `y` is not an integer, for bools, and for integers where `y` is negative.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import integer_pow
     >>> integer_pow(np.array([1, 2, 3]), 3), integer_pow(2.0, -1)
     (array([ 1,  8, 27]), np.float64(0.5))
     """
@@ -303,6 +329,7 @@ def exp(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import exp
     >>> exp(0.0)
     np.float64(1.0)
     """
@@ -314,6 +341,7 @@ def expm1(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import expm1
     >>> expm1(1e-20)
     np.float64(1e-20)
     """
@@ -325,6 +353,7 @@ def log(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import log
     >>> log(1.0)
     np.float64(0.0)
     """
@@ -336,6 +365,7 @@ def log1p(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import log1p
     >>> log1p(1e-20)
     np.float64(1e-20)
     """
@@ -355,6 +385,7 @@ def sin(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import sin
     >>> sin(0.0)
     np.float64(0.0)
     """
@@ -366,6 +397,7 @@ def cos(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import cos
     >>> cos(0.0)
     np.float64(1.0)
     """
@@ -377,6 +409,7 @@ def tan(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import tan
     >>> tan(0.0)
     np.float64(0.0)
     """
@@ -388,6 +421,7 @@ def tanh(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import tanh
     >>> tanh(0.0)
     np.float64(0.0)
     """

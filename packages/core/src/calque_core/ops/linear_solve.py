@@ -115,6 +115,7 @@ def custom_linear_solve(
     In evaluation `solve` runs as it is, Python control flow included; under transformations it is traced.
     Raises: TypeError if `b` is not floating, or `matvec` or a solver returns another structure or other types than b's.
 
+    >>> from calque_core.lax import custom_linear_solve
     >>> def divide(matvec, b):
     ...     return b / matvec(1.0)
     >>> custom_linear_solve(lambda x: 4.0 * x, 2.0, divide)

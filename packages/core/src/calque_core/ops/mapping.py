@@ -31,6 +31,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     Raises: as `scan`.
 
     >>> import numpy as np
+    >>> from calque_core.lax import map
     >>> map(lambda x: x * x, np.array([1.0, 2.0, 3.0]))
     array([1., 4., 9.])
     """
@@ -55,7 +56,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     Raises: TypeError if `fn` does not keep the structure; ShapeError if lengths differ; ValueError for a wrong axis.
 
     >>> import numpy as np
-    >>> from calque_core.lax import add
+    >>> from calque_core.lax import add, associative_scan
     >>> associative_scan(add, np.array([1.0, 2.0, 3.0, 4.0]))
     array([ 1.,  3.,  6., 10.])
     """

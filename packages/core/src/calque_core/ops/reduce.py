@@ -124,6 +124,8 @@ def reduce_sum(operand: Value, axis: Axes = None) -> Value:
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
     Raises: ValueError if an axis is out of range or given twice; TypeError for bools.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_sum
     >>> reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
     """
@@ -136,6 +138,8 @@ def reduce_max(operand: Value, axis: Axes = None) -> Value:
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: -inf, or the dtype's least number.
     Raises: ValueError if an axis is out of range or given twice; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_max
     >>> reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([2., 4.])
     """
@@ -148,6 +152,8 @@ def reduce_min(operand: Value, axis: Axes = None) -> Value:
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: inf, or the dtype's greatest number.
     Raises: ValueError if an axis is out of range or given twice; TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_min
     >>> reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([1., 3.])
     """
@@ -160,6 +166,8 @@ def reduce_and(operand: Value, axis: Axes = None) -> Value:
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
     Raises: ValueError if an axis is out of range or given twice; TypeError for floats and complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_and
     >>> reduce_and(np.array([True, False]))
     np.False_
     """
@@ -172,6 +180,8 @@ def reduce_or(operand: Value, axis: Axes = None) -> Value:
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
     Raises: ValueError if an axis is out of range or given twice; TypeError for floats and complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_or
     >>> reduce_or(np.array([True, False]))
     np.True_
     """
@@ -217,6 +227,8 @@ def argmax(operand: Value, axis: int, index_dtype: Any = int) -> Value:
     Raises: ValueError if the axis is out of range or empty; TypeError for complex numbers, or if `index_dtype` is not
     an integer dtype that holds the positions.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import argmax
     >>> argmax(np.array([1.0, 3.0, 2.0]), 0)
     np.int64(1)
     """
@@ -230,6 +242,8 @@ def argmin(operand: Value, axis: int, index_dtype: Any = int) -> Value:
     Raises: ValueError if the axis is out of range or empty; TypeError for complex numbers, or if `index_dtype` is not
     an integer dtype that holds the positions.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import argmin
     >>> argmin(np.array([3.0, 1.0, 2.0]), 0)
     np.int64(1)
     """

@@ -62,6 +62,7 @@ def floor(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for complex numbers.
 
+    >>> from calque_core.lax import floor
     >>> floor(-1.5)
     np.float64(-2.0)
     """
@@ -74,6 +75,7 @@ def ceil(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for complex numbers.
 
+    >>> from calque_core.lax import ceil
     >>> ceil(-1.5)
     np.float64(-1.0)
     """
@@ -86,6 +88,7 @@ def round(x: Value, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_Z
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: TypeError for complex numbers; ValueError for an unknown rounding method.
 
+    >>> from calque_core.lax import RoundingMethod, round
     >>> round(2.5), round(2.5, RoundingMethod.TO_NEAREST_EVEN)
     (np.float64(3.0), np.float64(2.0))
     """
@@ -98,6 +101,8 @@ def is_finite(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: bool.
     Raises: TypeError for complex numbers.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import is_finite
     >>> is_finite(np.array([1.0, np.inf, np.nan]))
     array([ True, False, False])
     """

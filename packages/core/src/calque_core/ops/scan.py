@@ -120,6 +120,8 @@ def scan(
     Shapes: xs [n, *s] -> ys [n, *t].
     Raises: TypeError if the carry changes its type, or `f` does not return a pair; ValueError if lengths differ.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import scan
     >>> scan(lambda total, x: (total + x, total), 0.0, np.array([1.0, 2.0, 3.0]))
     (np.float64(6.0), array([0., 1., 3.]))
     """

@@ -70,6 +70,8 @@ def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
     Shapes: operand [*s] -> new_sizes.  Dtype: kept.
     Raises: ShapeError if the numbers of elements differ, or a size is negative.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import reshape
     >>> reshape(np.arange(4), (2, 2))
     array([[0, 1],
            [2, 3]])
@@ -107,6 +109,8 @@ def transpose(operand: Value, permutation: Sequence[int]) -> Value:
     Shapes: operand [*s] -> [s[p] for p in permutation].  Dtype: kept.
     Raises: ValueError if `permutation` does not name each axis once.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import transpose
     >>> transpose(np.zeros((2, 3)), (1, 0)).shape
     (3, 2)
     """
@@ -138,6 +142,8 @@ def rev(operand: Value, dimensions: Axes) -> Value:
     Shapes: operand [*s] -> [*s].  Dtype: kept.
     Raises: ValueError if an axis is out of range or given twice.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import rev
     >>> rev(np.array([1, 2, 3]), (0,))
     array([3, 2, 1])
     """
@@ -172,6 +178,8 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
     Shapes: array [*s with ones] -> [*s].  Dtype: kept.
     Raises: ValueError if an axis is out of range, given twice, or does not have size 1.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import squeeze
     >>> squeeze(np.zeros((1, 3)), (0,)).shape
     (3,)
     """
@@ -222,6 +230,8 @@ def slice(
     Shapes: operand [*s] -> [ceil((limit - start) / stride) per axis].  Dtype: kept.
     Raises: ValueError unless 0 <= start <= limit <= size and stride >= 1 for each axis, with one number per axis.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import slice
     >>> slice(np.arange(10), (1,), (8,), (3,))
     array([1, 4, 7])
     """
@@ -301,6 +311,8 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
     Raises: ValueError if more is cut than there is, for negative interior padding, or for a wrong number of entries;
     ShapeError if `padding_value` is not a scalar.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import pad
     >>> pad(np.array([1, 2, 3]), 0, [(2, -1, 1)])
     array([0, 0, 1, 0, 2, 0])
     """
@@ -353,6 +365,8 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     Shapes: [*a, n, *b] and [*a, m, *b] -> [*a, n + m, *b].  Dtype: promoted.
     Raises: ShapeError if other axes differ in size; ValueError if there are no operands or the axis is out of range.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import concatenate
     >>> concatenate([np.array([1, 2]), np.array([3.0])], 0)
     array([1., 2., 3.])
     """

@@ -62,6 +62,8 @@ def sort(operand: Value | Sequence[Value], dimension: int = -1, is_stable: bool 
     Raises: ValueError if the axis is out of range, there are no operands, or `num_keys` exceeds their number;
     ShapeError if the shapes differ.
 
+    >>> import numpy as np
+    >>> from calque_core.lax import sort
     >>> sort(np.array([3, 1, 2]))
     array([1, 2, 3])
     >>> sort((np.array([3, 1, 2]), np.array([30, 10, 20])))

@@ -30,6 +30,7 @@ def logistic(x: Value) -> Value:
 
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
 
+    >>> from calque_core.lax import logistic
     >>> logistic(0.0)
     np.float64(0.5)
     """
@@ -91,6 +92,7 @@ def erf_inv(x: Value) -> Value:
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
     Raises: TypeError for complex numbers.
 
+    >>> from calque_core.lax import erf_inv
     >>> erf_inv(0.5)
     np.float64(0.4769362762044699)
     """

@@ -137,6 +137,7 @@ def while_loop(
     Raises: TypeError if the value changes its type, or `cond_fun` does not return a bool scalar; ValueError if
     `max_steps` is negative, `checkpoints` is not positive, or both are given.
 
+    >>> from calque_core.lax import while_loop
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0)
     np.float64(16.0)
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0, max_steps=3)
@@ -215,6 +216,7 @@ def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], i
     Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
     bound cannot hold the other.
 
+    >>> from calque_core.lax import fori_loop
     >>> fori_loop(0, 4, lambda i, total: total + i, 0)
     np.int64(6)
     """

@@ -37,6 +37,8 @@ def uniform(
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a bound is
     complex; ShapeError if a bound does not broadcast to `shape`.
 
+    >>> import numpy as np
+    >>> from calque_numpy.random import uniform
     >>> uniform(np.array([0, 42], np.uint32), (2,), np.float32)
     array([0.48870957, 0.6797972 ], dtype=float32)
     """
@@ -96,6 +98,8 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None) ->
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `p` is not a float; ShapeError if `p` does
     not broadcast to `shape`.
 
+    >>> import numpy as np
+    >>> from calque_numpy.random import bernoulli
     >>> bernoulli(np.array([0, 42], np.uint32), 0.4, (3,))
     array([False,  True, False])
     """

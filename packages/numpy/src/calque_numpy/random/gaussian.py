@@ -72,8 +72,10 @@ def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a float dtype.
 
-    >>> normal(np.array([0, 42], np.uint32), (2,), np.float32)
-    array([-0.0283046, 0.4671318], dtype=float32)
+    >>> import numpy as np
+    >>> from calque_numpy.random import normal
+    >>> np.round(normal(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    array([-0.0283,  0.4671], dtype=float32)
     """
     check_key("normal", key)
     dtype = float_argument("normal", dtype)

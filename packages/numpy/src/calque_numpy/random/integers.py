@@ -33,6 +33,8 @@ def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtyp
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` or a bound is no integer;
     ShapeError if a bound does not broadcast to `shape`.
 
+    >>> import numpy as np
+    >>> from calque_numpy.random import randint
     >>> randint(np.array([0, 42], np.uint32), (4,), 0, 10)
     array([5, 8, 3, 1])
     """

@@ -31,6 +31,7 @@ def key(seed: Value) -> Value:
     Shapes: seed [] -> [2].  Dtype: uint32.  All 64 bits of the seed count, or the lower 32 while `enable_x64` is off.
     Raises: TypeError if `seed` is not an integer scalar; OverflowError if it has more than 64 bits.
 
+    >>> from calque_numpy.random import key
     >>> key(42)
     array([ 0, 42], dtype=uint32)
     """
@@ -88,6 +89,7 @@ def split(key: Value, num: int | Sequence[int] = 2) -> Value:
     Shapes: key [2] -> [num, 2], or [*num, 2] for a sequence of sizes.  Dtype: uint32.
     Raises: TypeError if `key` is not a key, or `num` holds no integers; ValueError if it is negative.
 
+    >>> from calque_numpy.random import key, split
     >>> first, second = split(key(42))
     >>> first
     array([1832780943,  270669613], dtype=uint32)
@@ -112,6 +114,7 @@ def fold_in(key: Value, data: Value) -> Value:
     Raises: TypeError if `key` is not a key or `data` is not an integer scalar; OverflowError if `data` is a Python
     integer that is negative or has more than 32 bits.
 
+    >>> from calque_numpy.random import fold_in, key
     >>> fold_in(key(42), 3)
     array([3134548294,  894150801], dtype=uint32)
     """

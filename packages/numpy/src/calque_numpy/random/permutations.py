@@ -32,6 +32,8 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
     Raises: TypeError if `key` is not a key, or `x` is a scalar that is no integer; ValueError if it is negative, or
     there is no such axis.
 
+    >>> import numpy as np
+    >>> from calque_numpy.random import permutation
     >>> permutation(np.array([0, 42], np.uint32), 5)
     array([4, 2, 3, 0, 1])
     """
