@@ -113,6 +113,7 @@ def traceback_filtering(value: str) -> scope:
     hidden from where `register_internal_folder` names their folders.
     Raises: ValueError if `value` is neither.
 
+    >>> from calque_core.config import current, traceback_filtering
     >>> with traceback_filtering("off"):
     ...     current().traceback_filtering
     'off'

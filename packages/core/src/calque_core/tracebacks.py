@@ -38,6 +38,7 @@ _boundaries: set[CodeType] = set()
 def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     """Let errors that leave `fun` show the frames of the user alone, unless `fun` runs inside another such function.
 
+    >>> from calque_core import api_boundary
     >>> @api_boundary
     ... def transform(x):
     ...     return x + 1
@@ -87,6 +88,7 @@ def full_traceback(error: BaseException) -> TracebackType | None:
 
     `pdb.post_mortem(full_traceback(error))` looks into calque.
 
+    >>> from calque_core import full_traceback
     >>> full_traceback(ValueError()) is None
     True
     """
