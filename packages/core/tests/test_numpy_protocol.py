@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from calque_core import NumpyRuleError, eval_jaxpr, implements, stage, typeof
+from calque_core import NumpyRuleError, TracerArrayConversionError, eval_jaxpr, implements, stage, typeof
 from calque_core.numpy_protocol import array_functions, reductions
 
 X = np.array([[1.0, -2.0], [3.0, 0.5]])
@@ -174,6 +174,34 @@ def test_a_class_with_a_protocol_of_its_own_gets_its_chance():
 
 def test_a_class_that_handles_nothing_is_refused_by_numpy():
     assert "__array_ufunc__" in refused(lambda x: np.add(x, object()), X)
+
+
+NAMED = {
+    "array": (lambda x: np.array([x, x]), r"yourself: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
+    "exp": (lambda x: np.exp([x]), r"yourself: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
+    "mean": (lambda x: np.mean([x, x]), r"yourself: numpy\.mean\(numpy\.stack\(\[x, y\]\)\)\."),
+    "full": (lambda x: np.full(3, x), r"numpy\.full does not ask the array what to do\. Use calque\.numpy\.full\."),
+}
+
+
+@pytest.mark.parametrize(("fun", "words"), NAMED.values(), ids=NAMED)
+def test_where_numpy_asks_nobody_the_error_says_what_to_write(fun, words):
+    with pytest.raises(TracerArrayConversionError, match=rf"float64\[\] at .*{words}$"):
+        staged(fun, 2.0)
+
+
+def test_a_function_of_an_ndarray_that_would_hold_tracers_names_the_other_one():
+    words = refused(lambda x: np.full_like(np.zeros(3), x), 2.0)
+    assert "Use calque.numpy.full_like in place of numpy.full_like" in words
+
+
+@pytest.mark.parametrize("fill", [lambda x: np.zeros(2).__setitem__(0, x), lambda x: np.fromiter([x, x], float)])
+def test_an_array_filled_with_tracers_says_which_and_what_to_write(fill):
+    with pytest.raises(ValueError, match="setting an array element with a sequence") as caught:
+        staged(fill, 2.0)
+    (note,) = caught.value.__notes__
+    assert note.startswith("float() was asked of a traced value of type float64[] at test_numpy_protocol.py:")
+    assert note.endswith("make it of its elements: numpy.stack([x, y]), or calque.numpy.array([x, y]).")
 
 
 # Arrays with a value

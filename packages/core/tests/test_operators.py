@@ -201,6 +201,14 @@ def test_a_list_is_the_array_that_numpy_makes_of_it(op, other):
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("op", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
+@pytest.mark.parametrize("number", [300, -300, 2**40, 3])
+def test_a_comparison_with_a_python_integer_is_exact(op, number):
+    for x in (np.array([1, 3, 100], np.int8), np.array([1, 3, 100], np.uint8)):
+        for fun in (lambda x: op(x, number), lambda x: op(number, x)):
+            np.testing.assert_array_equal(traced(fun, x), fun(x))
+
+
 def test_a_list_of_tracers_is_an_operand():
     np.testing.assert_array_equal(traced(lambda x: x * [x[0], 1.0], np.array([3.0, 4.0])), [9.0, 4.0])
     np.testing.assert_array_equal(traced(lambda x: (x[1], (x[0])) - x, np.array([3.0, 4.0])), [1.0, -1.0])

@@ -194,5 +194,12 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
             f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
         ) from None
     if function not in table:
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_ADVICE['function'].capitalize()}.")
+        advice = _INSTEAD.get(function, _ADVICE["function"].capitalize())
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {advice}.")
     return table[function]
+
+
+_INSTEAD = {
+    np.copyto: "An ndarray cannot hold traced values. Use calque.numpy.full_like in place of numpy.full_like, and "
+    "numpy.where(mask, values, x) in place of numpy.copyto"
+}

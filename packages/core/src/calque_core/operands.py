@@ -121,9 +121,21 @@ def promote(name: str, args: Sequence[Value]) -> list[Value]:
     for aval in avals:
         if aval.dtype is not first:
             dtype = _result_dtype(avals)
+            if name in _COMPARISONS and dtype.kind in "iu":
+                dtype = _comparable(args, dtype)
             args = [_converted(x, aval, dtype) for x, aval in zip(args, avals)]
             break
     return _broadcast(name, args, [aval.shape for aval in avals])
+
+
+_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+
+def _comparable(args: Sequence[Value], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a wider dtype if a Python integer does not fit: a comparison with it is exact, as NumPy's."""
+    limits = np.iinfo(dtype)
+    fits = all(limits.min <= x <= limits.max for x in args if type(x) is int)
+    return dtype if fits or dtype.itemsize == 8 else canonicalize_dtype(np.int64)
 
 
 def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:

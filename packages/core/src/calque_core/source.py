@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import calque_pytree
@@ -113,6 +113,24 @@ def user_frame() -> FrameType | None:
     while frame is not None and _is_passed_over(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+def called_function(library: ModuleType) -> str:
+    """Return the name of the library's function that the user has called, or '' if no Python frame shows it.
+
+    >>> called_function(os)
+    ''
+    """
+    folder, name = os.path.join(os.path.dirname(library.__file__ or ""), ""), ""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(folder):
+            name = code.co_name
+        elif name or not is_internal_file(code.co_filename):
+            break
+        frame = frame.f_back
+    return "" if name.startswith(("_", "<")) else name
 
 
 def resolve(position: Position | None) -> SourceInfo | None:

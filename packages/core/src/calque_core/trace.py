@@ -20,7 +20,7 @@ import numpy as np
 from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
 from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
-from calque_core.errors import UnexpectedTracerError
+from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from calque_core.source import Position, current_position, describe_function, where
 from calque_core.tracer import Tracer, escaped
 
@@ -165,11 +165,18 @@ class tracing(entered):
     def leave(self, error: object) -> None:
         try:
             super().leave(error)
-            if isinstance(error, ValueError) and "read-only" in str(error):
-                self.trace.explain_refused_write(error)
+            if isinstance(error, ValueError):
+                self._explain(error)
         finally:
             if self.opened:
                 self.trace.close()
+
+    def _explain(self, error: ValueError) -> None:
+        """Add to an error of NumPy's why it could not write, or what it asked of a tracer."""
+        if "read-only" in str(error):
+            self.trace.explain_refused_write(error)
+        elif isinstance(error.__cause__, ConcretizationTypeError) and not hasattr(error, "__notes__"):
+            error.add_note(str(error.__cause__))
 
 
 def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:

@@ -13,6 +13,8 @@ import threading
 from operator import attrgetter, index
 from typing import Any
 
+import numpy as np
+
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import _aval_functions
 from calque_core.context import here
@@ -23,7 +25,7 @@ from calque_core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from calque_core.source import Position, resolve, where
+from calque_core.source import Position, called_function, resolve, where
 
 Value = Any
 
@@ -69,7 +71,7 @@ class Tracer(ArrayMethods):
         return index(_known(self, "an integer", TracerIntegerConversionError))
 
     def __float__(self) -> float:
-        raise ConcretizationTypeError(_conversion_message(self, "float()", _ALWAYS))
+        raise ConcretizationTypeError(_conversion_message(self, "float()", f"{_ALWAYS}. {_FILLING}"))
 
     def __complex__(self) -> complex:
         raise ConcretizationTypeError(_conversion_message(self, "complex()", _ALWAYS))
@@ -83,7 +85,7 @@ class Tracer(ArrayMethods):
         raise ConcretizationTypeError(_conversion_message(self, "a list of Python numbers (.tolist())", _ALWAYS))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _STACK))
+        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _making(called_function(np))))
 
     def __reduce__(self) -> Any:
         raise UnexpectedTracerError(
@@ -113,14 +115,20 @@ def is_tracer(x: object) -> bool:
 
 unknown = object()
 _ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
-_STACK = (
-    "The array would drop out of the transformation. "
-    "Build arrays of traced values with numpy.stack or numpy.concatenate"
-)
+_STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
+_FILLING = f"In place of filling an array, make it of its elements: {_STACK}"
 _STAGED = (
     "The value is not known here. "
     "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
 )
+
+
+def _making(function: str) -> str:
+    """Return what to do where `function` of NumPy, '' if that is not known, made an array of a tracer."""
+    if function in ("full", "full_like"):
+        return f"numpy.{function} does not ask the array what to do. Use calque.numpy.{function}"
+    example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
+    return f"The array would drop out of the transformation. Make an array of traced values yourself: {example}"
 
 
 def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
