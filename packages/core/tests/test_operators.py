@@ -275,7 +275,7 @@ def test_shapes_that_do_not_broadcast_are_named():
 
 def test_augmented_assignment_makes_a_new_array():
     def fun(x):
-        y = x
+        y = x + 0.0
         y += 1.0
         y *= 2.0
         return y - x

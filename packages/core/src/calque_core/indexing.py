@@ -21,7 +21,7 @@ from calque_core.avals import ShapedArray, typeof
 from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 from calque_core.primitive import Primitive
 from calque_core.source import where
-from calque_core.tracer import is_tracer
+from calque_core.tracer import is_tracer, view_of
 
 Value = Any
 Bounds = tuple[int | None, int | None, int | None]
@@ -35,7 +35,7 @@ def __getitem__(self: Value, index: Any) -> Value:
     out = self
     for primitive, params in _plan(typeof(self), tuple([p if type(p) is int else _part(self, p) for p in parts])):
         out = primitive.bind(out, **params)
-    return out
+    return view_of(self, out)
 
 
 def is_advanced(index: Any) -> bool:

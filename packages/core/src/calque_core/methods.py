@@ -20,6 +20,7 @@ from calque_core.numpy_protocol import implements
 from calque_core.operands import number, weak
 from calque_core.primitive import Primitive
 from calque_core.source import where
+from calque_core.tracer import view_of
 
 Value = Any
 
@@ -75,7 +76,7 @@ def nbytes(a: Value) -> int:
 @array_property
 def T(a: Value) -> Value:
     """Return the array with its axes in reverse order."""
-    return lax.transpose(a, range(len(typeof(a).shape))[::-1])
+    return view_of(a, lax.transpose(a, range(len(typeof(a).shape))[::-1]))
 
 
 @array_property
@@ -91,14 +92,14 @@ def mT(a: Value) -> Value:
 @array_property
 def real(val: Value) -> Value:
     """Return the real parts; a real array is returned as it is.  Of a weak scalar it is weak, as Python's is."""
-    return _part(lax.real, lax.real_p, val)
+    return view_of(val, _part(lax.real, lax.real_p, val))
 
 
 @implements(np.imag)
 @array_property
 def imag(val: Value) -> Value:
     """Return the imaginary parts; zeros for a real array.  Of a weak scalar it is weak, as Python's is."""
-    return _part(lax.imag, lax.imag_p, val)
+    return view_of(val, _part(lax.imag, lax.imag_p, val))
 
 
 # Methods

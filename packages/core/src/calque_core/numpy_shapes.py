@@ -23,6 +23,7 @@ from calque_core.numpy_protocol import implements, refuse
 from calque_core.numpy_ufuncs import rint
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
 from calque_core.source import where
+from calque_core.tracer import view_of
 
 Value = Any
 
@@ -64,10 +65,10 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
     """
     sizes = _known_sizes(a, shape)
     if order == "F":
-        return transpose(lax.reshape(transpose(a), sizes[::-1]))
+        return view_of(a, transpose(lax.reshape(transpose(a), sizes[::-1])))
     if order not in ("C", "A", "K"):
         raise ValueError(f"the order of elements{where()} is {order!r}. Use 'C' or 'F'.")
-    return lax.reshape(a, sizes)
+    return view_of(a, lax.reshape(a, sizes))
 
 
 def _known_sizes(a: Value, shape: Any) -> Shape:
@@ -102,8 +103,8 @@ def transpose(a: Value, axes: Any = None) -> Value:
     """
     n = len(typeof(a).shape)
     if axes is None:
-        return lax.transpose(a, range(n)[::-1])
-    return lax.transpose(a, [canonical_axis("transpose", axis, n) for axis in axes])
+        return view_of(a, lax.transpose(a, range(n)[::-1]))
+    return view_of(a, lax.transpose(a, [canonical_axis("transpose", axis, n) for axis in axes]))
 
 
 @implements(np.swapaxes)
@@ -118,7 +119,7 @@ def swapaxes(a: Value, axis1: int, axis2: int) -> Value:
     one, other = canonical_axis("swapaxes", axis1, n), canonical_axis("swapaxes", axis2, n)
     order = list(range(n))
     order[one], order[other] = other, one
-    return lax.transpose(a, order)
+    return view_of(a, lax.transpose(a, order))
 
 
 @implements(np.squeeze)
@@ -132,8 +133,8 @@ def squeeze(a: Value, axis: Axes = None) -> Value:
     (3,)
     """
     if axis is None:
-        return lax.squeeze(a, [position for position, n in enumerate(typeof(a).shape) if n == 1])
-    return lax.squeeze(a, axis)
+        axis = tuple(position for position, n in enumerate(typeof(a).shape) if n == 1)
+    return view_of(a, lax.squeeze(a, axis))
 
 
 # Other elements

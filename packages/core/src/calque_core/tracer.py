@@ -10,6 +10,7 @@ Read next: `trace.py`, which says what a trace does with it.
 from __future__ import annotations
 
 import threading
+import weakref
 from operator import attrgetter, index
 from typing import Any
 
@@ -25,7 +26,7 @@ from calque_core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from calque_core.source import Position, called_function, resolve, where
+from calque_core.source import Position, at_place, called_function, resolve, where
 
 Value = Any
 
@@ -33,9 +34,10 @@ Value = Any
 class Tracer(ArrayMethods):
     """A value under a trace.  A subclass says what it knows: at least `aval`."""
 
-    __slots__ = ("__weakref__", "_trace")
+    __slots__ = ("__weakref__", "_trace", "_viewed")
 
     _trace: Any  # the Trace that it belongs to
+    _viewed: tuple[weakref.ref[Tracer], ...]  # what NumPy's array would be a view of, if this is set
     aval: Any
 
     def __init__(self, trace: Any) -> None:
@@ -154,9 +156,37 @@ def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:
     )
 
 
+class Overwritten:
+    """What a tracer has for its trace once `+=` has changed its array: closed, and able to say so."""
+
+    __slots__ = ("position", "symbol", "thread", "trace")
+
+    is_open, is_closed, tag = False, True, None
+
+    def __init__(self, trace: Any, symbol: str, position: Position | None) -> None:
+        self.trace, self.symbol, self.position, self.thread = trace, symbol, position, trace.thread
+
+    def describe(self) -> str:
+        """Return what messages call the trace."""
+        return self.trace.describe()  # type: ignore[no-any-return]
+
+
+def view_of(x: Value, out: Value) -> Value:
+    """Return `out`, noting that NumPy makes it a view of `x`: an operator in place on it changes `x` too."""
+    if isinstance(out, Tracer) and isinstance(x, Tracer) and out is not x and out.aval.shape:
+        out._viewed = (weakref.ref(x), *getattr(x, "_viewed", ()))
+    return out
+
+
 def escaped(x: Tracer, seen_by: Any) -> str:
     """Return the message for a tracer that turned up where it does not belong."""
     trace = x._trace
+    if type(trace) is Overwritten:
+        return (
+            f"a traced value of type {x.aval}, under {trace.describe()}, was used{where()} after "
+            f"'{trace.symbol}'{at_place(trace.position)} had changed its array in place. Use the new value, or write "
+            f"x = x {trace.symbol[:-1]} y, which leaves the old one as it is."
+        )
     if trace.is_closed:
         what = f"its trace, {trace.describe()}, has ended"
     elif trace.thread != threading.get_ident():

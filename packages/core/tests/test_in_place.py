@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import operator
+import re
+
+import numpy as np
+import pytest
+
+from calque_core import UnexpectedTracerError, lax, make_jaxpr
+from calque_core.interpret import jaxpr_as_fun
+
+HERE = "test_in_place.py"
+FLOATS = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
+    "%=": operator.imod, "**=": operator.ipow, "@=": operator.imatmul,
+}  # fmt: skip
+INTEGERS = {
+    "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift,
+}  # fmt: skip
+CASES = [(s, o, np.array([[3.0, 2.0], [1.5, 4.0]])) for s, o in FLOATS.items()]
+CASES += [(s, o, np.array([[3, 2], [1, 4]])) for s, o in INTEGERS.items()]
+
+
+def traced(f, *args):
+    return jaxpr_as_fun(make_jaxpr(f)(*args))(*args)
+
+
+@pytest.mark.parametrize(("symbol", "apply", "x"), CASES)
+def test_an_operator_in_place_gives_the_value_that_numpy_gives(symbol, apply, x):
+    def f(y):
+        y = apply(y, x)
+        return y
+
+    (out,) = traced(f, x)
+    np.testing.assert_allclose(out, apply(x.copy(), x))
+
+
+@pytest.mark.parametrize(("symbol", "apply", "x"), CASES)
+def test_the_old_value_is_refused_afterwards_with_both_lines(symbol, apply, x):
+    def f(y):
+        z = y
+        z = apply(z, x)
+        return z + y
+
+    first = f.__code__.co_firstlineno
+    words = (
+        rf"a traced value of type .*\[2,2\], under make_jaxpr of f \({HERE}:{first}\), was used at {HERE}:{first + 3} "
+        rf"\(.*f\) after '{re.escape(symbol)}' at {HERE}:{first + 2} \(.*f\) had changed its array in place. Use the "
+        rf"new value, or write x = x {re.escape(symbol[:-1])} y, which"
+    )
+    with pytest.raises(UnexpectedTracerError, match=words):
+        make_jaxpr(f)(x)
+
+
+VIEWS = {
+    "an index": lambda x: x[0],
+    "a slice of a slice": lambda x: x[1:][0],
+    "a reshaped array": lambda x: np.reshape(x, (-1,)),
+    "a flat one": lambda x: x.ravel(),
+    "a transposed one": lambda x: x.T,
+    "axes exchanged": lambda x: np.swapaxes(x, 0, 1),
+    "axes in another order": lambda x: x.transpose(1, 0),
+    "an axis left out": lambda x: np.squeeze(x[:, :1]),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_a_view_changes_is_refused_too(view):
+    def f(x):
+        r = VIEWS[view](x)
+        r += 1.0
+        return np.sum(x)
+
+    with pytest.raises(UnexpectedTracerError, match=r"after '\+=' at .* had changed its array in place"):
+        make_jaxpr(f)(np.ones((2, 2)))
+
+
+def test_a_value_that_is_not_used_again_may_be_overwritten():
+    def f(x, w):
+        acc = x * 0.0
+        for i in range(3):
+            acc += w[i]
+        x -= acc
+        h = x
+        h *= 2.0
+        return h
+
+    (out,) = traced(f, np.ones(2), np.ones((3, 2)))
+    assert out.tolist() == [-4.0, -4.0]
+
+
+def test_a_body_of_a_loop_may_add_to_its_carry():
+    x = np.array([1.0, 2.0])
+
+    def body(i, acc):
+        acc += x
+        return acc
+
+    assert lax.fori_loop(0, 3, body, np.zeros(2)).tolist() == [3.0, 6.0]
+
+
+def test_numbers_are_rebound_as_python_does():
+    def f(x):
+        y = x
+        y += 1.0
+        r = x * np.ones(2)
+        s = r[0]
+        s += 1.0
+        return x * y + s + r[0]
+
+    (out,) = traced(f, 2.0)
+    assert out == 2.0 * 3.0 + 3.0 + 2.0
+
+
+def test_an_element_of_a_view_is_no_view():
+    def f(x):
+        first = x[0]
+        first += 1.0
+        return np.sum(x) + first
+
+    (out,) = traced(f, np.ones(3))
+    assert out == 5.0
+
+
+def test_an_operand_that_does_not_fit_leaves_the_value_as_it_was():
+    def f(x):
+        with pytest.raises(TypeError):
+            x += np.ones(3)
+        return x
+
+    assert traced(f, np.ones(2))[0].tolist() == [1.0, 1.0]
+
+
+def test_a_value_that_was_overwritten_may_not_be_returned():
+    def f(x):
+        y = x
+        y += 1.0
+        return x
+
+    with pytest.raises(UnexpectedTracerError, match=r"had changed its array in place"):
+        make_jaxpr(f)(np.ones(2))
