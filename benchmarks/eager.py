@@ -1,4 +1,4 @@
-"""Rows: operations and gradients on concrete scalars, without compilation.
+"""Rows: operations and gradients on concrete values, without compilation.
 
 One idea: on scalars the arithmetic is free, and what is left is what the library adds to each operation.
 Read next: `memory.py`, for what the same chain keeps.
@@ -7,6 +7,7 @@ Read next: `memory.py`, for what the same chain keeps.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from kits import kits
@@ -17,6 +18,7 @@ from table import row
 EAGER = ("calque", "numpy", "autograd", "jax", "torch")
 GRADIENTS = ("calque", "autograd", "jax", "torch")
 LENGTH = 100
+CAPTURING_STEPS = 1_000
 X = 2.0
 
 
@@ -40,6 +42,31 @@ def eager_grad_numpy(effort: Effort) -> Samples:
     """Ours is differentiated as written for NumPy; the peers need their own modules in its place."""
     modules = {k.name: (k, np if k.name == "calque" else k.numpy) for k in kits(*GRADIENTS)}
     return race_gradients(effort, {name: (k, numpy_chain(xp, LENGTH)) for name, (k, xp) in modules.items()})
+
+
+@row("eager grad with a captured 32 KiB constant, per step", "us")
+def captured_constant(effort: Effort) -> Samples:
+    """The constant is writable: ours looks at each step whether it is still the same."""
+    constant, start = np.linspace(0.999, 1.001, 4096), np.ones(4096)
+    return race_captures(effort, lambda xp, x: xp.sum(repeated(x, constant)), start, CAPTURING_STEPS)
+
+
+@row("eager grad with a captured view of 80 MB", "us")
+def captured_view(effort: Effort) -> Samples:
+    data = np.ones((1_000, 10_001))
+    return race_captures(effort, lambda xp, w: xp.sum(xp.dot(data[:, :-1], w)), np.ones(10_000), 1)
+
+
+def repeated(x: Any, constant: np.ndarray) -> Any:
+    for _ in range(CAPTURING_STEPS):
+        x = x * constant
+    return x
+
+
+def race_captures(effort: Effort, fun: Any, start: np.ndarray, steps: int) -> Samples:
+    gradients = {k.name: partial(k.grad(partial(fun, k.numpy)), start) for k in kits("calque", "autograd")}
+    check_agreement({name: gradient() for name, gradient in gradients.items()})
+    return race(effort, gradients, per=steps, unit=1e-6)
 
 
 def race_gradients(effort: Effort, chains: dict) -> Samples:
