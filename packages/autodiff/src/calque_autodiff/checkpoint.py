@@ -20,6 +20,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.memory import unshared
 from calque_core.ops.checkpoint import name_p, remat_p
 from calque_core.ops.control_flow import join_constants
+from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function, where
 from calque_core.stage import BorrowingTrace, stage
 from calque_core.trace import trace_state_clean
@@ -96,6 +97,7 @@ def checkpoint(
         if trace_state_clean():
             outs = unshared(call(*leaves), leaves)
         else:
+            leaves = [*narrowed(leaves)]
             jaxpr, captured = _staged(call, leaves, fun, names)
             outs = remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how)
         return call.out_tree.unflatten(outs)

@@ -24,6 +24,7 @@ from calque_core.lax import convert_element_type
 from calque_core.linear import Zero, instantiate_zeros, zero_of
 from calque_core.memory import unshared_tree
 from calque_core.operands import strong
+from calque_core.ops.convert import narrowed
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.source import describe_function, where
 from calque_core.trace import current_trace, evaluation
@@ -183,7 +184,7 @@ class CustomCall:
     def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
         """Return the function's result where the call is made: whoever traces there decides."""
         primitive = custom_jvp_call_p if rules.fwd is None else custom_vjp_call_p
-        outs = current_trace().process_custom_derivative(primitive, self.fun, leaves, {"rules": rules})
+        outs = current_trace().process_custom_derivative(primitive, self.fun, narrowed(leaves), {"rules": rules})
         assert self.out_tree is not None
         return self.out_tree.unflatten(outs)
 

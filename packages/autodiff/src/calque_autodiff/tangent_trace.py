@@ -15,10 +15,11 @@ import numpy as np
 
 from calque_core.avals import NUMPY_AVALS, typeof
 from calque_core.captures import Captures, chain, is_held, is_writable
-from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.context import DEFAULT_SETTINGS, entered, here
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.linear import Zero
 from calque_core.memory import owner
+from calque_core.ops.convert import narrowed
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
 from calque_core.source import current_position
@@ -59,6 +60,8 @@ class TangentTrace(JaxprTrace):
                 return self.split(rule, args, params)
             if next(jaxprs_in_params(params), None) is not None:
                 raise missing_rule(primitive, "partial_eval")
+        if not here().settings.enable_x64:
+            args = self.narrow_known(args)
         return self.record(
             primitive,
             [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in args],
@@ -90,6 +93,11 @@ class TangentTrace(JaxprTrace):
         finally:
             context.trace = before
 
+    def narrow_known(self, args: Sequence[Value]) -> list[Value]:
+        """Return operands with the known ones in 32 bits: their conversion is computed, not recorded."""
+        with entered(self.parent):
+            return [x if self.owns(x) else narrowed([x])[0] for x in args]
+
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is one of the tangents being recorded."""
         return type(x) is JitTracer and x._trace is self
@@ -120,9 +128,10 @@ class TangentTrace(JaxprTrace):
         # Operands of the user's were captured when they came in; what a rule has computed is nobody else's.
         if self.runs_users_rule:
             x = self.captures.use(x)
-        known = self.constants.get(id(x))
+        key = id(x) if here().settings.enable_x64 else ~id(x)  # as in core
+        known = self.constants.get(key)
         if known is None:
-            known = self.constants[id(x)] = (x, Var(typeof(x)))
+            known = self.constants[key] = (x, Var(typeof(x)))
         return known[1]
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:

@@ -15,14 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, is_array_like, short_repr, typeof
+from calque_core.avals import NUMPY_SCALARS, ShapedArray, ShapeDtypeStruct, is_array_like, short_repr, typeof
 from calque_core.avals import _aval_functions as aval_functions
 from calque_core.captures import Captures, frozen
 from calque_core.context import DEFAULT_SETTINGS, here
-from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.dtypes import canonicalize_dtype
+from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.ops.convert import convert_element_type_p
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position, resolve
-from calque_core.trace import Trace, Value, canonical_value, current_trace, started, tracing, valueless
+from calque_core.trace import (
+    Trace,
+    Value,
+    canonical_parameter,
+    canonical_value,
+    current_trace,
+    started,
+    tracing,
+    valueless,
+)
 from calque_core.tracer import Tracer, check_lift
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
@@ -77,6 +88,10 @@ class JaxprTrace(Trace):
         if primitive.abstract is None:
             return decomposition_under(self, primitive, "abstract_eval")([self.tracer(x) for x in invars], params)
         position = current_position(3)  # below are record and process_primitive
+        if not here().settings.enable_x64 and next(jaxprs_in_params(params), None) is None:
+            is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
+            invars = [self._narrow(x, position) if is_weak else _fixed(self._narrow(x, position)) for x in invars]
+            params = {name: canonical_parameter(value) for name, value in params.items()}
         try:
             avals = primitive.abstract(*map(aval_of, invars), **params)
         except Exception as error:
@@ -89,6 +104,17 @@ class JaxprTrace(Trace):
         outvars = [Var(aval) for aval in avals]
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
         return [JitTracer(self, var.aval, var, position) for var in outvars]
+
+    def _narrow(self, x: Atom, position: Position | None) -> Atom:
+        """Return an operand in 32 bits, converted by an equation of its own, as evaluation converts it."""
+        aval = x.aval
+        dtype = canonicalize_dtype(aval.dtype) if type(aval) is ShapedArray else None
+        if dtype is None or dtype == aval.dtype:
+            return x
+        params = {"new_dtype": dtype, "weak_type": aval.weak_type}
+        var = Var(convert_element_type_p.abstract(aval, **params)[0])
+        self.eqns.append(new_eqn((convert_element_type_p, [x], [var], params, position)))
+        return var
 
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
@@ -110,7 +136,8 @@ class JaxprTrace(Trace):
             return Literal(x if is_kept else canonical_value(x), aval)
         if isinstance(x, np.ndarray) and x.ndim:
             x = self.captures.use(x)
-        known = self.constants.get(id(x))
+        key = id(x) if here().settings.enable_x64 else ~id(x)  # an array has another type while 64 bits are off
+        known = self.constants.get(key)
         if known is not None:
             return known[1]
         if isinstance(x, Tracer):
@@ -125,19 +152,19 @@ class JaxprTrace(Trace):
             if isinstance(x, np.ndarray) and not x.ndim:
                 return Literal(canonical_value(x)[()], aval)
         var = Var(aval)
-        self.constants[id(x)] = (x, var)
+        self.constants[key] = (x, var)
         return var
 
     def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
         """Return what was recorded as a program that gives `outs`.  Its constants no longer depend on their owners."""
         outvars = [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in outs]
         constants = self.constants.values()
-        consts = [self.kept(np.asarray(x)) if isinstance(x, np.ndarray) else x for x, _ in constants]
+        consts = [self.kept(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants]
         return Jaxpr([v for _, v in constants], self.invars, self.eqns, outvars, consts, debug_name=debug_name)
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as the finished program may keep it."""
-        return frozen(canonical_value(x))
+        return frozen(x)
 
     def explain_refused_write(self, error: ValueError) -> None:
         if self.captures.held:
@@ -174,6 +201,18 @@ class BorrowingTrace(JaxprTrace):
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as it is: whoever runs the program next holds it as one of its operands."""
         return x
+
+
+def _fixed(x: Atom) -> Atom:
+    """Return a Python scalar as a number of 32 bits beside arrays: it must fit them under other settings too."""
+    if type(x) is Literal and type(x.val) in (int, float, complex):
+        return Literal(x.aval.dtype.type(x.val), x.aval)
+    return x
+
+
+def in_dtype(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return a captured array in the dtype that it was captured in."""
+    return np.asarray(x) if x.dtype == dtype else x.astype(dtype)
 
 
 def _add_place(error: Exception, primitive: Primitive, position: Position | None) -> None:

@@ -331,6 +331,11 @@ def canonical_value(x: Value) -> Value:
     return x if dtype == x.dtype else x.astype(dtype)
 
 
+def canonical_parameter(value: Any) -> Any:
+    """Return a parameter of an operation; a dtype as it is under the current settings."""
+    return canonicalize_dtype(value) if isinstance(value, np.dtype) else value
+
+
 def started(trace: Trace, fun: Any) -> Trace:
     """Note which function a trace runs and where it was started, for messages."""
     trace.fun, trace.position = fun, current_position()

@@ -20,6 +20,7 @@ from calque_core.context import Settings, here
 from calque_core.debugging import is_debugging
 from calque_core.interpret import eval_jaxpr
 from calque_core.ops.call import jit_p, strong_results
+from calque_core.ops.convert import narrowed
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation
 from calque_core.tracebacks import api_boundary
@@ -128,6 +129,7 @@ class JitFunction:
 
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or those of the function itself with `inline`."""
+        call = call._replace(leaves=[*narrowed(call.leaves)])
         jaxpr, captured, out_tree = self.traced.trace(call)
         operands = [*captured, *call.leaves]
         if self.inline:

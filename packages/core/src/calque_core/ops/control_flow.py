@@ -23,7 +23,7 @@ from calque_core.memory import unshared, unshared_tree
 from calque_core.operands import PYTHON_SCALARS, scalar_kind, weak
 from calque_core.ops.call import check_operands, run_program
 from calque_core.ops.compare import clamp
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.convert import convert_element_type, narrowed
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function, where
@@ -133,6 +133,7 @@ def _choose(
     leaves, in_tree = tree_flatten((tuple(operands), {}))
     if not all(map(is_array_like, leaves)):
         check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
+    leaves = [*narrowed(leaves)]
     avals = [typeof(x) for x in leaves]
     flats = [FlatFunction(fun, in_tree, verb) for fun in functions]
     jaxprs = [stage(flat, avals, verb=verb, user_fun=fun) for flat, fun in zip(flats, functions)]

@@ -5,11 +5,13 @@ It stands below the other families because promotion (`operands.py`) converts op
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.context import here
 from calque_core.dtypes import canonicalize_dtype, dtype_name
 from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
@@ -52,6 +54,22 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
     if not aval.weak_type and aval.dtype == dtype == x.dtype:  # with enable_x64 off, a wider array has a narrow aval
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def narrowed(values: Sequence[Value]) -> Sequence[Value]:
+    """Return operands of a function that is traced, converted to 32 bits first while `enable_x64` is off.
+
+    An operation converts its own operands; only tracers have wider types than the settings allow.
+    """
+    return values if here().settings.enable_x64 else [_narrow(x) for x in values]
+
+
+def _narrow(x: Value) -> Value:
+    aval = typeof(x)
+    dtype = canonicalize_dtype(aval.dtype) if type(aval) is ShapedArray else None
+    if dtype is None or dtype == aval.dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=aval.weak_type)
 
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type")

@@ -14,7 +14,7 @@ from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.operands import strong
 from calque_core.ops.control_flow import join_constants, reaches
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.convert import convert_element_type, narrowed
 from calque_core.source import describe_function, where
 from calque_core.stage import stage
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
@@ -45,7 +45,7 @@ def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeD
     """
     leaves, treedef = tree_flatten(tree)
     check_arrays(leaves, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]], what)
-    return [strong(x) for x in leaves], treedef
+    return [*narrowed([strong(x) for x in leaves])], treedef
 
 
 def check_carry(what: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTreeDef) -> None:

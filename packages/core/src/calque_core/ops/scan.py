@@ -19,6 +19,7 @@ from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.memory import unshared
 from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.convert import narrowed
 from calque_core.ops.loops import (
     Body,
     add_step,
@@ -129,6 +130,7 @@ def scan(
     what = loop_name("scan", f)
     carry, carry_tree = strong_leaves(what, "init", init)
     xs_leaves, _ = tree_flatten(xs)
+    xs_leaves = [*narrowed(xs_leaves)]
     steps = _length(what, xs, length)
     unroll = _count(what, "unroll", unroll, 1)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
