@@ -18,6 +18,7 @@ from calque_core.avals import typeof
 from calque_core.captures import Captures
 from calque_core.chosen_arguments import ChosenArguments
 from calque_core.memory import unshared
+from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function
 from calque_core.trace import current_trace
 from calque_core.tracebacks import api_boundary
@@ -111,6 +112,7 @@ def _transform(
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
         leaves, tree = tree_flatten((varied, {}))
         _check_leaves(chosen.what, fun, args, kwargs, leaves, (positions, names), options)
+        leaves = [*narrowed(leaves)]
 
         @functools.wraps(fun)
         def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:

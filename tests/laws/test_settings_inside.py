@@ -1,0 +1,98 @@
+"""A setting that is changed inside a traced function means what it means eagerly, under each transformation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import assert_close, types_of
+
+from calque_autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp, linearize, vjp
+from calque_batching import vmap
+from calque_core import check_jaxpr, config, eval_jaxpr, lax, make_jaxpr
+from calque_pytree import tree_leaves
+from calque_xla_backend import jit
+
+X = np.linspace(0.5, 1.5, 3)
+ruled_jvp = custom_jvp(lambda x: lax.sin(x))
+ruled_jvp.defjvps(lambda x_dot, out, x: x_dot * lax.cos(x))
+ruled_vjp = custom_vjp(lambda x: lax.sin(x))
+ruled_vjp.defvjp(lambda x: (ruled_vjp(x), x), lambda x, ct: (ct * lax.cos(x),))
+
+NARROW = {
+    "an operation": lax.sin,
+    "two uses": lambda y: lax.mul(y, y),
+    "a Python scalar": lambda y: lax.add(lax.mul(y, 2.5), 1),
+    "a captured array": lambda y: lax.mul(y, X),
+    "a sum": lax.reduce_sum,
+    "a reshape": lambda y: lax.reshape(y, (3, 1)),
+    "an iota": lambda y: lax.add(y, lax.iota(np.float64, 3)),
+    "a cond": lambda y: lax.cond(True, lambda v: lax.mul(v, 2.0), lambda v: v, y),
+    "a scan": lambda y: lax.scan(lambda c, _: (lax.mul(c, 0.5), c), y, None, length=2)[0],
+    "a loop": lambda y: lax.fori_loop(0, 3, lambda i, c: lax.mul(c, 0.5), y),
+    "a jit": lambda y: jit(lambda v: lax.mul(lax.sin(v), 2.0))(y),
+    "a grad": lambda y: grad(lambda v: lax.reduce_sum(lax.mul(v, v)))(y),
+    "a vmap": lambda y: vmap(lambda v: lax.mul(v, 2.0))(y),
+    "a checkpoint": lambda y: checkpoint(lambda v: lax.mul(lax.sin(v), v))(y),
+    "a custom jvp": ruled_jvp,
+    "a custom vjp": ruled_vjp,
+}
+
+
+def narrow_inside(fun):
+    def switched(x):
+        y = lax.sin(x)
+        with config.enable_x64(False):
+            z = fun(y)
+        return lax.mul(z, 2.0)
+
+    return switched
+
+
+def staged(fun, *args):
+    jaxpr = make_jaxpr(lambda *xs: tree_leaves(fun(*xs)))(*args)
+    check_jaxpr(jaxpr)
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_a_block_of_32_bits_inside_a_function_means_what_it_means_eagerly(name):
+    fun = narrow_inside(NARROW[name])
+    want = fun(X)
+    assert types_of(want) == [f"f32{list(np.shape(want))}".replace(" ", "")]
+    for got in (
+        staged(fun, X),
+        jit(fun)(X),
+        linearize(fun, X)[0] if "vjp" not in name else want,
+        vjp(fun, X)[0],
+        vmap(fun)(np.stack([X, X]))[0],
+    ):
+        assert types_of(got) == types_of(want)
+        assert_close(tree_leaves(got), tree_leaves(want), 1e-5)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_derivatives_through_a_block_of_32_bits_are_of_the_types_of_their_arguments(name):
+    fun = narrow_inside(NARROW[name])
+    total = lambda x: lax.reduce_sum(fun(x))
+    want = grad(total)(X)
+    assert types_of(want) == ["f64[3]"]
+    for got in (staged(grad(total), X), jit(grad(total))(X)):
+        assert types_of(got) == ["f64[3]"]
+        assert_close(tree_leaves(got), [want], 1e-5)
+    if "vjp" not in name:
+        np.testing.assert_allclose(jvp(total, (X,), (np.ones(3),))[1], np.sum(want), rtol=1e-4)
+    step = 1e-2
+    differences = [(float(total(X + step * e)) - float(total(X - step * e))) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(want, differences, rtol=1e-2, atol=1e-3)
+
+
+def test_a_captured_array_is_a_constant_of_each_of_its_types():
+    def fun(x):
+        with config.enable_x64(False):
+            narrow = lax.mul(lax.convert_element_type(x, np.float32), X)
+        return narrow, lax.mul(x, X)
+
+    jaxpr = make_jaxpr(fun)(X)
+    check_jaxpr(jaxpr)
+    assert [c.dtype for c in jaxpr.consts] == [np.float32, np.float64]
+    assert types_of(eval_jaxpr(jaxpr, jaxpr.consts, X)) == types_of(fun(X))
