@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -249,3 +251,27 @@ def test_a_name_that_is_no_string_is_refused_in_words():
         checkpoint_name(1.0, 3)
     with pytest.raises(TypeError, match=r"checkpoint_name at .*: x\[0\] is 'a' of type str"):
         checkpoint_name(["a"], "name")
+
+
+def test_a_checkpointed_function_is_staged_once_for_its_types(monkeypatch):
+    checkpoint_module = import_module("calque_autodiff.checkpoint")  # the name is the function's too
+    stagings = []
+    original = checkpoint_module._staged
+
+    def counted(*args):
+        stagings.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(checkpoint_module, "_staged", counted)
+    power = 2.0
+    f = checkpoint(lambda x: lax.pow(x, power))
+    assert [grad(f)(3.0), grad(f)(np.float64(4.0)), grad(f)(5.0)] == [6.0, 8.0, 10.0]
+    assert len(stagings) == 2  # a Python scalar and a NumPy scalar
+    power = 3.0
+    assert grad(f)(2.0) == 12.0
+    assert len(stagings) == 3
+
+
+def test_static_arguments_of_a_checkpointed_function_have_programs_of_their_own():
+    f = checkpoint(lambda x, n: lax.integer_pow(x, n), static_argnums=1)
+    assert [grad(f)(2.0, 2), grad(f)(2.0, 3), grad(f)(2.0, 2)] == [4.0, 12.0, 4.0]

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 
 PRELUDE = """
 import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore the signal
 import numpy as np
 from calque_core import lax
 from calque_xla_backend import device_put, interrupts, jit

@@ -19,13 +19,13 @@ from calque_core.avals import typeof
 from calque_core.jaxpr import Jaxpr
 from calque_core.memory import unshared
 from calque_core.ops.checkpoint import name_p, remat_p
-from calque_core.ops.control_flow import join_constants
+from calque_core.ops.control_flow import join_constants, program_of
 from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function, where
 from calque_core.stage import BorrowingTrace, stage
 from calque_core.trace import trace_state_clean
 from calque_core.tracebacks import api_boundary
-from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -96,11 +96,14 @@ def checkpoint(
         call, leaves, names = _dynamic(fun, what, args, kwargs, static)
         if trace_state_clean():
             outs = unshared(call(*leaves), leaves)
-        else:
-            leaves = [*narrowed(leaves)]
-            jaxpr, captured = _staged(call, leaves, fun, names)
-            outs = remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how)
-        return call.out_tree.unflatten(outs)
+            return call.out_tree.unflatten(outs)
+        leaves = [*narrowed(leaves)]
+        avals = [typeof(x) for x in leaves]
+        make = functools.partial(_staged, call, avals, fun, names)
+        # The values of static arguments are not in the key of a function.
+        staged, out_tree = make() if static else program_of("checkpoint", fun, call.in_tree, avals, make)
+        (jaxpr,), captured = join_constants([staged])
+        return out_tree.unflatten(remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how))
 
     return checkpointed
 
@@ -132,13 +135,11 @@ def _dynamic(
 
 
 def _staged(
-    call: FlatFunction, leaves: Sequence[Value], fun: Any, names: Callable[[], Sequence[str]]
-) -> tuple[Jaxpr, list[Value]]:
-    """Return the program of a function, and what it closes over, which are its first operands."""
-    avals = [typeof(x) for x in leaves]
-    staged = stage(call, avals, verb="checkpoint", user_fun=fun, arg_names=names, trace_type=BorrowingTrace)
-    (jaxpr,), captured = join_constants([staged])
-    return jaxpr, captured
+    call: FlatFunction, avals: Sequence[Any], fun: Any, names: Callable[[], Sequence[str]]
+) -> tuple[Jaxpr, PyTreeDef]:
+    """Return the program of a function and the structure of its result."""
+    jaxpr = stage(call, avals, verb="checkpoint", user_fun=fun, arg_names=names, trace_type=BorrowingTrace)
+    return jaxpr, call.out_tree
 
 
 def _check_names(what: str, fun: Any, names: Sequence[str]) -> None:

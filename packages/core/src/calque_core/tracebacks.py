@@ -63,6 +63,16 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     return outer  # type: ignore[no-any-return]
 
 
+_boundary_code = next(c for c in api_boundary.__code__.co_consts if isinstance(c, CodeType) and c.co_name == "call")
+
+
+def inside_boundary(fun: FunctionType) -> Any:
+    """Return the function that `api_boundary` was put around, or the function itself."""
+    if fun.__code__ is not _boundary_code or fun.__closure__ is None:
+        return fun
+    return fun.__closure__[fun.__code__.co_freevars.index("fun")].cell_contents
+
+
 def mark_boundary(code: CodeType) -> None:
     """Make the function whose code this is a boundary: it calls `hide_frames` on errors by itself."""
     _boundaries.add(code)

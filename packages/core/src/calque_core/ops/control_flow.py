@@ -8,7 +8,7 @@ What `vmap` does with a batched index is the static parameter `batched` of the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
 from calque_core.avals import ShapedArray, is_array_like, shaped_array, typeof
+from calque_core.context import here
 from calque_core.dtypes import promote_types
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
@@ -26,12 +27,15 @@ from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrowed
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
+from calque_core.reach import reach
+from calque_core.rules import rule_epoch
 from calque_core.source import describe_function, where
 from calque_core.stage import stage
 from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
+_Program = tuple[Jaxpr, PyTreeDef]
 BATCHED = ("select", "skip", "error")
 
 cond_p = Primitive("cond", multiple_results=True)
@@ -135,9 +139,9 @@ def _choose(
         check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
     leaves = [*narrowed(leaves)]
     avals = [typeof(x) for x in leaves]
-    flats = [FlatFunction(fun, in_tree, verb) for fun in functions]
-    jaxprs = [stage(flat, avals, verb=verb, user_fun=fun) for flat, fun in zip(flats, functions)]
-    out_tree = _check_structures(verb, functions, flats)
+    staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
+    jaxprs = [jaxpr for jaxpr, _ in staged]
+    out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
     branches, consts = join_constants(unify_results(verb, functions, jaxprs, out_tree))
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
     return out_tree.unflatten(unshared(outs, consts, leaves))
@@ -151,15 +155,51 @@ def _check_predicate(pred: Value) -> None:
         raise TypeError(f"cond{where()} got a predicate of type {aval}. Give a bool scalar: compare it, x > 0.")
 
 
-def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], flats: Sequence[FlatFunction]) -> PyTreeDef:
+def stage_once(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]) -> _Program:
+    """Return the program of a function and the structure of its result, from before if it reads what it read then."""
+    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals))
+
+
+def program_of(
+    verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any], make: Callable[[], _Program]
+) -> _Program:
+    """Return `make()`, or what it was for this function before: if all that its code reads is what it was then.
+
+    A program is kept if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.
+    """
+    own = reach(fun)
+    if own is None:
+        return make()
+    at = here()
+    key = verb, own, in_tree.key, tuple(avals), at.settings, at.axis_env, rule_epoch()
+    program = _programs.get(key)
+    if program is None:
+        program = make()
+        if not program[0].consts:
+            if len(_programs) >= _MAX_PROGRAMS:
+                _programs.clear()
+            _programs[key] = program
+    return program
+
+
+def _staged(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]) -> _Program:
+    flat = FlatFunction(fun, in_tree, verb)
+    return stage(flat, avals, verb=verb, user_fun=fun), flat.out_tree
+
+
+_programs: dict[Hashable, _Program] = {}
+_MAX_PROGRAMS = 1024
+
+
+def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_trees: Sequence[PyTreeDef]) -> PyTreeDef:
     """Return the common output tree of all branches.  Raises: TypeError that shows two that differ."""
-    first = flats[-1].out_tree
-    for fun, flat in zip(functions, flats):
-        if flat.out_tree != first:
+    first = out_trees[-1]
+    for fun, out_tree in zip(functions, out_trees):
+        if out_tree != first:
             raise TypeError(
                 f"{verb} branch outputs must have the same pytree structure, but they differ{where()}: "
                 f"{describe_function(functions[-1])} returned {first}, {describe_function(fun)} returned "
-                f"{flat.out_tree}. Return the same structure from each branch."
+                f"{out_tree}. Return the same structure from each branch."
             )
     return first
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.api_util import FlatFunction, check_arrays
+from calque_core.api_util import check_arrays
 from calque_core.avals import typeof
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.operands import strong
-from calque_core.ops.control_flow import join_constants, reaches
+from calque_core.ops.control_flow import join_constants, reaches, stage_once
 from calque_core.ops.convert import convert_element_type, narrowed
 from calque_core.source import describe_function, where
 from calque_core.stage import stage
@@ -32,10 +32,9 @@ class Body(NamedTuple):
 
 def trace_body(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]) -> Body:
     """Return `fun` traced, with every constant, tracer or array, as a leading argument."""
-    flat = FlatFunction(fun, in_tree, verb)
-    jaxpr = stage(flat, avals, verb=verb, user_fun=fun)
+    jaxpr, out_tree = stage_once(verb, fun, in_tree, avals)
     (joined,), consts = join_constants([jaxpr])
-    return Body(joined, consts, flat.out_tree)
+    return Body(joined, consts, out_tree)
 
 
 def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
