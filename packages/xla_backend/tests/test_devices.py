@@ -131,3 +131,11 @@ def test_jax_in_the_same_process_changes_nothing_on_either_side(first_is_jax, x6
     bits = 64 if x64 else 32
     assert lines == [f"float64 calque_xla_backend.array float{bits} ArrayImpl 6.0 6.0"] * 3
     assert last == f"Array(12., dtype=float{bits}) Array(12., dtype=float64)"
+
+
+def test_devices_of_a_platform():
+    assert calque_xla_backend.devices("cpu") == calque_xla_backend.devices()
+    with pytest.raises(
+        ValueError, match=r"devices at \S*test_devices.py:\d+ .* got backend='gpu'.* The platforms are: cpu\."
+    ):
+        calque_xla_backend.devices("gpu")

@@ -19,14 +19,26 @@ from calque_xla_backend.runtime import Device, local_devices, placement
 Tree = Any
 
 
-def devices() -> list[Device]:
-    """Return the devices that programs can run on.
+def devices(backend: str | None = None) -> list[Device]:
+    """Return the devices that programs can run on, or those of the platform `backend`.
+
+    Raises: ValueError that names the platforms there are, if `backend` is none of them.
 
     >>> from calque_xla_backend import devices
     >>> [device.platform for device in devices()]
     ['cpu']
     """
-    return local_devices()
+    found = local_devices()
+    if backend is None:
+        return found
+    chosen = [device for device in found if device.platform == backend]
+    if not chosen:
+        platforms = ", ".join(sorted({device.platform for device in found}))
+        raise ValueError(
+            f"devices{where()} got backend={backend!r}, and there is no such device. The platforms are: {platforms}. "
+            "calque runs on the host's processor alone for now."
+        )
+    return chosen
 
 
 def device_count() -> int:
