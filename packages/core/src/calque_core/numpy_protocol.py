@@ -183,6 +183,8 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
     Raises: NumpyRuleError if calque_numpy has none either, or is not installed.
     """
     name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
+    if function in _INSTEAD:
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_INSTEAD[function]}.")
     try:
         with eval_context():  # what a module computes at import is no part of anybody's trace
             importlib.import_module("calque_numpy")
@@ -194,8 +196,7 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
             f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
         ) from None
     if function not in table:
-        advice = _INSTEAD.get(function, _ADVICE["function"].capitalize())
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {advice}.")
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_ADVICE['function'].capitalize()}.")
     return table[function]
 
 
