@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp
-from calque_core import lax
+from calque_core import lax, numpy_ufuncs
 
 INF, NAN, HALF = np.inf, np.nan, 0.5
+TINY = 1e-320  # its reciprocal is infinite
 
 
 def relu(x):
@@ -71,6 +72,22 @@ SCALARS = {
     "norm beside 0": (norm, (3.0, 4.0), (0.6, 0.8)),
     "norm at 0, chosen twice": (safe_norm, (0.0, 0.0), (0.0, 0.0)),
     "norm beside 0, chosen twice": (safe_norm, (3.0, 4.0), (0.6, 0.8)),
+    # NaN for NaN, and finite derivatives for numbers that are not normal
+    "abs of NaN": (lax.abs, (NAN,), (NAN,)),
+    "abs of infinity": (lax.abs, (-INF,), (-1.0,)),
+    "max of NaN": (lax.max, (NAN, 0.0), (NAN, NAN)),
+    "min beside NaN": (lax.min, (0.0, NAN), (NAN, NAN)),
+    "max at equal infinities": (lax.max, (-INF, -INF), (HALF, HALF)),
+    "fmax of NaN": (numpy_ufuncs.fmax, (NAN, 2.0), (0.0, 1.0)),
+    "fmin beside NaN": (numpy_ufuncs.fmin, (2.0, NAN), (1.0, 0.0)),
+    "x**0.0 at a tiny number": (lax.pow, (TINY, 0.0), (0.0, np.log(TINY))),
+    "hypot of NaN": (numpy_ufuncs.hypot, (NAN, NAN), (NAN, NAN)),
+    "hypot of NaN and 0": (numpy_ufuncs.hypot, (NAN, 0.0), (NAN, NAN)),
+    "hypot of NaN and infinity": (numpy_ufuncs.hypot, (NAN, -INF), (0.0, -1.0)),
+    "hypot at 0": (numpy_ufuncs.hypot, (0.0, 0.0), (1.0, 0.0)),
+    "hypot of tiny numbers": (numpy_ufuncs.hypot, (TINY, TINY), (np.sqrt(HALF), np.sqrt(HALF))),
+    "hypot of huge numbers": (numpy_ufuncs.hypot, (-1e308, 1e308), (-np.sqrt(HALF), np.sqrt(HALF))),
+    "hypot of a tiny and a huge number": (numpy_ufuncs.hypot, (TINY, 1e308), (0.0, 1.0)),
 }
 
 # name: function of an array to a scalar or to an array that is summed with weights, the array, the gradient

@@ -9,7 +9,6 @@ Read next: `numpy_protocol.py`, which owns the table that the last lines here fi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +42,8 @@ from calque_core.operands import binary, floating
 from calque_core.ops.declare import settled
 
 Value = Any
+
+_SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 # Rounding
 
@@ -122,13 +123,31 @@ def logaddexp(x: Value, y: Value) -> Value:
 
 
 def hypot(x: Value, y: Value) -> Value:
-    """Return sqrt(x**2 + y**2) without overflow."""
-    x, y = _floats("hypot", x, y)
-    high, low = _ordered(lax.bitwise_or(lax.ge(lax.abs(x), lax.abs(y)), isnan(y)), x, y)
-    is_finite = lax.is_finite(high)  # an infinite side decides alone, even beside NaN
-    divisor = lax.select(lax.bitwise_and(is_finite, lax.ne(high, 0)), high, 1.0)
-    ratio = lax.div(lax.select(is_finite, low, 0.0), divisor)
-    return lax.mul(lax.abs(high), lax.sqrt(lax.add(lax.square(ratio), 1.0)))
+    """Return sqrt(x**2 + y**2) without overflow.
+
+    Both are multiplied by the same power of two, so that their squares, and with them the derivatives, neither overflow
+    nor underflow; an infinite side decides alone, even beside NaN.
+    """
+    x, y = (real("hypot", side) for side in _floats("hypot", x, y))
+    dtype = typeof(x).dtype
+    if dtype.itemsize < _SINGLE.itemsize:
+        return as_dtype(hypot(as_dtype(x, _SINGLE), as_dtype(y, _SINGLE)), dtype)
+    size = lax.max(lax.abs(x), lax.abs(y))
+    is_infinite, is_zero = lax.bitwise_or(isinf(x), isinf(y)), lax.eq(size, 0)
+    is_ordinary = lax.bitwise_not(lax.bitwise_or(is_infinite, is_zero))
+    scale = _moderating(size, dtype)
+    x_side, y_side = (lax.select(is_ordinary, lax.mul(side, scale), 1.0) for side in (x, y))
+    root = lax.div(lax.sqrt(lax.add(lax.square(x_side), lax.square(y_side))), scale)
+    is_larger = lax.bitwise_or(lax.ge(lax.abs(x), lax.abs(y)), isnan(y))
+    return lax.select(is_ordinary, root, lax.abs(lax.select(is_larger, x, y)))
+
+
+def _moderating(size: Value, dtype: np.dtype[Any]) -> Value:
+    """Return a power of two that brings numbers far from 1 to where squares have all digits; 1 for the others."""
+    exponent = 600 if dtype == _DOUBLE else 90
+    up, down, one = dtype.type(2.0**exponent), dtype.type(2.0**-exponent), dtype.type(1)
+    is_small, is_large = lax.lt(size, 2.0 ** (-exponent / 2)), lax.gt(size, 2.0 ** (exponent / 2))
+    return lax.select(is_small, up, lax.select(is_large, down, one))
 
 
 # Comparisons and logic
@@ -187,19 +206,19 @@ def logical_not(x: Value) -> Value:
 
 def fmax(x: Value, y: Value) -> Value:
     """Return the larger; the other where one is NaN."""
-    return _ignoring_nan(lax.max, *binary("fmax", x, y))
+    return lax.max(*_without_nan(*binary("fmax", x, y)))
 
 
 def fmin(x: Value, y: Value) -> Value:
     """Return the smaller; the other where one is NaN."""
-    return _ignoring_nan(lax.min, *binary("fmin", x, y))
+    return lax.min(*_without_nan(*binary("fmin", x, y)))
 
 
-def _ignoring_nan(extreme: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
-    out = extreme(x, y)
-    if kind(out) in "biu":
-        return out
-    return lax.select(isnan(x), y, lax.select(isnan(y), x, out))
+def _without_nan(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return two operands, each in place of the other where that is NaN: before the choice, whose derivative is NaN."""
+    if kind(x) in "biu":
+        return x, y
+    return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)
 
 
 def conjugate(x: Value) -> Value:

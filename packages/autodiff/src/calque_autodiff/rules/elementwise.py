@@ -13,7 +13,9 @@ from typing import Any
 
 from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
 from calque_core.avals import NUMPY_AVALS, typeof
+from calque_core.dtypes import greatest
 from calque_core.lax import (
+    abs,
     abs_p,
     add,
     add_any_p,
@@ -32,7 +34,6 @@ from calque_core.lax import (
     exp_p,
     expm1_p,
     ge,
-    gt,
     imag,
     integer_pow,
     integer_pow_p,
@@ -40,7 +41,6 @@ from calque_core.lax import (
     log,
     log1p_p,
     log_p,
-    lt,
     max_p,
     min_p,
     mul,
@@ -122,21 +122,22 @@ defjvp(
 )
 
 
-def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
-    """Return an operand's share in a result that is one of two: 1, 0, or a half where both are equal."""
+def share(is_chosen: Value, is_other_chosen: Value, out: Value) -> Value:
+    """Return an operand's share in a result that is one of two: 1, 0, a half where both are equal, NaN for NaN."""
     dtype = typeof(out).dtype
-    return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
+    chosen = convert_element_type(is_chosen, dtype)
+    return div(chosen, add(chosen, convert_element_type(is_other_chosen, dtype)))
 
 
 defjvp(
     max_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(ge(x, y), gt(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(le(x, y), lt(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, share(ge(x, y), le(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(le(x, y), ge(x, y), out)),
 )
 defjvp(
     min_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(le(x, y), lt(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(ge(x, y), gt(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, share(le(x, y), ge(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(ge(x, y), le(x, y), out)),
 )
 not_linear(rem_p, max_p, min_p)
 
@@ -152,7 +153,7 @@ def abs_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     """Take the part of the tangent along x: its real part, once x is turned to the real axis."""
     if is_complex(x):
         return real(mul(x_dot, conj(sign(x))))
-    return select(ge(x, 0.0), x_dot, neg(x_dot))
+    return mul(x_dot, select(eq(x, 0.0), 1.0, sign(x)))  # the sign of NaN is NaN
 
 
 def sign_jvp(x_dot: Value, out: Value, x: Value) -> Value:
@@ -171,8 +172,10 @@ not_linear(abs_p, sign_p)
 
 
 def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    """Multiply by y x**(y - 1), which is 0 for y = 0 also where x = 0, and x**(y - 1) is not finite."""
-    is_zero = bitwise_and(eq(x, 0.0), eq(y, 0.0))
+    """Multiply by y x**(y - 1), which is 0 for y = 0 also where x is so small that x**(y - 1) is not finite."""
+    size = abs(x)
+    is_tiny = le(size, 1.0 / float(greatest(typeof(size).dtype)))
+    is_zero = bitwise_and(is_tiny, eq(y, 0.0))
     return mul(x_dot, mul(y, pow(x, select(is_zero, 0.0, sub(y, 1.0)))))
 
 
