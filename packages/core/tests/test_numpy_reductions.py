@@ -183,3 +183,22 @@ def test_the_variance_of_complex_numbers_is_that_of_their_moduli(char):
     x = sample((2, 3), char)
     assert_same(traced(lambda a: np.var(a, 0, ddof=1), x), np.var(x, 0, ddof=1))
     assert traced(np.std, x).dtype == x.real.dtype
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize(
+    ("dtype", "wanted"), [("float64", "int64"), ("float32", "bool"), ("complex64", "float32"), ("float32", "complex64")]
+)
+def test_deviations_are_not_computed_in_a_dtype_that_drops_a_part_of_them(name, dtype, wanted):
+    fun = lambda x: getattr(numpy_reductions, name)(x, dtype=wanted)
+    with pytest.raises(TypeError, match=rf"var of {dtype}\[2\].* with dtype={wanted}: deviations have another kind"):
+        fun(np.ones(2, dtype))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "max", "min", "any", "all"])
+def test_an_axis_is_an_integer_or_a_tuple_of_them(name):
+    fun = getattr(numpy_reductions, name)
+    with pytest.raises(TypeError, match=rf"{name}.*the axis is \[0, 1\]\. Give an integer or a tuple of integers"):
+        fun(np.ones((2, 2)), axis=[0, 1])
+    with pytest.raises(TypeError, match=rf"{name}.*the axis is True\. Give an integer"):
+        fun(np.ones((2, 2)), axis=True)

@@ -47,3 +47,11 @@ def test_what_has_no_length_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint64"])
+@pytest.mark.parametrize("ord", [None, 1, 2, 3, np.inf, 0])
+def test_the_length_of_integers_is_computed_in_doubles(agree, ord, dtype):
+    x = np.full(24, 100).astype(dtype)
+    agree(lambda m, x: m.linalg.norm(x, ord), x)
+    agree(lambda m, x: m.linalg.norm(x), x.reshape(4, 6))

@@ -15,7 +15,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.array_methods import array_method
 from calque_core.avals import typeof
-from calque_core.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.dtypes import canonicalize_dtype, is_float, scalar_dtype
 from calque_core.numpy_arithmetic import as_dtype
 from calque_core.numpy_protocol import implements, reductions, refuse
 from calque_core.numpy_ufuncs import truth
@@ -25,6 +25,16 @@ from calque_core.source import where as place
 
 Value = Any
 DType = Any
+
+
+def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+    """Return the axes that a reduction of NumPy's is over: all for None, one, or those of a tuple.
+
+    Raises: TypeError for a list, which NumPy refuses; ValueError for an axis that is not there.
+    """
+    if isinstance(axis, list):
+        raise TypeError(f"{name}{place()}: the axis is {axis!r}. Give an integer or a tuple of integers.")
+    return canonical_axes(name, axis, ndim)
 
 
 def _keep(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
@@ -64,7 +74,7 @@ def sum(
     refuse("sum", out=out)
     aval = typeof(a)
     a = as_dtype(a, _sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
-    axes = canonical_axes("sum", axis, aval.ndim)
+    axes = reduced_axes("sum", axis, aval.ndim)
     a = _masked(a, where, 0)
     reduce = lax.reduce_or if typeof(a).dtype.kind == "b" else lax.reduce_sum  # bools only by dtype=bool
     total = _keep(reduce(a, axes), axes, keepdims)
@@ -119,7 +129,7 @@ def mean(
     """
     refuse("mean", out=out, where=where)
     aval = typeof(a)
-    axes = canonical_axes("mean", axis, aval.ndim)
+    axes = reduced_axes("mean", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
     count = _count(aval.shape, axes)
     total = _keep(lax.reduce_sum(as_dtype(a, inner), axes), axes, keepdims)
@@ -145,7 +155,8 @@ def var(
     """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
 
     Dtype: as `mean`; real for complex numbers, whose deviations are measured by their moduli.
-    Raises: ValueError for an axis that is not there; TypeError for `out`, `where` and `mean`.
+    Raises: ValueError for an axis that is not there; TypeError for `out`, `where` and `mean`, and for a `dtype` that
+    drops the fractions of deviations, or is complex where they are not, or not where they are.
 
     >>> var(np.array([1.0, 3.0]))
     np.float64(1.0)
@@ -153,14 +164,16 @@ def var(
     ddof = options.pop("correction", ddof)
     refuse("var", out=out, **options)
     aval = typeof(a)
-    axes = canonical_axes("var", axis, aval.ndim)
+    axes = reduced_axes("var", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
+    if not is_float(inner) or (aval.dtype.kind == "c") != (inner.kind == "c"):
+        raise TypeError(f"var of {aval}{place()} with dtype={inner}: deviations have another kind. Leave dtype out.")
     a = as_dtype(a, inner)
     count = _count(aval.shape, axes)
     center = _per(_keep(lax.reduce_sum(a, axes), axes, True), count)
     total = lax.reduce_sum(_squared_size(lax.sub(a, center)), axes)
     out = _keep(_per(total, builtins.max(count - ddof, 0)), axes, keepdims)
-    return out if outer.kind == "c" else as_dtype(out, outer)
+    return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
 
 
 def _squared_size(x: Value) -> Value:
@@ -195,7 +208,7 @@ def std(
 def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, where: Value) -> Value:
     is_max = name == "max"
     aval = typeof(a)
-    axes = canonical_axes(name, axis, aval.ndim)
+    axes = reduced_axes(name, axis, aval.ndim)
     if initial is None and (where is not True or _count(aval.shape, axes) == 0):
         problem = "there is nothing to compare" if where is True else "where= may leave nothing to compare"
         raise ValueError(f"{name} of {aval}{place()} over the axes {axes}: {problem}. Give initial=.")
@@ -292,7 +305,7 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     array([ True, False])
     """
     refuse("any", out=out)
-    axes = canonical_axes("any", axis, typeof(a).ndim)
+    axes = reduced_axes("any", axis, typeof(a).ndim)
     return _keep(lax.reduce_or(_masked(truth(a), where, False), axes), axes, keepdims)
 
 
@@ -305,7 +318,7 @@ def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     array([ True, False])
     """
     refuse("all", out=out)
-    axes = canonical_axes("all", axis, typeof(a).ndim)
+    axes = reduced_axes("all", axis, typeof(a).ndim)
     return _keep(lax.reduce_and(_masked(truth(a), where, True), axes), axes, keepdims)
 
 

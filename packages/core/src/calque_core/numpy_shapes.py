@@ -66,7 +66,7 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
     sizes = _known_sizes(a, shape)
     if order == "F":
         return view_of(a, transpose(lax.reshape(transpose(a), sizes[::-1])))
-    if order not in ("C", "A", "K"):
+    if order != "C":  # "A" and "K" mean that of the memory, which no program knows
         raise ValueError(f"the order of elements{where()} is {order!r}. Use 'C' or 'F'.")
     return view_of(a, lax.reshape(a, sizes))
 
@@ -166,7 +166,12 @@ def astype(
 @implements(np.copy)
 @array_method
 def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
-    """Return the array itself: nothing can change it."""
+    """Return the array itself: nothing can change it.
+
+    Raises: ValueError for an `order` that is none of "C", "F", "A" and "K".
+    """
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"copy{where()}: the order of elements is {order!r}. Use 'C', 'F', 'A' or 'K'.")
     return a
 
 
@@ -181,6 +186,8 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
     >>> clip(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
     array([0. , 0.5, 1. ])
     """
+    if (a_min is not None and "min" in bounds) or (a_max is not None and "max" in bounds):
+        raise ValueError(f"clip{where()} got a bound twice, by position and by min= or max=. Give it once.")
     low, high = bounds.pop("min", a_min), bounds.pop("max", a_max)
     refuse("clip", out=out, **bounds)
     a = a if low is None else lax.max(a, low)

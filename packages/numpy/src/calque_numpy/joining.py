@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, implements, lax, typeof
+from calque_core import ShapeError, implements, lax, result_type, typeof
 from calque_core.numpy_protocol import refuse
-from calque_core.numpy_shapes import ravel
+from calque_core.numpy_shapes import astype, ravel
 from calque_core.ops.axes import canonical_axis, integer, integers
+from calque_core.ops.create import dtype_argument
 from calque_core.source import where
 from calque_numpy.creation import asarray
 from calque_numpy.shapes import atleast_1d, atleast_2d, atleast_3d
@@ -27,12 +28,16 @@ DType = Any
 
 
 def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> list[Value]:
-    """Return what is to be joined as arrays, each in `dtype` if it is given."""
+    """Return the operands as arrays, each in `dtype` if that is not None and `casting` allows it."""
+    casting = options.pop("casting", "same_kind")
     refuse(name, **options)
-    operands = [asarray(x, dtype) for x in arrays]
+    operands = [asarray(x) for x in arrays]
     if not operands:
         raise ValueError(f"{name}{where()} got no arrays. Give at least one.")
-    return operands
+    if dtype is None and casting == "same_kind":
+        return operands
+    wanted = result_type(*operands) if dtype is None else dtype_argument(dtype)
+    return [astype(x, wanted, casting=casting) for x in operands]
 
 
 @implements(np.concatenate)

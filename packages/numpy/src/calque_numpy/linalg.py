@@ -8,9 +8,9 @@ import numpy as np
 
 from calque_core import NumpyRuleError, implements, lax, typeof
 from calque_core import numpy_reductions as reductions
+from calque_core.dtypes import canonicalize_dtype
 from calque_core.numpy_arithmetic import as_dtype
 from calque_core.numpy_shapes import ravel
-from calque_core.operands import floating
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.source import where
 
@@ -23,6 +23,7 @@ __all__ = ["norm"]
 def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value:
     """Return the length of vectors along one axis, or of matrices along two.
 
+    Dtype: that of the parts; float64 for integers and bools.
     Without `axis`, it is that of a vector or matrix, and without `ord` that of all elements.
 
     `ord` is 2 for vectors if it is not given; 1, inf, -inf, 0 and any other number are NumPy's.  For matrices it is
@@ -35,7 +36,8 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """
-    x = floating(x)
+    is_exact = typeof(x).dtype.kind in "biu"  # of which NumPy makes doubles: the squares of 8 bits do not fit half ones
+    x = as_dtype(x, canonicalize_dtype(np.float64)) if is_exact else x
     ndim = typeof(x).ndim
     if axis is None and ord is None:
         out = _length(ravel(x), (0,))

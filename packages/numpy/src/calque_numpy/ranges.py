@@ -14,6 +14,7 @@ import numpy as np
 from calque_core import implements, lax, result_type, typeof
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.numpy_sequences import KINDS, SCALARS
+from calque_core.numpy_shapes import astype
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.create import dtype_argument
@@ -113,7 +114,7 @@ def _points(start: Value, stop: Value, step: Value, num: int, endpoint: bool) ->
 
 
 def _in_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
-    return lax.convert_element_type(lax.floor(x) if dtype.kind in "iu" else x, dtype)
+    return astype(lax.floor(x) if dtype.kind in "iu" else x, dtype)
 
 
 # Matrices of ones and zeros

@@ -11,16 +11,21 @@ import numpy as np
 
 from calque_core import implements, lax, typeof
 from calque_core.dtypes import canonicalize_dtype
-from calque_core.numpy_protocol import refuse
 from calque_core.numpy_shapes import ravel
 from calque_core.ops.axes import canonical_axis
+from calque_core.source import where
 
 Value = Any
 
+_KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 
-def _line(name: str, a: Value, axis: int | None, order: Any) -> tuple[Value, int]:
+
+def _line(name: str, a: Value, axis: int | None, kind: str | None, order: Any) -> tuple[Value, int]:
     """Return the array that is sorted, and the axis along which it is."""
-    refuse(name, order=order)
+    if order is not None:
+        raise TypeError(f"{name}{where()}: order={order!r} names fields, and the array has none. Leave it out.")
+    if kind not in _KINDS:
+        raise ValueError(f"{name}{where()}: kind is {kind!r}. Use 'stable', or leave it out.")
     return (ravel(a), 0) if axis is None else (a, canonical_axis(name, axis, typeof(a).ndim))
 
 
@@ -49,7 +54,7 @@ def sort(
     >>> sort(np.array([3, 1, 2])), sort(np.array([3, 1, 2]), descending=True)
     (array([1, 2, 3]), array([3, 2, 1]))
     """
-    a, axis = _line("sort", a, axis, order)
+    a, axis = _line("sort", a, axis, kind, order)
     return lax.sort((_reversed_order(a), a), axis)[1] if descending else lax.sort(a, axis)
 
 
@@ -73,6 +78,6 @@ def argsort(
     >>> argsort(np.array([3, 1, 2]))
     array([1, 2, 0])
     """
-    a, axis = _line("argsort", a, axis, order)
+    a, axis = _line("argsort", a, axis, kind, order)
     positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), typeof(a).shape, axis)
     return lax.sort((_reversed_order(a) if descending else a, positions), axis)[1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core import ShapeError, implements, lax, result_type, typeof
 from calque_core import numpy_reductions as reductions
-from calque_core.dtypes import canonicalize_dtype
+from calque_core.dtypes import canonicalize_dtype, is_float
 from calque_core.numpy_arithmetic import as_dtype, true_divide
 from calque_core.numpy_protocol import refuse
 from calque_core.numpy_ufuncs import isnan, truth
@@ -71,6 +71,7 @@ def average(
         shape = typeof(mean).shape
         count = aval.size / max(typeof(mean).size, 1)
         return (mean, lax.full(shape, typeof(mean).dtype.type(count))) if returned else mean
+    weights = asarray(weights)
     dtype = result_type(a, weights, np.float64) if aval.dtype.kind in "biu" else result_type(a, weights)
     weights = as_dtype(_weights(aval, axis, weights), dtype)
     total = reductions.sum(weights, axis, keepdims=keepdims)
@@ -82,7 +83,7 @@ def _weights(aval: Any, axis: Axes, weights: Value) -> Value:
     """Return the weights in the shape of the array."""
     shape = typeof(weights).shape
     if shape == aval.shape:
-        return asarray(weights)
+        return weights
     axes = canonical_axes("average", axis, aval.ndim)
     if axis is None or len(axes) != 1 or shape != (aval.shape[axes[0]],):
         raise ShapeError(
@@ -133,6 +134,8 @@ def nanmean(
     np.float64(2.0)
     """
     refuse("nanmean", out=out, where=where)
+    if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
+        raise TypeError(f"nanmean of {typeof(a)}{place()}: dtype={dtype} holds no mean of floats. Leave dtype out.")
     if typeof(a).dtype.kind in "biu":
         return reductions.mean(a, axis, dtype, keepdims=keepdims)
     total = nansum(a, axis, dtype, keepdims=keepdims)

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from calque_core.errors import ConcretizationTypeError
 from calque_core.source import where
 from calque_core.tracer import is_tracer
@@ -57,6 +59,8 @@ def canonical_axis(name: str, axis: Any, ndim: int) -> int:
     >>> canonical_axis("rev", -1, 3)
     2
     """
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError(f"{name}{where()}: the axis is {axis!r}. Give an integer.")
     position = integer(name, "the axis", axis)
     if not -ndim <= position < ndim:
         raise ValueError(f"{name}{where()}: axis {position} is out of range for ndim {ndim}. {_axis_hint(ndim)}")

@@ -1,0 +1,179 @@
+"""No parameter is accepted and ignored: each value gives NumPy's answer, traced, or is refused.
+
+One idea: the parameters are those in the signatures of the functions that answer for NumPy's, so that a new one without
+values here fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+import calque_numpy  # noqa: F401  (it fills the table of array functions)
+from calque_core import eval_jaxpr, make_jaxpr
+from calque_core.numpy_protocol import array_functions
+from calque_pytree import tree_flatten, tree_leaves
+
+X = np.array([[3.0, -1.5, 0.25, np.nan], [2.0, 0.0, 7.5, -4.0], [1.0, 1.0, -0.5, 6.0], [0.5, 8.0, 2.5, -2.0]])
+OPERANDS = [
+    np.nan_to_num(X),
+    np.asfortranarray(np.nan_to_num(X)),
+    X,
+    X[1:] > 0.5,
+    np.int8(4) * X[1:].astype(np.int8),
+    (X[1:] + 1j * np.nan_to_num(X[:-1])).astype(np.complex64),
+    X[1:].astype(np.float16),
+    X[1],
+    np.float32(2.5),
+]
+MASK = np.array([True, False, True, True])
+AXES = [0, 1, -1, None, (0, 1), (), True, [0, 1], [0], 5, (0, 0), 1.0]
+DTYPES = [None, np.float16, np.float32, np.int64, np.int8, bool, np.complex64, float]
+VALUES = {
+    "axis": AXES,
+    "dtype": DTYPES,
+    "out": [np.zeros((4, 4))],
+    "keepdims": [True],
+    "initial": [2, 1.5, None],
+    "where": [MASK, False],
+    "ddof": [1, 1.5],
+    "options": [{"correction": 1}, {"mean": 0.5}, {"where": MASK}, {"optimize": True}, {"order": "F"}],
+    "shape": [(2, 8), -1, (3,), None],
+    "order": ["C", "F", "A", "K", "x", "field"],
+    "copy": [True, None],
+    "axes": [(1, 0), None, 1, (0, 0), [1, 0], ([0], [1])],
+    "subok": [True, False],
+    "a_min": [1.0, None],
+    "a_max": [1.0, None],
+    "bounds": [{"min": 0.5}, {"max": 1.5, "min": None}],
+    "decimals": [1, -1, 1.5],
+    "ord": [1, 2, 3, 0.5, -1, np.inf, -np.inf, 0, "fro", "nuc", "x", True],
+    "deg": [True],
+    "num": [3, 1, 0],
+    "endpoint": [False],
+    "retstep": [True],
+    "sparse": [True],
+    "indexing": ["ij", "xy", "x"],
+    "offset": [1, -2],
+    "axis1": [1, -1],
+    "axis2": [0, -1],
+    "k": [1, -1, 2],
+    "optimize": [True, False],
+    "casting": ["unsafe", "safe", "no", "same_kind"],
+    "x": [2.0],
+    "y": [2.0],
+    "default": [1.5],
+    "nan": [1.5],
+    "posinf": [2.5],
+    "neginf": [2.5],
+    "rtol": [0.5],
+    "atol": [3.0],
+    "equal_nan": [True],
+    "mode": ["constant", "edge", "reflect", "x"],
+    "constant_values": [2, 1.5, (1, 2)],
+    "kind": ["stable", "quicksort", "mergesort", "x"],
+    "stable": [True, False],
+    "weights": [np.array([1.0, 2.0, 3.0, 4.0]), 2],
+    "returned": [True],
+    "n": [2, 0, -1],
+    "prepend": [1.5, np.ones((4, 1))],
+    "append": [1.5, np.ones((4, 1))],
+}
+OURS_ALONE = {"descending"}  # of the array API; NumPy has no such parameter yet
+REST = {
+    np.reshape: lambda x: [(-1,)],
+    np.swapaxes: lambda x: [0, -1],
+    np.clip: lambda x: [-1.0, 2.0],
+    np.full_like: lambda x: [2],
+    np.linspace: lambda x: [9.0, 4],
+    np.moveaxis: lambda x: [0, -1],
+    np.expand_dims: lambda x: [0],
+    np.broadcast_to: lambda x: [(2, *np.shape(x))],
+    np.array_split: lambda x: [3],
+    np.repeat: lambda x: [2],
+    np.tile: lambda x: [2],
+    np.pad: lambda x: [1],
+    np.roll: lambda x: [1],
+    **dict.fromkeys((np.split, np.vsplit, np.hsplit, np.dsplit), lambda x: [2]),
+    **dict.fromkeys(
+        (np.dot, np.outer, np.inner, np.tensordot, np.vdot, np.kron, np.isclose, np.allclose, np.array_equal),
+        lambda x: [x],
+    ),
+    np.meshgrid: lambda x: [x],
+    np.where: lambda x: [x, x],
+}
+LISTS = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack)
+
+
+def arguments(function, x):
+    """Return the arguments that a function cannot do without, beside `x`."""
+    if function in LISTS:
+        return [[x, x]]
+    if function is np.einsum:
+        return ["...i->...", x]
+    if function is np.select:
+        return [[x > 1, x > 0], [x, x]]
+    return [x, *REST.get(function, lambda x: [])(x)]
+
+
+def cases():
+    for function, rule in array_functions.items():
+        for parameter in inspect.signature(rule).parameters.values():
+            is_open = parameter.kind is parameter.VAR_KEYWORD
+            if (parameter.default is not parameter.empty or is_open) and parameter.name not in OURS_ALONE:
+                yield pytest.param(function, parameter.name, id=f"{function.__name__}-{parameter.name}")
+
+
+def outcome(fun, *args):
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return fun(*args)
+    except (TypeError, ValueError) as error:
+        return error
+    except IndexError as error:  # what NumPy says of some axes
+        assert fun is not traced
+        return error
+
+
+def traced(fun, x):
+    """Trace `fun`; return its results with the structure that it returned them in."""
+    trees = []
+
+    def leaves(x):
+        out, tree = tree_flatten(fun(x))
+        trees.append(tree)
+        return out
+
+    jaxpr = make_jaxpr(leaves)(x)
+    return trees[0].unflatten(eval_jaxpr(jaxpr, jaxpr.consts, x))
+
+
+@pytest.mark.parametrize(("function", "name"), list(cases()))
+def test_each_value_of_a_parameter_gives_numpys_answer_or_is_refused(function, name):
+    for x in OPERANDS:
+        for value in VALUES[name]:
+            options = value if isinstance(value, dict) else {name: value}
+
+            def call(x, options=options):
+                args = arguments(function, x)
+                if function is np.argsort and not {"kind", "stable"} & {*options}:
+                    options = {**options, "stable": True}  # NumPy's other sorts put equal elements in any order
+                kept = args[:-1] if function is np.linspace and name == "num" else args
+                return function(*kept, **options)
+
+            got, want = outcome(traced, call, x), outcome(call, x)
+            if not isinstance(got, Exception):
+                assert not isinstance(want, Exception), (x.dtype, options, want)
+                check_equal(got, want, (x, options))
+
+
+def check_equal(got, want, about):
+    got, want = ([np.asarray(y) for y in tree_leaves(tree)] for tree in (got, want))
+    assert [(y.dtype, y.shape) for y in got] == [(y.dtype, y.shape) for y in want], about
+    for mine, numpys in zip(got, want, strict=True):
+        eps = np.finfo(numpys.dtype).eps if numpys.dtype.kind in "fc" else 0
+        np.testing.assert_allclose(mine, numpys, rtol=16 * eps, atol=16 * eps, err_msg=str(about))
