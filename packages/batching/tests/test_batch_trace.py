@@ -150,3 +150,26 @@ def test_a_tracer_of_an_outer_vmap_is_a_constant_of_an_inner_one():
     out = vmap(lambda a: vmap(lambda b: lax.add(lax.mul(a, 10.0), b))(y))(x)
 
     assert out.tolist() == [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]]
+
+
+# Python scalars
+
+
+def test_an_element_is_weak_where_the_function_of_one_element_gives_a_python_scalar():
+    xs, p = np.array([1.0, -2.0]), np.ones(2, np.float32)
+    weak = []
+
+    def f(x):
+        c = lax.cond(x > 0, lambda: 1.0, lambda: 2.0)
+        n = lax.while_loop(lambda n: n < x, lambda n: n + 1, 0)
+        values = [c, c + 1, n, n * 2, c > n, n // 2, lax.sin(c), x * c]
+        weak.append([typeof(v).weak_type for v in values])
+        return p * c, p * (n + 1), p * (c // 1), values
+
+    *products, values = vmap(f)(xs)
+    assert [y.dtype for y in products] == [np.float32] * 3
+    assert weak == [[True] * 6 + [False] * 2]
+    assert not any(typeof(v).weak_type for v in values)
+    for x, *got in zip(xs, *products):
+        for one, want in zip(got, f(x)[:3]):
+            assert np.array_equal(one, want)

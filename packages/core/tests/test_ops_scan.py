@@ -1,5 +1,6 @@
 import operator
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -143,8 +144,66 @@ def test_unroll_changes_nothing_but_the_parameter():
 
 def test_the_function_is_traced_once():
     calls = []
-    scan(lambda c, x: (calls.append(1) or c + x, None), 0, np.arange(10))
+    scan(lambda c, x: (calls.append(1) or c + x, None), np.int64(0), np.arange(10))
     assert calls == [1]
+
+
+def test_a_function_that_changes_the_type_of_a_weak_carry_is_traced_twice():
+    calls = []
+    scan(lambda c, x: (calls.append(1) or c + x, None), 0, np.arange(10))
+    assert calls == [1, 1]
+
+
+@pytest.mark.parametrize("is_derived", [False, True])
+def test_five_nested_loops_trace_each_body_twice(is_derived):
+    traced = Counter()
+
+    def loop(depth, start):
+        def body(c, x):
+            traced[depth] += 1
+            inner = x if depth == 0 else loop(depth - 1, c if is_derived else 0.0)
+            return c + inner, None
+
+        return scan(body, start, np.ones(2, np.float32))[0]
+
+    assert loop(4, 0.0).dtype == np.float32
+    assert traced == dict.fromkeys(range(5), 2)
+
+
+def test_loops_with_stacked_results_are_traced_once_more_at_each_depth_at_most():
+    traced = Counter()
+
+    def loop(depth):
+        def body(c, x):
+            traced[depth] += 1
+            return c + (x if depth == 0 else loop(depth - 1)), c
+
+        return scan(body, 0.0, np.ones(2, np.float32))[0]
+
+    assert loop(4).dtype == np.float32
+    assert max(traced.values()) == 6
+
+
+def test_a_weak_carry_has_the_type_that_it_has_in_a_loop_of_pythons():
+    x = np.ones(3, np.float32)
+    steps = {
+        "float32": lambda c, x: (c + x, c),
+        "int64": lambda c, x: (c + 1, c),
+        "float64": lambda c, x: (c + 0.5, c),
+        "complex128": lambda c, x: (c + 1j, c),
+    }
+    for dtype, step in steps.items():
+        want = 0
+        for y in x:
+            want, _ = step(want, y)
+        carry, ys = scan(step, 0, x)
+        assert (typeof(carry), carry) == (typeof(want), want)
+        assert (typeof(carry).dtype, ys.dtype) == (dtype, dtype)
+
+
+def test_carries_that_take_their_types_one_after_the_other_settle():
+    (a, b), _ = scan(lambda c, x: ((c[1], c[0] + c[1] * x), None), (0.0, 1.0), np.ones(4, np.float32))
+    assert (a, b, a.dtype, b.dtype) == (3.0, 5.0, np.float32, np.float32)
 
 
 def test_what_the_function_closes_over_are_constants():
@@ -200,7 +259,7 @@ def test_results_do_not_share_memory_with_one_another_or_with_the_carry():
 # Types
 
 
-def test_a_weak_carry_is_made_strong_before_the_first_step():
+def test_a_weak_carry_that_a_step_makes_strong_is_so_before_the_first_step():
     eqn = eqn_of(lambda xs: scan(lambda c, x: (c + x, c), 0.0, xs), np.ones(3))
 
     assert [v.aval for v in eqn.outvars] == [ShapedArray((), "float64"), ShapedArray((3,), "float64")]
@@ -222,10 +281,13 @@ def test_a_python_scalar_as_the_next_carry_takes_the_dtype_of_the_carry(dtype, s
     assert (carry, ys.tolist()) == (scalar, [0, scalar])
 
 
-def test_results_are_strong():
-    carry, ys = scan(lambda c, x: (c, 1.0), 0, None, length=2)
-    assert type(carry) is np.int64
+def test_a_carry_that_stays_weak_is_a_python_scalar():
+    carry, ys = scan(lambda c, x: (c + 1, 1.0), 0, None, length=2)
+    assert (type(carry), carry) == (int, 2)
     assert ys.dtype == np.float64
+    jaxpr = make_jaxpr(lambda: scan(lambda c, x: (c + 1, None), 0, None, length=2)[0])()
+    assert jaxpr.out_avals == [ShapedArray((), "int64", weak_type=True)]
+    assert type(eval_jaxpr(jaxpr, ())[0]) is int
 
 
 def test_in_the_32_bit_regime_everything_has_32_bits():
@@ -316,7 +378,7 @@ def test_a_carry_that_changes_its_dtype_is_refused_with_the_leaf_the_types_and_t
         r"after it; a carry keeps its type\. Start with float64\[\], or convert what the step returns to int64\[\]\."
     )
     with pytest.raises(TypeError, match=expected):
-        scan(step, {"n": 0, "s": 0}, np.ones(2))
+        scan(step, {"n": 0, "s": np.int64(0)}, np.ones(2))
 
 
 def test_a_carry_that_changes_its_shape_is_refused():
@@ -326,7 +388,7 @@ def test_a_carry_that_changes_its_shape_is_refused():
 
 def test_a_python_scalar_that_the_carry_cannot_hold_is_refused():
     with pytest.raises(TypeError, match=r"the carry is int64\[\] before a step of .*, and float64\[\] after it"):
-        scan(lambda c, x: (1.5, None), 0, np.ones(3))
+        scan(lambda c, x: (1.5, None), np.int64(0), np.ones(3))
 
 
 def test_a_carry_that_changes_its_structure_is_refused_with_both():

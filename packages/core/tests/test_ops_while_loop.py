@@ -109,7 +109,7 @@ def test_a_loop_that_never_starts_gives_the_initial_value():
 def test_condition_and_body_are_traced_once():
     calls = []
     while_loop(lambda x: calls.append("condition") or x < 5, lambda x: calls.append("body") or x + 1, 0)
-    assert calls == ["condition", "body"]
+    assert calls == ["body", "condition"]
 
 
 def test_what_they_close_over_are_constants_of_each():
@@ -141,11 +141,14 @@ def test_loops_nest():
         assert eval_jaxpr(jaxpr, jaxpr.consts, n) == [count(n)]
 
 
-def test_a_weak_value_is_made_strong_before_the_first_step():
-    [eqn] = eqns_of(lambda: while_loop(below(3.0), lambda x: x * 2.0, 1.0))
-
+def test_a_weak_value_takes_the_type_that_a_step_gives_it():
+    [eqn] = eqns_of(lambda: while_loop(below(3.0), lambda x: lax.mul(x, 2.0), 1.0))
     assert eqn.outvars[0].aval == ShapedArray((), "float64")
     assert eqn.params["body_jaxpr"].in_avals == [ShapedArray((), "float64")]
+    [eqn] = eqns_of(lambda: while_loop(below(3.0), lambda x: x * 2.0, 1.0))
+    assert eqn.outvars[0].aval == ShapedArray((), "float64", weak_type=True)
+    out = while_loop(below(3), lambda x: np.int8(1) + x, 0)
+    assert (type(out), out) == (np.int8, 3)
 
 
 @pytest.mark.parametrize(("dtype", "scalar"), [("float32", 9.0), ("float32", 9), ("int8", 9)])
@@ -281,7 +284,7 @@ def test_a_carry_that_changes_its_type_is_refused_with_the_leaf_the_types_and_th
         r"or convert what the step returns to int64\[\]\."
     )
     with pytest.raises(TypeError, match=expected):
-        while_loop(lambda s: s[0] < 3, body, (0, 1))
+        while_loop(lambda s: s[0] < 3, body, (0, np.int64(1)))
 
 
 def test_a_carry_that_changes_its_structure_is_refused_with_both():

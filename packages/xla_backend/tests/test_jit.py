@@ -25,6 +25,7 @@ from calque_core import (
     lax,
     make_jaxpr,
     tracing,
+    typeof,
 )
 from calque_core.config import default_dtype_bits, enable_x64
 from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
@@ -872,3 +873,51 @@ def test_compiler_options_reach_xla():
     assert jit(lambda x: x + 1.0, compiler_options={"xla_cpu_enable_fast_math": False})(1.0) == 2.0
     with pytest.raises(RuntimeError, match="no_such_option"):
         jit(lambda x: x + 1.0, compiler_options={"no_such_option": 1})(1.0)
+
+
+# Python scalars
+
+
+def test_a_counter_that_comes_back_is_weak_and_leaves_the_parameters_their_dtype():
+    @jit
+    def adam(p, t):
+        t = t + 1
+        return p / (1 - 0.9**t), t
+
+    p, t = np.ones(3, np.float32), 0
+    for _ in range(3):
+        p, t = adam(p, t)
+        assert (p.dtype, t.dtype) == (np.float32, np.int64)
+    assert repr(t) == "Array(3, dtype=int64, weak_type=True)"
+    assert adam.cache_info().traces == 1
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_result_is_weak_where_the_function_gives_a_python_scalar(inline):
+    f = jit(lambda s: (s + 1, s > 0, lax.sin(s), s), inline=inline)
+    for outs in (f(2.0), f(f(2.0)[0])):
+        assert [typeof(x).weak_type for x in outs] == [True, True, False, True]
+    assert [a.weak_type for a in make_jaxpr(f)(2.0).out_avals] == [True, True, False, True]
+
+
+def test_operations_on_a_weak_array_are_weak_as_those_on_a_python_scalar():
+    s, p = jit(lambda s: s + 0.5)(1.5), np.ones(2, np.float32)
+    assert (p * (s + 1)).dtype == (p * s**2).dtype == (p * (s // 1)).dtype == (1 / s * p).dtype == np.float32
+    assert (p * lax.sin(s)).dtype == np.float64
+    assert typeof(np.add(s, 1)) == typeof(np.float64(1))
+    assert typeof(s > 1) == typeof(True)
+    assert float(s * 2) == 4.0
+    with enable_x64(False):
+        assert (jit(lambda p, s: p * s)(p, s)).dtype == np.float32
+
+
+def test_a_weak_array_stays_so_when_it_is_copied_or_pickled():
+    s = jit(lambda s: s + 1)(1)
+    for other in (copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
+        assert (typeof(other), int(other)) == (typeof(1), 2)
+
+
+def test_a_weak_array_is_passed_to_a_program_of_strong_ones_as_it_is():
+    s = jit(lambda s: s + 1.0)(1.0)
+    (out,) = jit_p.bind(s, jaxpr=make_jaxpr(lax.sin)(np.float64(1.0)), name="f", compiler=compiler_of(()))
+    assert float(out) == pytest.approx(np.sin(2.0))

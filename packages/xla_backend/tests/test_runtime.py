@@ -15,10 +15,11 @@ def test_signatures_and_placements_are_one_object_each():
     assert runtime.signature(aval, place) is not runtime.signature(ShapedArray((2,), "f8"), place)
 
 
-def test_a_signature_is_never_weakly_typed():
-    signature = runtime.signature(ShapedArray((), "f8", weak_type=True), runtime.placement())
-    assert not signature.weak_type
-    assert not signature.aval.weak_type
+def test_a_weak_signature_is_strong_to_jaxlib_and_knows_the_strong_one():
+    strong, weak = (runtime.signature(ShapedArray((), "f8", w), runtime.placement()) for w in (False, True))
+    assert weak is not strong
+    assert (weak.weak_type, weak.aval.weak_type) == (False, True)
+    assert weak.strong is strong.strong is strong
 
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 20])

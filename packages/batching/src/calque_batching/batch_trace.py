@@ -17,6 +17,7 @@ from calque_core.avals import shaped_array, typeof
 from calque_core.captured import captured_tracers
 from calque_core.context import here
 from calque_core.custom_rules import CustomRules
+from calque_core.jaxpr import jaxprs_in_params
 from calque_core.ops.collective import named_axes
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, register_internal_folder, where
@@ -36,18 +37,22 @@ class AxisData(NamedTuple):
 
 
 class BatchTracer(Tracer):
-    """One element of a batch, standing for all: the whole array and the position of its batch axis."""
+    """One element of a batch, standing for all: the whole array and the position of its batch axis.
 
-    __slots__ = ("bdim", "val")
+    An element may be weak, as the Python scalar that it is where the function runs for one element alone; an array of
+    such elements is not.
+    """
 
-    def __init__(self, trace: Trace, val: Value, bdim: int) -> None:
-        self._trace, self.val, self.bdim = trace, val, bdim
+    __slots__ = ("bdim", "is_weak", "val")
+
+    def __init__(self, trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> None:
+        self._trace, self.val, self.bdim, self.is_weak = trace, val, bdim, is_weak
 
     @property
     def aval(self) -> Any:
         """The type of one element."""
         aval = typeof(self.val)
-        return shaped_array(aval.shape[: self.bdim] + aval.shape[self.bdim + 1 :], aval.dtype)
+        return shaped_array(aval.shape[: self.bdim] + aval.shape[self.bdim + 1 :], aval.dtype, self.is_weak)
 
     @property
     def carried(self) -> tuple[Value, ...]:
@@ -76,12 +81,12 @@ class BatchTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         vals: list[Value] = []
         dims: list[int | None] = []
-        is_mapped = False
+        is_mapped, is_weak = False, True
         for x in args:
             if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
                 vals.append(x.val)
                 dims.append(x.bdim)
-                is_mapped = True
+                is_mapped, is_weak = True, is_weak and x.is_weak
             else:
                 vals.append(x)
                 dims.append(None)
@@ -105,6 +110,10 @@ class BatchTrace(Trace):
         for x, d in zip(outs, out_dims):
             if d is not None and _size_at(x, d) != size:
                 raise ValueError(_misplaced(primitive, x, d, size))
+        if (is_weak and primitive.weak_kinds) or (params and _may_be_weak(params)):
+            avals = primitive.abstract(*map(typeof, args), **params)  # type: ignore[misc]
+            weak = [getattr(aval, "weak_type", False) for aval in avals]
+            return [x if d is None else BatchTracer(self, x, d, w) for x, d, w in zip(outs, out_dims, weak)]
         return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
 
     def process_custom_derivative(
@@ -155,6 +164,11 @@ class BatchTrace(Trace):
             [x.val if mine else x for x, mine in zip(outs, is_mine)],
             [x.bdim if mine else None for x, mine in zip(outs, is_mine)],
         )
+
+
+def _may_be_weak(params: dict[str, Any]) -> bool:
+    """Tell whether parameters can make results weak: a program, or the parameter of that name."""
+    return params.get("weak_type", False) or next(jaxprs_in_params(params), None) is not None
 
 
 def _size_at(x: Value, dim: int) -> int:

@@ -228,7 +228,7 @@ def stage(
     verb: str = "make_jaxpr",
     user_fun: Any = None,
     arg_names: Callable[[], Sequence[str]] | None = None,
-    trace_type: type[JaxprTrace] = JaxprTrace,
+    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
 ) -> Jaxpr:
     """Return the jaxpr of `fun`, which takes one value per aval and returns a list of values.
 

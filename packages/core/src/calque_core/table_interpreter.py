@@ -122,7 +122,7 @@ def scan_interpret(
     consts, carry, xs = list(args[:num_consts]), list(args[num_consts:num_fixed]), args[num_fixed:]
     if _is_traced(args):
         step = _interpreted(run, jaxpr)
-        program = settled_carry("interpret of scan", partial(run, jaxpr), step, carry)
+        program = settled_carry("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
         sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
         return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
     rows = []
@@ -149,7 +149,7 @@ def while_interpret(
             *body.consts,
             *body_consts,
             *carry,
-            body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, carry),
+            body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
             body_nconsts=len(body.consts) + body_nconsts,
             checkpoints=checkpoints,
             cond_jaxpr=condition.jaxpr,

@@ -143,13 +143,14 @@ class Array(ArrayMethods):
             return f"Array(deleted, {self._signature.aval!r})"
         body = np.array2string(self.__array__(), separator=", ", prefix="Array(")
         shape = "" if all(self.shape) else f", shape={self.shape}"
-        return f"Array({body}{shape}, dtype={self._signature.aval.dtype.name})"
+        weak = ", weak_type=True" if self._signature.aval.weak_type else ""
+        return f"Array({body}{shape}, dtype={self._signature.aval.dtype.name}{weak})"
 
-    def __reduce__(self) -> tuple[Callable[..., Array], tuple[np.ndarray[Any, Any]]]:
-        return array_from_numpy, (self.__array__(),)
+    def __reduce__(self) -> tuple[Callable[..., Array], tuple[Any, ...]]:
+        return array_from_numpy, (self.__array__(), None, self._signature.aval.weak_type)
 
     def __copy__(self) -> Array:
-        return array_from_numpy(self.__array__(), self._signature.placement)
+        return array_from_numpy(self.__array__(), self._signature.placement, self._signature.aval.weak_type)
 
     def __deepcopy__(self, _: Any) -> Array:
         return self.__copy__()
@@ -159,7 +160,8 @@ def _aval_of_array(x: Array) -> ShapedArray:
     aval = x._signature.aval
     if here().settings is DEFAULT_SETTINGS:
         return aval
-    return shaped_array(aval.shape, aval.dtype)  # with enable_x64 off, 64-bit arrays count as 32-bit ones
+    # With enable_x64 off, 64-bit arrays count as 32-bit ones.
+    return shaped_array(aval.shape, aval.dtype, aval.weak_type)
 
 
 register_aval(Array, _aval_of_array)
@@ -174,9 +176,9 @@ def wrap(buffers: Sequence[Buffer], signatures: Sequence[Signature]) -> list[Arr
     return arrays
 
 
-def array_from_numpy(value: Value, place: Placement | None = None) -> Array:
+def array_from_numpy(value: Value, place: Placement | None = None, weak_type: bool = False) -> Array:
     """Return a copy of a NumPy array or scalar on a device, by default the first; the dtype is that of the settings."""
-    aval = typeof(value).strip_weak_type()
+    aval = typeof(value).update(weak_type=weak_type)
     target = signature(aval, placement() if place is None else place)
     return wrap([put(np.asarray(value, target.dtype), target)], [target])[0]
 

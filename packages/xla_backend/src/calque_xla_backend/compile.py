@@ -71,8 +71,8 @@ class Program:
 
 
 def to_buffer(x: Value, target: Signature) -> Buffer:
-    """Return the buffer of an array with the target's signature; of anything else, a copy that has it."""
-    if type(x) is Array and x._signature is target:
+    """Return the buffer of an array with the target's signature, weak or not; of anything else, a copy that has it."""
+    if type(x) is Array and (x._signature is target or x._signature.strong is target.strong):
         return x._buffer
     return put(np.asarray(x, target.dtype), target)
 

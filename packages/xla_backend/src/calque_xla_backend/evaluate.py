@@ -102,7 +102,7 @@ def forget_programs() -> None:
 def _new_program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place: Placement) -> Program:
     if primitive.abstract is None:
         raise missing_rule(primitive, "abstract_eval")
-    invars = [Var(aval.strip_weak_type()) for aval in avals]
+    invars = [Var(aval) for aval in avals]
     outvars = [Var(aval) for aval in primitive.abstract(*avals, **params)]
     eqn = JaxprEqn(primitive, invars, outvars, params)
     return compile_jaxpr(Jaxpr((), invars, [eqn], outvars, debug_name=primitive.name), place)

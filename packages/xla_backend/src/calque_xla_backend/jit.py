@@ -18,8 +18,7 @@ from calque_core.api_util import check_callable
 from calque_core.avals import ShapeDtypeStruct, typeof
 from calque_core.context import Settings, here
 from calque_core.debugging import is_debugging
-from calque_core.interpret import eval_jaxpr
-from calque_core.ops.call import jit_p, strong_results
+from calque_core.ops.call import jit_p, run_program
 from calque_core.ops.convert import narrowed
 from calque_core.rules import rule_epoch
 from calque_core.trace import evaluation
@@ -133,7 +132,7 @@ class JitFunction:
         jaxpr, captured, out_tree = self.traced.trace(call)
         operands = [*captured, *call.leaves]
         if self.inline:
-            return out_tree.unflatten(strong_results(eval_jaxpr(jaxpr, jaxpr.consts, *operands)))
+            return out_tree.unflatten(run_program(jaxpr, operands))
         return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
 
     def lower(self, *args: Value, **kwargs: Value) -> Lowered:
@@ -200,8 +199,9 @@ def jit(
 ) -> Any:
     """Return `fun` compiled with XLA: traced and compiled at the first call for each set of types, then run.
 
-    Arguments and results are pytrees of arrays and scalars; results are device arrays.  Static arguments, at the
-    positions `static_argnums` or with the names `static_argnames`, are passed as they are and must be hashable: for
+    Arguments and results are pytrees of arrays and scalars; results are device arrays.  A result that would be a Python
+    scalar without `jit` is a weak device array: it takes the dtype of the array that it meets.  Static arguments, at
+    the positions `static_argnums` or with the names `static_argnames`, are passed as they are and must be hashable: for
     each value the function is traced anew.  The arrays in the arguments of `donate_argnums` may be overwritten, and are
     not to be used again.  With `inline`, a call under a trace leaves the function's own operations there, not one that
     holds them.  `compiler_options` are XLA's flags by name.  Without `fun`, a decorator is returned.

@@ -132,13 +132,14 @@ def placement(device: Device | None = None) -> Placement:
 class Signature:
     """What is known of an array on a device: type and placement.  One object for each, so compare by identity.
 
-    It serves jaxlib as the aval: `shape`, `dtype` and `weak_type` are all that C++ reads of one.
+    It serves jaxlib as the aval: `shape`, `dtype` and `weak_type` are all that C++ reads of one; weakness is no concern
+    of jaxlib's.  Buffers of a weak type are those of its strong version, whose signature is `strong`.
     """
 
-    __slots__ = ("aval", "dtype", "handler", "placement", "shape", "weak_type")
+    __slots__ = ("aval", "dtype", "handler", "placement", "shape", "strong", "weak_type")
 
-    def __init__(self, aval: ShapedArray, place: Placement) -> None:
-        self.aval, self.placement = aval, place
+    def __init__(self, aval: ShapedArray, place: Placement, strong: Signature | None) -> None:
+        self.aval, self.placement, self.strong = aval, place, self if strong is None else strong
         self.shape, self.dtype, self.weak_type = aval.shape, aval.dtype, False
         if aval.dtype == float0:
             self.dtype = np.dtype(bool)
@@ -152,11 +153,12 @@ _signatures: dict[tuple[ShapedArray, Placement], Signature] = {}
 
 
 def signature(aval: ShapedArray, place: Placement) -> Signature:
-    """Return the one signature of arrays of the strong type `aval` at a place."""
+    """Return the one signature of arrays of the type `aval` at a place."""
     found = _signatures.get((aval, place))
     if found is None:
+        strong = signature(aval.strip_weak_type(), place) if aval.weak_type else None
         with _lock:
-            found = _signatures.setdefault((aval, place), Signature(aval.strip_weak_type(), place))
+            found = _signatures.setdefault((aval, place), Signature(aval, place, strong))
     return found
 
 

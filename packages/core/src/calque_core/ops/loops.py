@@ -1,5 +1,10 @@
 """What the loops have in common: tracing a body, and a carry whose type stays what it was.
 
+A weak carry takes the type that a step gives it, as in a loop of Python's: the body is traced again until its carry has
+the types that it takes.  So that loops inside of loops are not traced again and again, the trace of a body remembers
+the types of the carries inside it, and the next trace of that body starts from them; and the first trace of a body, of
+which only types are wanted, traces no loop inside it again whose carry is all that it gives.
+
 Read next: `scan.py` and `while_loop.py`.
 """
 
@@ -8,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.api_util import check_arrays
+from calque_core.api_util import FlatFunction, check_arrays
 from calque_core.avals import typeof
-from calque_core.interpret import eval_jaxpr
+from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr
-from calque_core.operands import strong
-from calque_core.ops.control_flow import join_constants, reaches, stage_once
-from calque_core.ops.convert import convert_element_type, narrowed
+from calque_core.operands import scalar_kind, strong, weak
+from calque_core.ops.control_flow import converted_to, join_constants, program_of, reaches, stage_once
+from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function, where
-from calque_core.stage import stage
+from calque_core.stage import JaxprTrace, stage
+from calque_core.trace import Trace, current_trace
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -30,21 +36,135 @@ class Body(NamedTuple):
     out_tree: PyTreeDef
 
 
-def trace_body(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]) -> Body:
+class LoopTrace(JaxprTrace):
+    """The trace of the body of a loop, which remembers the types of the carries of the loops inside it."""
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.types_only = False  # whether the body may be traced again, for a carry of other types
+        self.is_rough = False  # whether it has to be: a loop inside has the right types only
+        self.inside: list[CarryTypes] = []
+        self.guesses: Sequence[CarryTypes] = ()
+
+    def guess(self, start: Types) -> CarryTypes:
+        """Return what the trace of the body before this one found of the next loop inside."""
+        place = len(self.inside)
+        if place < len(self.guesses) and _may_become(start, self.guesses[place].types):
+            return self.guesses[place]
+        return CarryTypes(start, ())
+
+
+Types = Sequence[Any]
+
+
+class CarryTypes(NamedTuple):
+    """The types that the carry of a loop has, and those of the loops inside its body, in the order of tracing."""
+
+    types: Types
+    inside: Sequence[CarryTypes]
+
+
+def trace_body(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Types) -> Body:
     """Return `fun` traced, with every constant, tracer or array, as a leading argument."""
-    jaxpr, out_tree = stage_once(verb, fun, in_tree, avals)
+    return _body(*stage_once(verb, fun, in_tree, avals))
+
+
+def _body(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Body:
     (joined,), consts = join_constants([jaxpr])
     return Body(joined, consts, out_tree)
 
 
-def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
-    """Return the leaves of an initial carry, Python scalars made arrays, so that no step changes a weak type.
+def trace_step(
+    verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, carry: Types, xs: Types, check: Callable[[Body], None]
+) -> tuple[Body, Types]:
+    """Return the traced body of a loop and the types of its carry, which its results have too where it is weak.
 
-    Raises: TypeError if a leaf is not an array.
+    The carry is the first arguments and results; `check(body)` raises if the results have another structure.
     """
+    outer = _enclosing_loop()
+    before, guesses = CarryTypes(carry, ()) if outer is None else outer.guess(carry)
+    only_types_count = outer is not None and outer.types_only
+    types_only = any(aval.weak_type for aval in before)
+    traces: list[LoopTrace] = []
+
+    def new_trace(parent: Trace) -> LoopTrace:
+        trace = LoopTrace(parent)
+        trace.types_only, trace.guesses = types_only, traces[-1].inside if traces else guesses
+        traces.append(trace)
+        return trace
+
+    def program() -> tuple[Jaxpr, PyTreeDef]:
+        flat = FlatFunction(fun, in_tree, verb)
+        return stage(flat, [*before, *xs], verb=verb, user_fun=fun, trace_type=new_trace), flat.out_tree
+
+    while True:
+        # What may hold a loop of the right types only is not for others.
+        body = _body(*(program() if types_only else program_of(verb, fun, in_tree, [*before, *xs], program)))
+        check(body)
+        is_rough = types_only and traces[-1].is_rough
+        after = list(map(_after_step, before, body.jaxpr.out_avals))
+        if after == list(before) and (only_types_count or not is_rough):
+            break
+        if after != list(before) and only_types_count and len(body.jaxpr.outvars) == len(carry):
+            body, before, is_rough = _retyped(body, before, after, len(xs)), after, True
+            break
+        types_only = after != list(before) and any(aval.weak_type for aval in after)
+        before = after
+    if outer is not None:
+        outer.inside.append(CarryTypes(before, traces[-1].inside if traces else ()))
+        outer.is_rough = outer.is_rough or is_rough
+    return body, before
+
+
+def _enclosing_loop() -> LoopTrace | None:
+    """Return the trace of the loop whose body is being traced, if it is the innermost program that is."""
+    trace: Trace | None = current_trace()
+    while trace is not None and not isinstance(trace, JaxprTrace):
+        trace = trace.parent
+    return trace if isinstance(trace, LoopTrace) else None
+
+
+def _after_step(before: Any, after: Any) -> Any:
+    """Return the type of a carry: a weak one takes that which a step gives it, if that can hold it."""
+    return after if _may_become([before], [after]) else before
+
+
+def _may_become(before: Types, after: Types) -> bool:
+    return len(before) == len(after) and all(
+        a is b or (a.weak_type and a.shape == b.shape and reaches(a.dtype, b.dtype)) for a, b in zip(before, after)
+    )
+
+
+def _retyped(body: Body, before: Types, after: Types, num_xs: int) -> Body:
+    """Return a body that takes a carry of other types and converts it: as good as the right one if only types count."""
+    stop = len(body.jaxpr.invars) - num_xs
+    start = stop - len(before)
+
+    def converted(*args: Value) -> list[Value]:
+        carry = [x if a is b else weak(x, scalar_kind(b)) for x, a, b in zip(args[start:stop], after, before)]
+        outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args[:start], *carry, *args[stop:])
+        return list(map(converted_to, outs, after))
+
+    avals = body.jaxpr.in_avals
+    return body._replace(jaxpr=stage(converted, [*avals[:start], *after, *avals[stop:]], verb="loop"))
+
+
+def carry_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
+    """Return the leaves of an initial carry.  Raises: TypeError if a leaf is not an array."""
     leaves, treedef = tree_flatten(tree)
     check_arrays(leaves, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]], what)
-    return [*narrowed([strong(x) for x in leaves])], treedef
+    return [*narrowed(leaves)], treedef
+
+
+def as_carry(x: Value, aval: Any) -> Value:
+    """Return a leaf of an initial carry in the type that the loop has for it."""
+    return x if typeof(x) is aval else converted_to(x, aval)
+
+
+def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
+    """Return the leaves of a tree, Python scalars made arrays.  Raises: TypeError if a leaf is not an array."""
+    leaves, treedef = carry_leaves(what, name, tree)
+    return [strong(x) for x in leaves], treedef
 
 
 def check_carry(what: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTreeDef) -> None:
@@ -72,28 +192,26 @@ def check_step(what: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
 
 
 def settled_carry(what: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
-    """Return the body's jaxpr with carry results of the carry's types: Python scalars among them take its dtype.
+    """Return the body's jaxpr with carry results of the carry's types, the leaves of `carry`: weak ones take its dtype.
 
     The carry's results come first.  Raises: TypeError that names the leaf, its type before and after, and the fix.
     """
-    leaves = tree_flatten_with_path(carry)[0]
-    dtypes: list[Any] = [None] * len(body.jaxpr.outvars)
-    for i, ((path, leaf), after) in enumerate(zip(leaves, body.jaxpr.out_avals)):
-        before = typeof(leaf)
-        if after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype):
-            dtypes[i] = before.dtype
-        elif after.shape != before.shape or after.dtype != before.dtype:
+    pairs = tree_flatten_with_path(carry)[0]
+    for (path, before), after in zip(pairs, body.jaxpr.out_avals):
+        is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
+        if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
             raise TypeError(
                 f"{what}: the carry{keystr(path)} is {before} before a step of {describe_function(fun)}, "
                 f"and {after} after it; a carry keeps its type. Start with {after}, or convert "
                 f"what the step returns to {before}."
             )
-    if not any(dtype is not None and a.dtype != dtype for dtype, a in zip(dtypes, body.jaxpr.out_avals)):
+    targets = [aval for _, aval in pairs]
+    if all(after is target for after, target in zip(body.jaxpr.out_avals, targets)):
         return body.jaxpr
 
     def converted(*args: Value) -> list[Value]:
-        outs = eval_jaxpr(body.jaxpr, body.jaxpr.consts, *args)
-        return [x if dtype is None else convert_element_type(x, dtype) for x, dtype in zip(outs, dtypes)]
+        outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args)
+        return [*map(converted_to, outs, targets), *outs[len(targets) :]]
 
     return stage(converted, body.jaxpr.in_avals, verb="loop")
 

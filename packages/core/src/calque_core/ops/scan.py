@@ -18,17 +18,18 @@ from calque_core.avals import shaped_array, typeof
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.memory import unshared
-from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.call import as_declared, check_operands
 from calque_core.ops.convert import narrowed
 from calque_core.ops.loops import (
     Body,
     add_step,
+    as_carry,
+    carry_leaves,
     check_carry,
     check_step,
     loop_name,
     settled_carry,
-    strong_leaves,
-    trace_body,
+    trace_step,
 )
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
@@ -55,7 +56,7 @@ def scan_abstract_eval(
         if not aval.shape or aval.shape[0] != length:
             raise TypeError(f"scan of length {length} got an input {aval}. Its leading axis must have that size.")
     check_operands("scan", jaxpr, [*avals[:num_fixed], *(slice_aval(aval) for aval in avals[num_fixed:])])
-    carry = [aval.strip_weak_type() for aval in jaxpr.out_avals[:num_carry]]
+    carry = jaxpr.out_avals[:num_carry]
     check_step("scan", avals[num_consts:num_fixed], carry)
     return [*carry, *(shaped_array((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
 
@@ -64,7 +65,8 @@ def scan_abstract_eval(
 def scan_impl(
     *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
 ) -> list[Value]:
-    consts, carry = args[:num_consts], list(args[num_consts : num_consts + num_carry])
+    consts = args[:num_consts]
+    carry = list(map(as_declared, args[num_consts : num_consts + num_carry], jaxpr.out_avals))
     xs = args[num_consts + num_carry :]
     stacked = [np.empty((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:]]
     for step, i in enumerate(reversed(range(length)) if reverse else range(length)):
@@ -73,7 +75,7 @@ def scan_impl(
         except FloatingPointError as error:
             add_step(error, "scan", step)
             raise
-        carry = strong_results(outs[:num_carry])
+        carry = outs[:num_carry]
         for ys, y in zip(stacked, outs[num_carry:]):
             ys[i] = y
     return [*carry, *stacked]
@@ -115,7 +117,8 @@ def scan(
 ) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` over the leading axis of `xs`; return the last carry and the stacked `y`s.
 
-    `init`, `xs` and the `y`s are pytrees of arrays; the carry keeps its structure, shapes and dtypes.  Without `xs`,
+    `init`, `xs` and the `y`s are pytrees of arrays; the carry keeps its structure, shapes and dtypes, but a Python
+    scalar takes the dtype that `f` gives it.  Without `xs`,
     `f` gets None `length` times.  With `reverse`, the last slice comes first, and the `y`s are in the order of the
     `xs`.  `unroll` steps are compiled into one.
     Shapes: xs [n, *s] -> ys [n, *t].
@@ -128,17 +131,18 @@ def scan(
     """
     check_callable(f, "scan")
     what = loop_name("scan", f)
-    carry, carry_tree = strong_leaves(what, "init", init)
+    carry, carry_tree = carry_leaves(what, "init", init)
     xs_leaves, _ = tree_flatten(xs)
     xs_leaves = [*narrowed(xs_leaves)]
     steps = _length(what, xs, length)
     unroll = _count(what, "unroll", unroll, 1)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
-    avals = [*map(typeof, carry), *(slice_aval(typeof(x)) for x in xs_leaves)]
-    body = trace_body("scan", f, in_tree, avals)
-    out_carry_tree, ys_tree = _split_pair(what, f, body)
-    check_carry(what, f, carry_tree, out_carry_tree)
-    jaxpr = settled_carry(what, f, body, carry_tree.unflatten(carry))
+    check = lambda body: check_carry(what, f, carry_tree, _split_pair(what, f, body)[0])
+    slices = [slice_aval(typeof(x)) for x in xs_leaves]
+    body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
+    carry = list(map(as_carry, carry, types))
+    _, ys_tree = _split_pair(what, f, body)
+    jaxpr = settled_carry(what, f, body, carry_tree.unflatten(types))
     outs = scan_p.bind(
         *body.consts,
         *carry,

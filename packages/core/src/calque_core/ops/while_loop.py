@@ -20,19 +20,21 @@ from calque_core.jaxpr import Jaxpr, JaxprEqn
 from calque_core.memory import unshared
 from calque_core.operands import strong
 from calque_core.ops.axes import integer
-from calque_core.ops.call import check_operands, strong_results
+from calque_core.ops.call import as_declared, check_operands
 from calque_core.ops.compare import lt
 from calque_core.ops.control_flow import cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.elementwise import add
 from calque_core.ops.loops import (
     add_step,
+    as_carry,
+    carry_leaves,
     check_carry,
     check_step,
     loop_name,
     settled_carry,
-    strong_leaves,
     trace_body,
+    trace_step,
 )
 from calque_core.ops.scan import scan
 from calque_core.passes import dce_jaxpr
@@ -60,7 +62,7 @@ def while_abstract_eval(
     if [(aval.shape, aval.dtype) for aval in cond_jaxpr.out_avals] != [((), np.bool_)]:
         types = ", ".join(str(aval) for aval in cond_jaxpr.out_avals) or "nothing"
         raise TypeError(f"while got a condition that gives {types}. Let it give one bool scalar.")
-    return [aval.strip_weak_type() for aval in carry]
+    return body_jaxpr.out_avals
 
 
 @while_p.def_impl
@@ -68,11 +70,11 @@ def while_impl(
     *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
 ) -> list[Value]:
     cond_consts, body_consts = args[:cond_nconsts], args[cond_nconsts : cond_nconsts + body_nconsts]
-    carry = strong_results(args[cond_nconsts + body_nconsts :])
+    carry = list(map(as_declared, args[cond_nconsts + body_nconsts :], body_jaxpr.out_avals))
     step = 0
     try:
         while run_jaxpr(cond_jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]:
-            carry = strong_results(run_jaxpr(body_jaxpr, body_jaxpr.consts, *body_consts, *carry))
+            carry = run_jaxpr(body_jaxpr, body_jaxpr.consts, *body_consts, *carry)
             step += 1
     except FloatingPointError as error:
         add_step(error, "while", step)
@@ -127,7 +129,8 @@ def while_loop(
 ) -> Any:
     """Run `value = body_fun(value)` for as long as `cond_fun(value)` is true; return the last value.
 
-    The value is a pytree of arrays that keeps its structure, shapes and dtypes.
+    The value is a pytree of arrays that keeps its structure, shapes and dtypes, but a Python scalar takes the dtype
+    that `body_fun` gives it.
 
     Reverse mode runs the loop again, and keeps `checkpoints` of its values (16, by default) at a time, from which it
     computes the others when it needs them.  If s are kept, each of n steps is computed at most r + 2 times more, where
@@ -139,9 +142,9 @@ def while_loop(
 
     >>> from calque_core.lax import while_loop
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0)
-    np.float64(16.0)
+    16.0
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0, max_steps=3)
-    np.float64(8.0)
+    8.0
     """
     check_callable(cond_fun, "while_loop")
     check_callable(body_fun, "while_loop")
@@ -149,18 +152,18 @@ def while_loop(
     kept = _checkpoints(what, checkpoints, max_steps)
     if max_steps is not None:
         return _bounded(cond_fun, body_fun, init_val, max_steps)
-    carry, carry_tree = strong_leaves(what, "init_val", init_val)
+    carry, carry_tree = carry_leaves(what, "init_val", init_val)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
-    avals = [typeof(x) for x in carry]
-    condition = trace_body("while_loop", cond_fun, in_tree, avals)
+    check = lambda body: check_carry(what, body_fun, carry_tree, body.out_tree)
+    body, types = trace_step("while_loop", body_fun, in_tree, [typeof(x) for x in carry], (), check)
+    carry = list(map(as_carry, carry, types))
+    condition = trace_body("while_loop", cond_fun, in_tree, types)
     _check_condition(what, cond_fun, condition.jaxpr)
-    body = trace_body("while_loop", body_fun, in_tree, avals)
-    check_carry(what, body_fun, carry_tree, body.out_tree)
     outs = while_p.bind(
         *condition.consts,
         *body.consts,
         *carry,
-        body_jaxpr=settled_carry(what, body_fun, body, carry_tree.unflatten(carry)),
+        body_jaxpr=settled_carry(what, body_fun, body, carry_tree.unflatten(types)),
         body_nconsts=len(body.consts),
         checkpoints=kept,
         cond_jaxpr=condition.jaxpr,
