@@ -111,7 +111,7 @@ class BatchTrace(Trace):
             if d is not None and _size_at(x, d) != size:
                 raise ValueError(_misplaced(primitive, x, d, size))
         if (is_weak and primitive.weak_kinds) or (params and _may_be_weak(params)):
-            avals = primitive.abstract(*map(typeof, args), **params)  # type: ignore[misc]
+            avals = primitive.abstract(*map(typeof, args), **params)
             weak = [getattr(aval, "weak_type", False) for aval in avals]
             return [x if d is None else BatchTracer(self, x, d, w) for x, d, w in zip(outs, out_dims, weak)]
         return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
