@@ -239,3 +239,24 @@ def test_threads_differentiate_at_once():
     for n, values in found.items():
         np.testing.assert_allclose(values, [n * np.cos(n * 0.1 * i) for i in range(50)])
     assert len(found) == 8
+
+
+def test_a_call_that_lacks_an_argument_names_the_function_and_its_arguments():
+    def loss(x, y):
+        return x
+
+    with pytest.raises(TypeError, match=r"^grad of loss \(.*\) at .*missing .*'y'\. Give the arguments of loss\(x, y"):
+        grad(loss)(1.0)
+
+
+def test_a_format_shows_the_value_where_it_is_known():
+    seen = []
+
+    def f(x):
+        seen.append(f"{x:.3f}")
+        return x
+
+    grad(f)(2.0)
+    grad(grad(f))(2.0)
+    jvp(f, (2.0,), (1.0,))
+    assert seen == ["2.000"] * 3

@@ -137,8 +137,8 @@ def test_a_static_mask_is_refused_as_well(mask):
 def test_a_traced_integer_is_refused_with_two_ways_out():
     words = refused(lambda x, i: x[i], X, 1)
     assert words.startswith("an index of float64[2,3,4] at test_indexing.py:")
-    assert "is a traced integer, but which element is taken must be known while tracing." in words
-    assert words.endswith("Make the index static, or sum numpy.where(positions == index, x, 0).")
+    assert "is a traced integer, but x[i] takes integers that are known while tracing." in words
+    assert words.endswith("Use lax.dynamic_index_in_dim(x, i, axis, keepdims=False), or make the index static.")
 
 
 @pytest.mark.parametrize("index", [np.array([0, 1]), (0, np.zeros((2, 2), int))], ids=["one", "two"])

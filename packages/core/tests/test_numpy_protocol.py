@@ -1,5 +1,6 @@
 """NumPy's own functions of tracers: which are dispatched, what they are told, and what they refuse."""
 
+import re
 import subprocess
 import sys
 
@@ -381,3 +382,23 @@ def test_an_error_inside_calque_numpy_is_not_mistaken_for_its_absence(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as caught:
         run("np.unwrap(x)", setup=f"sys.path.insert(0, {str(tmp_path)!r})")
     assert "No module named 'no_such_module'" in caught.value.stderr
+
+
+def test_a_function_without_a_rule_names_what_to_use_instead():
+    words = refused(lambda x: np.median(x), X)
+    assert words.startswith("numpy.median of a traced array at test_numpy_protocol.py:")
+    assert words.endswith("has no rule here. Use numpy.sort and an index in the middle.")
+    assert "The nearest that has one is numpy.packbits. Write it" in run(
+        "np.unpackbits(x)",
+        setup=EMPTY + "; import numpy as np; from calque_core import implements\n"
+        "@implements(np.packbits)\ndef packed(x): return x",
+    )
+
+
+def test_a_function_of_scipy_is_called_scipys():
+    special = pytest.importorskip("scipy.special", reason="SciPy is installed with jaxlib, not with core")
+    assert re.match(
+        r"scipy\.special\.expit of a traced array at test_numpy_protocol\.py:.*Use calque_core\.lax\.logistic\(x\)\.$",
+        refused(lambda x: special.expit(x), X),
+    )
+    assert refused(lambda x: special.j0(x), X).startswith("scipy.special.j0 of a traced array at test")

@@ -341,7 +341,7 @@ def test_the_error_for_a_condition_names_only_the_arguments_that_decide_it():
         lax.cos(z)
         return 1 if w > 0 else 2
 
-    with pytest.raises(TypeError, match=r"it depends on the value of the arguments x and y\. ShapedArray"):
+    with pytest.raises(TypeError, match=r"it depends on the value of the arguments x and y\. The value is not"):
         make_jaxpr(fun)(1.0, 2.0, 3.0)
 
 
@@ -349,7 +349,7 @@ def test_a_condition_on_constants_names_no_argument():
     def fun(x):
         return 1 if lax.gt(2.0, 1.0) else 2
 
-    with pytest.raises(TypeError, match=r"under make_jaxpr of fun \(test_stage\.py:\d+\)\. ShapedArray can't be"):
+    with pytest.raises(TypeError, match=r"under make_jaxpr of fun \(test_stage\.py:\d+\)\. The value is not known"):
         make_jaxpr(fun)(1.0)
 
 

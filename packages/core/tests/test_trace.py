@@ -408,10 +408,7 @@ def test_a_staged_value_is_not_known_and_the_error_names_the_argument_that_decid
         f"under make_jaxpr of body ({HERE}:{line_of(body)}); it depends on the value of the argument params['n'][0]. "
         in text
     )
-    assert (
-        f"ShapedArray can't be unambiguously converted to {wanted.removesuffix('()')}. The value is not known here"
-        in text
-    )
+    assert "The value is not known here" in text
     assert "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)." in text
 
 

@@ -91,3 +91,8 @@ def test_subscripts_that_do_not_fit_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)
+
+
+def test_subscripts_that_are_no_string_are_named_by_their_type():
+    with pytest.raises(TypeError, match=r"the subscripts are float64\[2,3\]\. Give a string such as 'ij,jk->ik'\.$"):
+        cnp.einsum(np.ones((2, 3)), [0, 1], [0, 2])

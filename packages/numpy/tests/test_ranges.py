@@ -104,7 +104,7 @@ def test_a_traced_program_counts_instead_of_holding_a_constant():
         (lambda n: cnp.arange(n * 1.0), ConcretizationTypeError, "float() was asked of a traced value"),
         (lambda n: cnp.arange(np.ones(2)), TypeError, "an argument has type float64[2]. Give real numbers."),
         (lambda n: cnp.arange(1j), TypeError, "an argument has type complex128[]. Give real numbers."),
-        (lambda n: cnp.arange(0, 5, 0), ZeroDivisionError, "division by zero"),
+        (lambda n: cnp.arange(0, 5, 0), ValueError, "the step is 0. Give a positive or a negative step."),
         (lambda n: cnp.linspace(0, 1, -1), ValueError, "num is -1. Give a number of zero or more."),
         (lambda n: cnp.linspace(0, 1, 2.5), TypeError, "num is 2.5. Give an integer."),
         (lambda n: cnp.eye(2.0), TypeError, "N is 2.0. Give an integer."),
@@ -117,3 +117,9 @@ def test_what_gives_no_range_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(3)
     assert words in str(caught.value)
+
+
+def test_a_step_of_zero_is_refused_with_the_place():
+    for bounds in ((0, 5, 0), (0.0, 1.0, 0.0)):
+        with pytest.raises(ValueError, match=r"^arange at test_ranges\.py:\d+ .*: the step is 0\. Give a positive"):
+            cnp.arange(*bounds)

@@ -228,3 +228,19 @@ def test_a_traceback_shows_the_users_frames_alone_on_every_path():
         assert {frame.path.name for frame in caught.traceback} == {"test_dispatch.py"}
         assert not isinstance(caught.value.__context__, AttributeError)
         assert sum("hides its own frames" in note for note in caught.value.__notes__) == 1
+
+
+def test_an_array_that_is_donated_and_used_twice_is_refused_in_words():
+    x = device_put(np.ones(3))
+    words = r"^added at test_dispatch\.py:\d+ .*: one array is donated, and is used a second time .*Pass a copy"
+
+    def added(a, b=x):
+        return a + b
+
+    with pytest.raises(RuntimeError, match=words):
+        jit(added, donate_argnums=(0, 1))(x, x)
+    y = device_put(np.ones(3))
+    with pytest.raises(RuntimeError, match=words):
+        jit(added, donate_argnums=0)(y, y)
+    with pytest.raises(RuntimeError, match=words):
+        jit(added, donate_argnums=0)(x)  # captured by the default

@@ -13,7 +13,7 @@ from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linear_functions import spread_cotangents
 from calque_autodiff.linearize import linearize_flat
 from calque_autodiff.transpose import backward_linear
-from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable
+from calque_core.api_util import FlatFunction, arg_names, call, check_arrays, check_callable
 from calque_core.avals import typeof
 from calque_core.captures import Captures
 from calque_core.chosen_arguments import ChosenArguments
@@ -119,7 +119,7 @@ def _transform(
             merged = list(args)
             for i, x in zip(positions, by_position):
                 merged[i] = x
-            return fun(*merged, **(kwargs | by_name))
+            return call(fun, verb, *merged, **(kwargs | by_name))
 
         flat = FlatFunction(restricted, tree_structure((varied, {})), verb, has_aux)
         with Captures(current_trace()) as captures:

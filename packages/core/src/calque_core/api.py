@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
-from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
+from calque_core.api_util import FlatFunction, arg_names, call, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import AbstractValue, ShapeDtypeStruct, typeof
 from calque_core.source import describe_function
 from calque_core.stage import stage
@@ -49,17 +49,17 @@ def make_jaxpr(
         dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
 
         @functools.wraps(fun)
-        def call(*xs: Any, **keywords: Any) -> Any:
+        def restricted(*xs: Any, **keywords: Any) -> Any:
             rest = iter(xs)
             merged = [x if i in static else next(rest) for i, x in enumerate(args)]
-            return fun(*merged, **{k: keywords.get(k, v) for k, v in kwargs.items()})  # type: ignore[arg-type]
+            return call(fun, "make_jaxpr", *merged, **{k: keywords.get(k, v) for k, v in kwargs.items()})
 
         leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
         named = [() if i in static else x for i, x in enumerate(args)]  # an empty tree has no leaf to name
         named_kwargs = {k: () if k in static_names else v for k, v in kwargs.items()}
         names = functools.partial(arg_names, fun, named, named_kwargs)
         check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, what)
-        flat = FlatFunction(call, in_tree, "make_jaxpr")
+        flat = FlatFunction(restricted, in_tree, "make_jaxpr")
         jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:
             return jaxpr

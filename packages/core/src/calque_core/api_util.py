@@ -68,10 +68,24 @@ def call(fun: Callable[..., Any], verb: str, /, *args: Any, **kwargs: Any) -> An
 
     Raises: TypeError.
     """
-    out = fun(*args, **kwargs)
+    try:
+        out = fun(*args, **kwargs)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # no frame of `fun` was entered
+            raise TypeError(f"{verb} of {describe_function(fun)}{where()}: {_misfit(fun, error)}") from error
+        raise
     if isinstance(out, (GeneratorType, CoroutineType, AsyncGeneratorType)):
         raise TypeError(_generator_message(verb, fun))
     return out
+
+
+def _misfit(fun: Any, error: TypeError) -> str:
+    """Return what Python says of arguments that a function does not take, and which it takes."""
+    try:
+        signature = str(inspect.signature(fun))
+    except (TypeError, ValueError):
+        return str(error)
+    return f"{error}. Give the arguments of {getattr(fun, '__name__', 'the function')}{signature}."
 
 
 def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:

@@ -71,8 +71,8 @@ def _part(x: Value, part: Any) -> Part:
         return integer(part)
     except TracerIntegerConversionError as error:
         raise IndexError(
-            f"an index of {typeof(x)}{where()} is a traced integer, but which element is taken must be "
-            "known while tracing. Make the index static, or sum numpy.where(positions == index, x, 0)."
+            f"an index of {typeof(x)}{where()} is a traced integer, but x[i] takes integers that are known while "
+            "tracing. Use lax.dynamic_index_in_dim(x, i, axis, keepdims=False), or make the index static."
         ) from error
 
 

@@ -12,7 +12,9 @@ Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, and for `array_functions` wh
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -182,9 +184,7 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
 
     Raises: NumpyRuleError if calque_numpy has none either, or is not installed.
     """
-    name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
-    if function in _INSTEAD:
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_INSTEAD[function]}.")
+    name = _name_of(function)
     try:
         with eval_context():  # what a module computes at import is no part of anybody's trace
             importlib.import_module("calque_numpy")
@@ -196,11 +196,43 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
             f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
         ) from None
     if function not in table:
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_ADVICE['function'].capitalize()}.")
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_instead(table, function)}.")
     return table[function]
 
 
+def _name_of(function: Any) -> str:
+    """Return the name by which a user calls a function of NumPy or SciPy; a ufunc does not know its module."""
+    name: str = function.__name__
+    for module in ("numpy", "scipy.special"):
+        if getattr(sys.modules.get(module), name, None) is function:
+            return f"{module}.{name}"
+    return f"{getattr(function, '__module__', None) or 'numpy'}.{name}"
+
+
 _INSTEAD = {
-    np.copyto: "An ndarray cannot hold traced values. Use calque.numpy.full_like in place of numpy.full_like, and "
-    "numpy.where(mask, values, x) in place of numpy.copyto"
+    "expit": "calque_core.lax.logistic(x)",
+    "erfinv": "calque_core.lax.erf_inv(x)",
+    "logit": "numpy.log(x / (1 - x))",
+    "median": "numpy.sort and an index in the middle",
+    "nanmedian": "numpy.sort and an index in the middle",
+    "percentile": "numpy.sort and an index",
+    "quantile": "numpy.sort and an index",
+    "unique": "numpy.sort and comparisons of neighbours",
+    "interp": "numpy.where over the intervals",
+    "nonzero": "numpy.where with three arguments, which keeps the shape",
+    "fill_diagonal": "numpy.where(numpy.eye(n, dtype=bool), value, x)",
+    "put": "numpy.where(positions == index, value, x)",
+    "ix_": "x[:, None] and y[None, :]",
+    "frexp": "numpy.log2 and numpy.floor",
+    "copyto": "calque.numpy.full_like in place of numpy.full_like, and numpy.where(mask, values, x) in place of "
+    "numpy.copyto: an ndarray cannot hold traced values",
 }
+
+
+def _instead(table: Mapping[Any, Function], function: Any) -> str:
+    """Return advice for a function without a rule: another that does the same, or one of a similar name."""
+    if function.__name__ in _INSTEAD:
+        return f"Use {_INSTEAD[function.__name__]}"
+    similar = difflib.get_close_matches(function.__name__, [known.__name__ for known in table], 1, 0.75)
+    nearest = f"The nearest that has one is numpy.{similar[0]}. " if similar else ""
+    return f"{nearest}{_ADVICE['function'].capitalize()}"

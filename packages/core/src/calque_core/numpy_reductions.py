@@ -21,6 +21,7 @@ from calque_core.numpy_protocol import implements, reductions, refuse
 from calque_core.numpy_ufuncs import truth
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.declare import ORDERED, undefined
 from calque_core.source import where as place
 
 Value = Any
@@ -256,6 +257,8 @@ def min(
 
 def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value:
     aval = typeof(a)
+    if aval.dtype.kind not in ORDERED:
+        raise TypeError(undefined(name, aval))
     index_dtype = canonicalize_dtype(np.intp)
     flat = lax.reshape(a, (aval.size,)) if axis is None and aval.ndim != 1 else a
     position = 0 if axis is None else canonical_axis(name, axis, aval.ndim)

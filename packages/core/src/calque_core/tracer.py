@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.array_methods import ArrayMethods
+from calque_core.array_methods import INSTEAD, ArrayMethods
 from calque_core.avals import _aval_functions
 from calque_core.context import here
 from calque_core.errors import (
@@ -104,6 +104,20 @@ class Tracer(ArrayMethods):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aval!r})"
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        _check_usable(self)
+        if self.known_value is unknown:
+            raise ConcretizationTypeError(_conversion_message(self, f"text of the format {spec!r}", _SHOW))
+        return format(self.known_value, spec)
+
+    def __getattr__(self, name: str) -> Any:
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in INSTEAD:
+            message += f"{where()}. {INSTEAD[name]}."
+        raise AttributeError(message, name=name, obj=self)
+
 
 def is_tracer(x: object) -> bool:
     """Tell whether `x` stands for a value under some trace.
@@ -119,6 +133,7 @@ unknown = object()
 _ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
 _FILLING = f"In place of filling an array, make it of its elements: {_STACK}"
+_SHOW = "The value is not known here. Leave the format out, which shows the type, or return the value and print it"
 _STAGED = (
     "The value is not known here. "
     "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
@@ -152,7 +167,7 @@ def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:
     depends = getattr(x._trace, "dependence", lambda _: "")(x)
     return (
         f"{wanted} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}{depends}. "
-        f"ShapedArray can't be unambiguously converted to {wanted.removesuffix('()')}. {advice}."
+        f"{advice}."
     )
 
 

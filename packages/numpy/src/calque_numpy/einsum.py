@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, implements, lax, result_type, typeof
+from calque_core.api_util import describe_value
 from calque_core.numpy_protocol import refuse
 from calque_core.source import where
 from calque_numpy.creation import asarray
@@ -49,7 +50,8 @@ def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any
     """
     refuse("einsum", out=out, **options)
     if not isinstance(subscripts, str):
-        raise NumpyRuleError(f"einsum{where()}: the subscripts are {subscripts!r}. Give a string such as 'ij,jk->ik'.")
+        kind = describe_value(subscripts)
+        raise NumpyRuleError(f"einsum{where()}: the subscripts are {kind}. Give a string such as 'ij,jk->ik'.")
     dtype = result_type(*operands) if operands else None
     named, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
     sizes = _sizes(subscripts, named)

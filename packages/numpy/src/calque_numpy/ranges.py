@@ -40,6 +40,8 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
     """
     bounds = (0, start, step) if stop is None else (start, stop, step)
     first, end, stride = (_number(x) for x in bounds)
+    if stride == 0:
+        raise ValueError(f"arange{where()}: the step is 0. Give a positive or a negative step.")
     if dtype is not None:
         dtype = dtype_argument(dtype)
     elif all(type(x) in SCALARS for x in bounds):

@@ -19,6 +19,7 @@ from calque_core.debugging import check_program, is_debugging
 from calque_core.jaxpr import Jaxpr
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import rule_epoch
+from calque_core.source import where
 from calque_core.trace import eval_context
 from calque_pytree import static_key
 from calque_xla_backend.array import Array, deleted_message, wrap
@@ -80,11 +81,16 @@ def to_buffer(x: Value, target: Signature) -> Buffer:
 def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
     """Say which program and which argument an error of the runtime is about.
 
-    Raises: RuntimeError, for an argument that was deleted.
+    Raises: RuntimeError, for an argument that was deleted, or that is donated and used a second time.
     """
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
             raise RuntimeError(f"{name}, argument {i} of the flattened arguments: {deleted_message(x)}") from error
+    if "donate" in str(error) and "same call" in str(error):
+        raise RuntimeError(
+            f"{name}{where()}: one array is donated, and is used a second time in the same call, as another argument "
+            "or as a captured array. Pass a copy, or leave the argument out of donate_argnums."
+        ) from None
     error.add_note(f"This happened in running the compiled program of {name}.")
 
 

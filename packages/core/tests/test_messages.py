@@ -1,0 +1,87 @@
+"""What users meet first when something is wrong: the words, the line, and what to write instead."""
+
+import re
+
+import numpy as np
+import pytest
+
+from calque_core import ConcretizationTypeError, lax, make_jaxpr
+from calque_core.array_methods import INSTEAD
+
+HERE = "test_messages.py"
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_an_attribute_that_traced_values_lack_says_what_to_write(name):
+    words = rf"^'JitTracer' object has no attribute '{name}' at {HERE}:\d+ .*\. {re.escape(INSTEAD[name])}\.$"
+    caught = []
+
+    def ask(x):
+        with pytest.raises(AttributeError, match=words) as error:
+            getattr(x, name)
+        caught.append((error.value.name, error.value.obj is x, hasattr(x, name)))
+        return x
+
+    make_jaxpr(ask)(1.0)
+    assert caught == [(name, True, False)]
+
+
+def test_any_other_attribute_is_missing_as_from_every_class():
+    with pytest.raises(AttributeError, match=r"^'JitTracer' object has no attribute 'colour'") as caught:
+        make_jaxpr(lambda x: x.colour)(1.0)
+    assert "Use" not in str(caught.value)
+
+
+def test_a_format_is_refused_where_the_value_is_not_known():
+    words = rf"text of the format '\.3f' was asked of a traced value of type float64\[\] at {HERE}:.*Leave the format"
+    with pytest.raises(ConcretizationTypeError, match=words):
+        make_jaxpr(lambda x: f"{x:.3f}")(1.0)
+    seen = []
+    make_jaxpr(lambda x: seen.append(f"{x}") or x)(np.float32(1.0))
+    assert seen == ["JitTracer(float32[])"]
+
+
+def test_a_traced_index_names_the_operation_that_takes_one():
+    with pytest.raises(IndexError, match=r"Use lax\.dynamic_index_in_dim\(x, i, axis, keepdims=False\), or make the"):
+        make_jaxpr(lambda x, i: x[i])(np.ones(3), 1)
+    advised = make_jaxpr(lambda x, i: lax.dynamic_index_in_dim(x, i, 0, keepdims=False))(np.ones(3), 1)
+    assert advised.out_avals[0].shape == ()
+
+
+@pytest.mark.parametrize("call", [
+    lambda f: lax.cond(True, lambda x: x, f, 1.0),
+    lambda f: lax.switch(0, [lambda x: x, f], 1.0),
+    lambda f: lax.while_loop(lambda x: True, f, 1.0),
+    lambda f: make_jaxpr(f)(1.0),
+])  # fmt: skip
+def test_a_function_of_other_arguments_is_named_with_the_place_of_the_call(call):
+    def branch(x, y):
+        return x
+
+    words = (
+        rf"^\w+ of branch \({HERE}:{branch.__code__.co_firstlineno}\) at {HERE}:\d+ .*missing 1 required positional "
+        r"argument: 'y'\. Give the arguments of branch\(x, y\)\."
+    )
+    with pytest.raises(TypeError, match=words) as caught:
+        call(branch)
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_a_type_error_of_the_function_itself_is_left_alone():
+    def branch(x):
+        raise TypeError("mine")
+
+    with pytest.raises(TypeError, match=r"^mine"):
+        lax.cond(True, branch, branch, 1.0)
+
+
+def test_no_message_speaks_of_conversions_of_types():
+    with pytest.raises(ConcretizationTypeError, match=r"^float\(\) was asked of a traced value") as caught:
+        make_jaxpr(float)(1.0)
+    assert "ShapedArray" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_position_of_an_extreme_complex_number_is_refused_with_the_type_of_the_array(name):
+    with pytest.raises(TypeError, match=rf"^{name} of complex128\[2,3\] at {HERE}:\d+ "):
+        make_jaxpr(getattr(np, name))(np.ones((2, 3), complex))
