@@ -151,9 +151,9 @@ def stagings(monkeypatch):
     seen = []
     original = control_flow._staged
 
-    def counted(verb, fun, in_tree, avals):
+    def counted(verb, fun, in_tree, avals, *trace_type):
         seen.append(fun)
-        return original(verb, fun, in_tree, avals)
+        return original(verb, fun, in_tree, avals, *trace_type)
 
     monkeypatch.setattr(control_flow, "_staged", counted)
     monkeypatch.setattr(control_flow, "_programs", {})

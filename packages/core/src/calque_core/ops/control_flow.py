@@ -30,7 +30,8 @@ from calque_core.primitive import Primitive
 from calque_core.reach import reach
 from calque_core.rules import rule_epoch
 from calque_core.source import describe_function, where
-from calque_core.stage import stage
+from calque_core.stage import JaxprTrace, stage
+from calque_core.trace import Trace
 from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
@@ -155,13 +156,28 @@ def _check_predicate(pred: Value) -> None:
         raise TypeError(f"cond{where()} got a predicate of type {aval}. Give a bool scalar: compare it, x > 0.")
 
 
-def stage_once(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]) -> _Program:
-    """Return the program of a function and the structure of its result, from before if it reads what it read then."""
-    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals))
+def stage_once(
+    verb: str,
+    fun: Callable[..., Any],
+    in_tree: PyTreeDef,
+    avals: Sequence[Any],
+    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
+    may_keep: Callable[[], bool] = lambda: True,
+) -> _Program:
+    """Return the program of a function and the structure of its result, from before if it reads what it read then.
+
+    A new one is recorded by a trace of `trace_type`, and not remembered unless `may_keep()` afterwards.
+    """
+    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_keep)
 
 
 def program_of(
-    verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any], make: Callable[[], _Program]
+    verb: str,
+    fun: Callable[..., Any],
+    in_tree: PyTreeDef,
+    avals: Sequence[Any],
+    make: Callable[[], _Program],
+    may_keep: Callable[[], bool] = lambda: True,
 ) -> _Program:
     """Return `make()`, or what it was for this function before: if all that its code reads is what it was then.
 
@@ -175,16 +191,22 @@ def program_of(
     program = _programs.get(key)
     if program is None:
         program = make()
-        if not program[0].consts:
+        if not program[0].consts and may_keep():
             if len(_programs) >= _MAX_PROGRAMS:
                 _programs.clear()
             _programs[key] = program
     return program
 
 
-def _staged(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]) -> _Program:
+def _staged(
+    verb: str,
+    fun: Callable[..., Any],
+    in_tree: PyTreeDef,
+    avals: Sequence[Any],
+    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
+) -> _Program:
     flat = FlatFunction(fun, in_tree, verb)
-    return stage(flat, avals, verb=verb, user_fun=fun), flat.out_tree
+    return stage(flat, avals, verb=verb, user_fun=fun, trace_type=trace_type), flat.out_tree
 
 
 _programs: dict[Hashable, _Program] = {}

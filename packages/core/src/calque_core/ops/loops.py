@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.api_util import FlatFunction, check_arrays
+from calque_core.api_util import check_arrays
 from calque_core.avals import typeof
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.operands import scalar_kind, strong, weak
-from calque_core.ops.control_flow import converted_to, join_constants, program_of, reaches, stage_once
+from calque_core.ops.control_flow import converted_to, join_constants, reaches, stage_once
 from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function, where
 from calque_core.stage import JaxprTrace, stage
@@ -93,15 +93,13 @@ def trace_step(
         traces.append(trace)
         return trace
 
-    def program() -> tuple[Jaxpr, PyTreeDef]:
-        flat = FlatFunction(fun, in_tree, verb)
-        return stage(flat, [*before, *xs], verb=verb, user_fun=fun, trace_type=new_trace), flat.out_tree
-
     while True:
-        # What may hold a loop of the right types only is not for others.
-        body = _body(*(program() if types_only else program_of(verb, fun, in_tree, [*before, *xs], program)))
+        count = len(traces)
+        avals = [*before, *xs]
+        # A program with a loop of the right types only is not for others.
+        body = _body(*stage_once(verb, fun, in_tree, avals, new_trace, lambda: not traces[-1].is_rough))
         check(body)
-        is_rough = types_only and traces[-1].is_rough
+        is_rough = len(traces) > count and traces[-1].is_rough
         after = list(map(_after_step, before, body.jaxpr.out_avals))
         if after == list(before) and (only_types_count or not is_rough):
             break
