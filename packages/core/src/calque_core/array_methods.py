@@ -11,23 +11,6 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_UPDATE = "Use lax.dynamic_update_index_in_dim, or numpy.where(positions == index, value, x)"
-_OUTSIDE = "Return the value, and ask the array outside of the transformation"
-INSTEAD = {  # what to write for an attribute of NumPy's or jax's arrays that traced values lack
-    "flat": "Use x.ravel()",
-    "fill": "Use numpy.full_like(x, value)",
-    "itemset": _UPDATE,
-    "put": _UPDATE,
-    "at": _UPDATE,
-    "resize": "Use numpy.reshape, or numpy.pad and a slice",
-    "partition": "Use numpy.sort",
-    "compress": "Use numpy.where(condition, x, 0), which keeps the shape",
-    "view": "Use lax.bitcast_convert_type",
-    "byteswap": "Use lax.bitcast_convert_type",
-    **dict.fromkeys(("flags", "strides", "base", "data", "ctypes", "setflags"), _OUTSIDE),
-    **dict.fromkeys(("tobytes", "tofile", "dump", "dumps", "block_until_ready", "devices", "device"), _OUTSIDE),
-}
-
 
 class ArrayMethods:
     """Operators, indexing, NumPy's protocols, and the methods that are one operation."""

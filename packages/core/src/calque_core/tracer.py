@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.array_methods import INSTEAD, ArrayMethods
+from calque_core.array_methods import ArrayMethods
 from calque_core.avals import _aval_functions
 from calque_core.context import here
 from calque_core.errors import (
@@ -111,12 +111,6 @@ class Tracer(ArrayMethods):
         if self.known_value is unknown:
             raise ConcretizationTypeError(_conversion_message(self, f"text of the format {spec!r}", _SHOW))
         return format(self.known_value, spec)
-
-    def __getattr__(self, name: str) -> Any:
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name in INSTEAD:
-            message += f"{where()}. {INSTEAD[name]}."
-        raise AttributeError(message, name=name, obj=self)
 
 
 def is_tracer(x: object) -> bool:
