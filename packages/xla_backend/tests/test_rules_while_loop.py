@@ -15,7 +15,9 @@ from calque_xla_backend.module import lower_jaxpr_to_module
 
 def test_loops_compile_to_what_they_evaluate_to(regime, dtypes_of, check_compiled):
     def program(x, limit):
-        return lax.while_loop(lambda s: s[0] < limit, lambda s: (s[0] + 1, s[1] + s[1], ~s[2]), (np.int32(0), x, True))
+        return lax.while_loop(
+            lambda s: s[0] < limit, lambda s: (s[0] + 1, s[1] + s[1], ~s[2]), (np.int32(0), x, np.True_)
+        )
 
     cases = [(np.arange(3).astype(dtype), np.int32(limit)) for dtype in dtypes_of("iufc") for limit in (-1, 0, 1, 5)]
     check_compiled(program, cases)
