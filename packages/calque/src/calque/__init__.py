@@ -44,6 +44,7 @@ from calque_core import (
     make_jaxpr,
     typeof,
 )
+from calque_core.config import disable_jit
 from calque_core.lax import stop_gradient
 
 if _TYPE_CHECKING:
@@ -84,6 +85,7 @@ __all__ = [
     "custom_root",
     "custom_rules",
     "custom_vjp",
+    "disable_jit",
     "ensure_compile_time_eval",
     "eval_shape",
     "flatten_util",

@@ -121,6 +121,26 @@ def traceback_filtering(value: str) -> scope:
     return scope("traceback_filtering", value)
 
 
+def disable_jit(value: bool = True) -> scope:
+    """Run functions given to `jit` directly, operation by operation, for a `with` block.
+
+    Inside them `print`, breakpoints and Python's `if` see values, unless another transformation is around; results are
+    those of the operations, so NumPy's for NumPy's arguments.  `cond` and `switch` call the branch that runs,
+    `while_loop` and `scan` call their functions at every step, as long as conditions are known; the types of branches
+    and steps are not compared then.  A `scan` of no steps is traced as ever.  Programs that exist run as they are.
+    Raises: ValueError if `value` is not a bool.
+
+    >>> from calque_core.config import disable_jit
+    >>> from calque_core.lax import while_loop
+    >>> with disable_jit():
+    ...     while_loop(lambda x: x < 3, lambda x: print(x) or x + 1, 1)
+    1
+    2
+    3
+    """
+    return scope("disable_jit", value)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 

@@ -31,6 +31,7 @@ class Settings(NamedTuple):
     debug_nans: bool = False
     debug_infs: bool = False
     traceback_filtering: str = "remove_frames"
+    disable_jit: bool = False
 
 
 DEFAULT_SETTINGS = Settings()

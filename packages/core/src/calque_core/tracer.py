@@ -124,6 +124,13 @@ def is_tracer(x: object) -> bool:
 
 
 unknown = object()
+
+
+def known(x: Value) -> Value:
+    """Return the value that Python control flow may look at: of a tracer the one it knows, or `unknown`."""
+    return x.known_value if isinstance(x, Tracer) else x
+
+
 _ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
 _FILLING = f"In place of filling an array, make it of its elements: {_STACK}"

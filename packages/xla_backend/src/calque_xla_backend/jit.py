@@ -72,6 +72,8 @@ class JitFunction:
         """Return the result, by whatever way is right where the call is made."""
         if args and args[-1] is MISSING:
             args = tuple([x for x in args if x is not MISSING])
+        if here().settings.disable_jit:
+            return self.traced.fun(*args, **kwargs)
         static_part, dynamic = self.traced.split(args, kwargs)
         if is_resting():
             entry = self.last.get(here().settings)
@@ -205,6 +207,7 @@ def jit(
     each value the function is traced anew.  The arrays in the arguments of `donate_argnums` may be overwritten, and are
     not to be used again.  With `inline`, a call under a trace leaves the function's own operations there, not one that
     holds them.  `compiler_options` are XLA's flags by name.  Without `fun`, a decorator is returned.
+    While `config.disable_jit` is on, a call is a call of `fun`.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
     ValueError if a static argument does not exist.
 

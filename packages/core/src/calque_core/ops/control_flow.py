@@ -33,6 +33,7 @@ from calque_core.source import describe_function, where
 from calque_core.stage import JaxprTrace, stage
 from calque_core.trace import Trace
 from calque_core.tracebacks import api_boundary
+from calque_core.tracer import known, unknown
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -139,6 +140,9 @@ def _choose(
     if not all(map(is_array_like, leaves)):
         check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
     leaves = [*narrowed(leaves)]
+    if here().settings.disable_jit and known(index) is not unknown:
+        operands, _ = in_tree.unflatten(leaves)
+        return unshared_tree(functions[int(known(index))](*operands), operands)
     avals = [typeof(x) for x in leaves]
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]

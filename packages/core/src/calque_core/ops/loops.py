@@ -19,7 +19,7 @@ from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.operands import scalar_kind, strong, weak
 from calque_core.ops.control_flow import converted_to, join_constants, reaches, stage_once
-from calque_core.ops.convert import narrowed
+from calque_core.ops.convert import convert_element_type, narrowed
 from calque_core.source import describe_function, where
 from calque_core.stage import JaxprTrace, stage
 from calque_core.trace import Trace, current_trace
@@ -157,6 +157,12 @@ def carry_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDe
 def as_carry(x: Value, aval: Any) -> Value:
     """Return a leaf of an initial carry in the type that the loop has for it."""
     return x if typeof(x) is aval else converted_to(x, aval)
+
+
+def as_dtype_of(before: Value, after: Value) -> Value:
+    """Return a leaf after a step in the dtype it had before if it is weak, and was an array."""
+    old, new = typeof(before), typeof(after)
+    return convert_element_type(after, old.dtype) if new.weak_type and not old.weak_type else after
 
 
 def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:

@@ -15,15 +15,17 @@ import numpy as np
 
 from calque_core.api_util import check_arrays, check_callable, plain_index
 from calque_core.avals import shaped_array, typeof
+from calque_core.context import here
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import unshared
+from calque_core.memory import unshared, unshared_tree
+from calque_core.operands import strong
 from calque_core.ops.call import as_declared, check_operands
 from calque_core.ops.convert import narrowed
 from calque_core.ops.loops import (
-    Body,
     add_step,
     as_carry,
+    as_dtype_of,
     carry_leaves,
     check_carry,
     check_step,
@@ -31,11 +33,12 @@ from calque_core.ops.loops import (
     settled_carry,
     trace_step,
 )
+from calque_core.ops.shape import concatenate, reshape
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function
 from calque_core.tracebacks import api_boundary
-from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure
 
 Value = Any
 
@@ -132,16 +135,19 @@ def scan(
     check_callable(f, "scan")
     what = loop_name("scan", f)
     carry, carry_tree = carry_leaves(what, "init", init)
-    xs_leaves, _ = tree_flatten(xs)
+    xs_leaves, xs_tree = tree_flatten(xs)
     xs_leaves = [*narrowed(xs_leaves)]
     steps = _length(what, xs, length)
     unroll = _count(what, "unroll", unroll, 1)
+    if here().settings.disable_jit and steps:
+        order = range(steps)[::-1] if reverse else range(steps)
+        return _run_by_python(what, f, carry_tree.unflatten(carry), xs_tree.unflatten(xs_leaves), order)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
-    check = lambda body: check_carry(what, f, carry_tree, _split_pair(what, f, body)[0])
+    check = lambda body: check_carry(what, f, carry_tree, _split_pair(what, f, body.out_tree)[0])
     slices = [slice_aval(typeof(x)) for x in xs_leaves]
     body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
     carry = list(map(as_carry, carry, types))
-    _, ys_tree = _split_pair(what, f, body)
+    _, ys_tree = _split_pair(what, f, body.out_tree)
     jaxpr = settled_carry(what, f, body, carry_tree.unflatten(types))
     outs = scan_p.bind(
         *body.consts,
@@ -156,6 +162,25 @@ def scan(
     )
     outs = unshared(outs, body.consts, carry, xs_leaves)
     return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
+
+
+def _run_by_python(
+    what: str, f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, order: range
+) -> tuple[Any, Any]:
+    """Return what `scan` does, from calls of `f` on values, one for each step."""
+    carry, carry_tree, ys = init, tree_structure(init), []
+    for i in order:
+        result = f(carry, tree_map(lambda x: x[i], xs))  # noqa: B023  called at once
+        check_carry(what, f, carry_tree, _split_pair(what, f, tree_structure(result))[0])
+        carry, y = tree_map(as_dtype_of, carry, result[0]), result[1]
+        ys.append(y)
+    if order.step < 0:
+        ys.reverse()
+    return unshared_tree((carry, tree_map(_stacked, *ys)), (init, xs))
+
+
+def _stacked(*ys: Value) -> Value:
+    return concatenate([reshape(strong(y), (1, *typeof(y).shape)) for y in ys], 0)
 
 
 def _length(what: str, xs: Any, length: int | None) -> int:
@@ -195,13 +220,13 @@ def _count(what: str, name: str, given: Any, least: int) -> int:
     return count
 
 
-def _split_pair(what: str, f: Any, body: Body) -> tuple[Any, Any]:
+def _split_pair(what: str, f: Any, out_tree: PyTreeDef) -> tuple[Any, Any]:
     """Return the structures of the carry and of the results.  Raises: TypeError if the function gave no pair."""
-    children = body.out_tree.children()
-    node = body.out_tree.node_data()
+    children = out_tree.children()
+    node = out_tree.node_data()
     if node is None or node[0] is not tuple or len(children) != 2:
         raise TypeError(
-            f"{what}: {describe_function(f)} must return a pair (carry, y), but it returned {body.out_tree}. Return "
+            f"{what}: {describe_function(f)} must return a pair (carry, y), but it returned {out_tree}. Return "
             "None as y if there is nothing to stack."
         )
     return children[0], children[1]

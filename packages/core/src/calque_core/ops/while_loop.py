@@ -15,9 +15,10 @@ import numpy as np
 
 from calque_core.api_util import check_callable, describe_value
 from calque_core.avals import is_array_like, typeof
+from calque_core.context import here
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import unshared
+from calque_core.memory import unshared, unshared_tree
 from calque_core.operands import strong
 from calque_core.ops.axes import integer
 from calque_core.ops.call import as_declared, check_operands
@@ -28,6 +29,7 @@ from calque_core.ops.elementwise import add
 from calque_core.ops.loops import (
     add_step,
     as_carry,
+    as_dtype_of,
     carry_leaves,
     check_carry,
     check_step,
@@ -41,8 +43,8 @@ from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.source import describe_function
 from calque_core.tracebacks import api_boundary
-from calque_core.tracer import is_tracer
-from calque_pytree import tree_flatten
+from calque_core.tracer import is_tracer, known, unknown
+from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any
 
@@ -153,12 +155,17 @@ def while_loop(
     if max_steps is not None:
         return _bounded(cond_fun, body_fun, init_val, max_steps)
     carry, carry_tree = carry_leaves(what, "init_val", init_val)
+    if here().settings.disable_jit:
+        value, is_over = _run_by_python(what, cond_fun, body_fun, carry_tree.unflatten(carry))
+        if is_over:
+            return unshared_tree(value, (init_val,))
+        carry, carry_tree = carry_leaves(what, "init_val", value)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
     check = lambda body: check_carry(what, body_fun, carry_tree, body.out_tree)
     body, types = trace_step("while_loop", body_fun, in_tree, [typeof(x) for x in carry], (), check)
     carry = list(map(as_carry, carry, types))
     condition = trace_body("while_loop", cond_fun, in_tree, types)
-    _check_condition(what, cond_fun, condition.jaxpr)
+    _check_condition(what, cond_fun, condition.jaxpr.out_avals)
     outs = while_p.bind(
         *condition.consts,
         *body.consts,
@@ -201,8 +208,24 @@ def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], ini
     return value
 
 
-def _check_condition(what: str, cond_fun: Any, jaxpr: Jaxpr) -> None:
-    types = [str(aval) for aval in jaxpr.out_avals]
+def _run_by_python(
+    what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any
+) -> tuple[Any, bool]:
+    """Run steps on values until the condition fails or is not known; return the value and whether it has failed."""
+    value, tree = init, tree_structure(init)
+    while True:
+        answer = cond_fun(value)
+        _check_condition(what, cond_fun, [typeof(x) for x in tree_leaves(answer)])
+        going = known(answer)
+        if going is unknown or not going:
+            return value, going is not unknown
+        after = body_fun(value)
+        check_carry(what, body_fun, tree, tree_structure(after))
+        value = tree_map(as_dtype_of, value, after)
+
+
+def _check_condition(what: str, cond_fun: Any, avals: Sequence[Any]) -> None:
+    types = [str(aval) for aval in avals]
     if types != ["bool[]"]:
         raise TypeError(
             f"{what}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return one "
