@@ -141,6 +141,40 @@ def disable_jit(value: bool = True) -> scope:
     return scope("disable_jit", value)
 
 
+def numpy_dtype_promotion(value: str) -> scope:
+    """Promote operands of different dtypes ("standard", the default), or refuse them ("strict"), for a `with` block.
+
+    A Python scalar takes the dtype of the other operand in both cases, `result_type` gives an answer in both, and so
+    does a conversion that an operation says it makes, as that of integers in a division.  Python's operators and
+    functions of `lax` and NumPy ask; NumPy's own functions of ndarrays alone do not.
+    Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
+
+    >>> import numpy as np
+    >>> from calque_core import lax
+    >>> from calque_core.config import numpy_dtype_promotion
+    >>> with numpy_dtype_promotion("strict"):
+    ...     lax.add(np.float32(1), 2)
+    np.float32(3.0)
+    """
+    return scope("numpy_dtype_promotion", value)
+
+
+def numpy_rank_promotion(value: str) -> scope:
+    """Broadcast operands with different numbers of axes ("allow", the default), also "warn" or "raise", for a block.
+
+    Operands without axes are always broadcast.  Who asks is as for `numpy_dtype_promotion`.
+    Raises: ValueError if `value` is none of the three; ShapeError, inside the block, for operands of different ranks.
+
+    >>> import numpy as np
+    >>> from calque_core import lax
+    >>> from calque_core.config import numpy_rank_promotion
+    >>> with numpy_rank_promotion("raise"):
+    ...     lax.add(np.ones((1, 2)), np.ones((2, 2))).shape, lax.add(np.ones(2), 1.0)
+    ((2, 2), array([2., 2.]))
+    """
+    return scope("numpy_rank_promotion", value)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 
@@ -160,6 +194,13 @@ def update(name: str, value: Any) -> None:
         active[update] = None
 
 
+_WORDS = {
+    "traceback_filtering": ("remove_frames", "off"),
+    "numpy_dtype_promotion": ("standard", "strict"),
+    "numpy_rank_promotion": ("allow", "warn", "raise"),
+}
+
+
 def _changed(settings: Settings, name: str, value: Any) -> Settings:
     if name not in Settings._fields:
         known = ", ".join(Settings._fields)
@@ -169,9 +210,10 @@ def _changed(settings: Settings, name: str, value: Any) -> Settings:
             raise ValueError(f"default_dtype_bits was set to {value!r}. Use 32 or 64.")
         if value == 64 and not settings.enable_x64:
             raise ValueError("default_dtype_bits was set to 64 while enable_x64 is off. Turn enable_x64 on first.")
-    elif name == "traceback_filtering":
-        if value not in ("remove_frames", "off"):
-            raise ValueError(f"{name} was set to {value!r}. Use 'remove_frames' or 'off'.")
+    elif name in _WORDS:
+        if value not in _WORDS[name]:
+            *words, last = map(repr, _WORDS[name])
+            raise ValueError(f"{name} was set to {value!r}. Use {', '.join(words)} or {last}.")
     elif not isinstance(value, bool):
         raise ValueError(f"{name} was set to {value!r}. Use True or False.")
     if name == "enable_x64" and value != settings.enable_x64:

@@ -32,6 +32,8 @@ class Settings(NamedTuple):
     debug_infs: bool = False
     traceback_filtering: str = "remove_frames"
     disable_jit: bool = False
+    numpy_dtype_promotion: str = "standard"
+    numpy_rank_promotion: str = "allow"
 
 
 DEFAULT_SETTINGS = Settings()

@@ -38,7 +38,7 @@ from calque_core.numpy_arithmetic import (
     true_divide,
 )
 from calque_core.numpy_protocol import ufuncs
-from calque_core.operands import binary, floating
+from calque_core.operands import binary, check_dtypes, floating
 from calque_core.ops.declare import settled
 
 Value = Any
@@ -98,6 +98,8 @@ def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     x_aval, y_aval = typeof(x), typeof(y)
     is_numpys = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)
     if is_numpys and not x_aval.weak_type and not y_aval.weak_type:
+        if x_aval.dtype is not y_aval.dtype:
+            check_dtypes(name, (x_aval, y_aval))
         return binary(name, floating(x), floating(y))
     x, y = binary(name, x, y)
     return floating(x), floating(y)

@@ -9,7 +9,8 @@ An operator gives a weak result of them, as Python's do (`paired`, `numbers`, `n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,7 @@ def promote(name: str, args: Sequence[Value]) -> list[Value]:
     first = avals[0].dtype
     for aval in avals:
         if aval.dtype is not first:
+            check_dtypes(name, avals)
             dtype = _result_dtype(avals)
             if name in _COMPARISONS and dtype.kind in "iu":
                 dtype = _comparable(args, dtype)
@@ -152,11 +154,47 @@ def _broadcast(name: str, args: Sequence[Value], shapes: Sequence[Shape]) -> lis
     try:
         shape = broadcast_shapes(*shapes)
     except ValueError:
-        types = " and ".join(str(typeof(x)) for x in args)
         raise ShapeError(
-            f"{name} of {types}{where()}: the shapes do not broadcast. Make the sizes of each axis equal, or 1."
+            f"{name} of {_types(map(typeof, args))}{where()}: the shapes do not broadcast. "
+            "Make the sizes of each axis equal, or 1."
         ) from None
+    if here().settings.numpy_rank_promotion != "allow" and len({len(shape) for shape in shapes if shape}) > 1:
+        _refuse_ranks(name, [typeof(x) for x in args])
     return [broadcast_to(x, shape) if own and own != shape else x for x, own in zip(args, shapes)]
+
+
+def check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
+    """Check that the operands of `name` may be promoted to one dtype under the settings.
+
+    Raises: TypeError if they may not: `numpy_dtype_promotion` is "strict", and two strong dtypes differ.
+    """
+    if here().settings.numpy_dtype_promotion == "strict" and len({a.dtype for a in avals if not a.weak_type}) > 1:
+        raise TypeError(
+            f"{name} of {_types(avals)}{where()}: the dtypes differ, and numpy_dtype_promotion is 'strict'. "
+            "Convert the operands to one dtype: x.astype(dtype)."
+        )
+
+
+def _refuse_ranks(name: str, avals: Sequence[ShapedArray]) -> None:
+    setting = here().settings.numpy_rank_promotion
+    message = (
+        f"{name} of {_types(avals)}{where()}: the numbers of axes differ, and numpy_rank_promotion is {setting!r}. "
+        "Give the operands one number of axes: x.reshape(shape), or x[None]."
+    )
+    if setting == "raise":
+        raise ShapeError(message)
+    warnings.warn(message, stacklevel=2)
+
+
+def _types(avals: Iterable[ShapedArray]) -> str:
+    return " and ".join(map(str, avals))
+
+
+def promoted_dtype(name: str, *args: Value) -> np.dtype[Any]:
+    """Return the dtype that the operands of `name` are promoted to.  Raises: what `check_dtypes` raises."""
+    avals = [typeof(x) for x in args]
+    check_dtypes(name, avals)
+    return _result_dtype(avals)
 
 
 def floating(x: Value) -> Value:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import NumpyRuleError, ShapeError, implements, lax, result_type, typeof
+from calque_core import NumpyRuleError, ShapeError, implements, lax, typeof
 from calque_core.api_util import describe_value
 from calque_core.numpy_protocol import refuse
+from calque_core.operands import promoted_dtype
 from calque_core.source import where
 from calque_numpy.creation import asarray
 from calque_numpy.matrices import diagonal
@@ -52,7 +53,7 @@ def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any
     if not isinstance(subscripts, str):
         kind = describe_value(subscripts)
         raise NumpyRuleError(f"einsum{where()}: the subscripts are {kind}. Give a string such as 'ij,jk->ik'.")
-    dtype = result_type(*operands) if operands else None
+    dtype = promoted_dtype("einsum", *operands) if operands else None
     named, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
     sizes = _sizes(subscripts, named)
     first, *rest = [_simple(operand, sizes) for operand in named]

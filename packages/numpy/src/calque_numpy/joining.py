@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, implements, lax, result_type, typeof
+from calque_core import ShapeError, implements, lax, typeof
 from calque_core.numpy_protocol import refuse
 from calque_core.numpy_shapes import astype, ravel
+from calque_core.operands import promoted_dtype
 from calque_core.ops.axes import canonical_axis, integer, integers
 from calque_core.ops.create import dtype_argument
 from calque_core.source import where
@@ -36,7 +37,7 @@ def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> 
         raise ValueError(f"{name}{where()} got no arrays. Give at least one.")
     if dtype is None and casting == "same_kind":
         return operands
-    wanted = result_type(*operands) if dtype is None else dtype_argument(dtype)
+    wanted = promoted_dtype(name, *operands) if dtype is None else dtype_argument(dtype)
     return [astype(x, wanted, casting=casting) for x in operands]
 
 

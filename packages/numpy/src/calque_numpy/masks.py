@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, implements, lax, result_type, typeof
+from calque_core import NumpyRuleError, implements, lax, typeof
 from calque_core.dtypes import greatest
 from calque_core.numpy_arithmetic import absolute, as_dtype
 from calque_core.numpy_reductions import all
 from calque_core.numpy_ufuncs import isfinite, isnan, truth
-from calque_core.operands import floating
+from calque_core.operands import floating, promoted_dtype
 from calque_core.source import where as place
 
 Value = Any
@@ -64,7 +64,7 @@ def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Valu
         raise ValueError(
             f"select{place()} got {len(condlist)} conditions and {len(choicelist)} choices. Give one choice for each."
         )
-    dtype = result_type(*choicelist, default)
+    dtype = promoted_dtype("select", *choicelist, default)
     out = as_dtype(default, dtype)
     for condition, choice in zip(reversed(condlist), reversed(choicelist)):
         out = lax.select(condition, as_dtype(choice, dtype), out)

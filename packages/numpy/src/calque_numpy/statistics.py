@@ -15,6 +15,7 @@ from calque_core.dtypes import canonicalize_dtype, is_float
 from calque_core.numpy_arithmetic import as_dtype, true_divide
 from calque_core.numpy_protocol import refuse
 from calque_core.numpy_ufuncs import isnan, truth
+from calque_core.operands import check_dtypes
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer
 from calque_core.ops.broadcast import broadcast_in_dim, broadcast_to
 from calque_core.source import where as place
@@ -72,6 +73,7 @@ def average(
         count = aval.size / max(typeof(mean).size, 1)
         return (mean, lax.full(shape, typeof(mean).dtype.type(count))) if returned else mean
     weights = asarray(weights)
+    check_dtypes("average", [aval, typeof(weights)])
     dtype = result_type(a, weights, np.float64) if aval.dtype.kind in "biu" else result_type(a, weights)
     weights = as_dtype(_weights(aval, axis, weights), dtype)
     total = reductions.sum(weights, axis, keepdims=keepdims)

@@ -152,7 +152,7 @@ def dot_general(
     >>> dot_general(np.eye(2), np.array([3.0, 4.0]), (((1,), (0,)), ((), ())))
     array([3., 4.])
     """
-    lhs, rhs = of_one_dtype(lhs, rhs)
+    lhs, rhs = of_one_dtype("dot_general", lhs, rhs)
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
         "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),

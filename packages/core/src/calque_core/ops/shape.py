@@ -17,7 +17,7 @@ import numpy as np
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.dtypes import dtype_name
 from calque_core.errors import ShapeError
-from calque_core.operands import result_type
+from calque_core.operands import promoted_dtype
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import settled
@@ -28,16 +28,16 @@ Value = Any
 PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
-def of_one_dtype(*operands: Value) -> Sequence[Value]:
-    """Return operands, strong ones, converted to the dtype that they promote to; their shapes may differ.
+def of_one_dtype(name: str, *operands: Value) -> Sequence[Value]:
+    """Return the operands of `name`, strong ones, converted to the dtype that they promote to; their shapes may differ.
 
-    >>> of_one_dtype(np.float32(1), 2)
+    >>> of_one_dtype("dot", np.float32(1), 2)
     [np.float32(1.0), np.float32(2.0)]
     """
     avals = [typeof(x) for x in operands]
     if not any(aval.dtype is not avals[0].dtype or aval.weak_type for aval in avals):
         return operands
-    dtype = result_type(*operands)
+    dtype = promoted_dtype(name, *operands)
     return [convert_element_type(x, dtype) for x in operands]
 
 
@@ -321,7 +321,7 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
         raise ValueError(
             f"pad{where()}: padding_config is {config}. Give three integers, (low, high, interior), per axis."
         )
-    operand, padding_value = of_one_dtype(operand, padding_value)
+    operand, padding_value = of_one_dtype("pad", operand, padding_value)
     pad_p.abstract(typeof(operand), typeof(padding_value), padding_config=config)
     return pad_p.bind(operand, padding_value, padding_config=config)
 
@@ -374,6 +374,6 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     if not operands:
         raise ValueError(f"concatenate{where()} got no operands. Give at least one array.")
     dimension = canonical_axis("concatenate", dimension, typeof(operands[0]).ndim)
-    operands = of_one_dtype(*operands)
+    operands = of_one_dtype("concatenate", *operands)
     concatenate_p.abstract(*[typeof(x) for x in operands], dimension=dimension)
     return settled(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)
