@@ -3,6 +3,7 @@ import operator
 import pickle
 import re
 import threading
+import traceback
 from collections import Counter
 
 import numpy as np
@@ -158,6 +159,63 @@ def test_a_trace_that_gives_no_process_primitive_is_told_so():
     message = r"Empty does not define process_primitive\. It is the one method that a trace must give\."
     with tracing(Empty(evaluation)), pytest.raises(NotImplementedError, match=message):
         lax.sin(1.0)
+
+
+class BindingTrace(Trace):
+    def process_primitive(self, primitive, args, params):
+        return [primitive.bind(*args, **params)]
+
+
+class DoublingTrace(Trace):
+    def process_primitive(self, primitive, args, params):
+        if primitive.name == "sin":
+            return [lax.mul(2.0, lax.sin(args[0]))]
+        return hand_down(self.parent, primitive, args, params)
+
+
+def sin_under(trace_class, x):
+    with tracing(trace_class(current_trace())):
+        return lax.sin(x)
+
+
+@pytest.mark.parametrize(("trace_class", "offset"), [(BindingTrace, 1), (DoublingTrace, 2)])
+def test_a_trace_that_binds_for_itself_is_told_the_operation_the_line_and_the_parent(trace_class, offset):
+    name, line = trace_class.__name__, line_of(trace_class.process_primitive) + offset
+    words = (
+        rf"^{name}\.process_primitive binds sin at {HERE}:{line} \({name}\.process_primitive\) while its own trace is "
+        r"current, so it calls itself without end\."
+    )
+    for start, parent in (
+        (sin_under, "evaluation"),
+        (make_jaxpr(sin_under, static_argnums=0), "make_jaxpr of sin_under"),
+    ):
+        with pytest.raises(RecursionError, match=words) as caught:
+            start(trace_class, 1.0)
+        assert caught.value.__notes__[0].startswith(f"Bind for the parent, {parent}")
+        assert "`with calque_core.tracing(self.parent): ...`." in caught.value.__notes__[0]
+        assert len(traceback.format_exception(caught.value)) < 20
+
+
+def test_binding_under_the_parent_as_the_error_advises_works_in_every_trace():
+    class Advised(Trace):
+        def process_primitive(self, primitive, args, params):
+            with core.tracing(self.parent):
+                return [primitive.bind(*args, **params)]
+
+    assert sin_under(Advised, 0.5) == np.sin(0.5)
+    jaxpr = make_jaxpr(lambda x: sin_under(Advised, x))(0.5)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sin"]
+    assert evaluation.position is None
+
+
+def test_a_recursion_of_the_users_own_is_left_alone():
+    def forever(x):
+        return forever(lax.sin(x))
+
+    with tracing(CountTrace(current_trace())), pytest.raises(RecursionError, match="maximum recursion depth"):
+        forever(1.0)
+    with pytest.raises(RecursionError, match="maximum recursion depth"):
+        count(forever)(1.0)
 
 
 # Entering and leaving

@@ -21,6 +21,7 @@ from calque_core.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_arra
 from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype
 from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
+from calque_core.recursion import refuse_endless_binding
 from calque_core.source import Position, current_position, describe_function, where
 from calque_core.tracer import Tracer, escaped
 
@@ -158,7 +159,7 @@ class tracing(entered):
             raise UnexpectedTracerError(f"{self.trace.describe()} has ended. Make a new trace for a new run.")
         self.opened = not self.trace.is_open
         self.trace.is_open = True
-        if self.trace.position is None:
+        if self.opened and self.trace.position is None:
             self.trace.position = current_position()
         return super().__enter__()
 
@@ -167,6 +168,8 @@ class tracing(entered):
             super().leave(error)
             if isinstance(error, ValueError):
                 self._explain(error)
+            elif isinstance(error, RecursionError):
+                refuse_endless_binding(self.trace, error)
         finally:
             if self.opened:
                 self.trace.close()
