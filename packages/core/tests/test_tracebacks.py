@@ -184,3 +184,27 @@ def test_a_boundary_is_the_function_to_those_who_look():
     assert (outer.__wrapped__, outer.__name__, outer.__qualname__, outer.__doc__) == (f, "f", f.__qualname__, f.__doc__)
     assert (outer.__module__, outer.__globals__, outer.__annotations__) == (__name__, globals(), f.__annotations__)
     assert outer.mark == "kept"
+
+
+def test_a_misspelt_keyword_is_answered_with_the_keyword_that_is_like_it():
+    with pytest.raises(
+        TypeError, match=r"unexpected keyword argument 'static_argnum'\. Did you mean 'static_argnums'\?"
+    ):
+        make_jaxpr(lambda x: x, static_argnum=1)
+    with pytest.raises(
+        TypeError, match=r"keyword argument 'colour'\. It takes fun, static_argnums, static_argnames, ret"
+    ):
+        make_jaxpr(lambda x: x, colour=1)
+
+
+def test_a_keyword_of_the_users_function_is_not_explained_by_the_transformation():
+    @api_boundary
+    def transform(fun, **kwargs):
+        return fun(**kwargs)
+
+    with pytest.raises(TypeError) as caught:
+        transform(lambda width: width, widht=1)
+    assert "Did you mean 'fun'" not in str(caught.value)
+    assert "It takes" not in str(caught.value)
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'fun'"):
+        transform(width=1)

@@ -54,6 +54,7 @@ def checkpoint(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
+@api_boundary
 def checkpoint(
     fun: Any = None,
     *,

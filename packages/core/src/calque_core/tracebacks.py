@@ -9,8 +9,10 @@ Read next: `source.py`, which knows whose frame it is.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -45,12 +47,14 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     >>> transform(1)
     2
     """
-    hide = hide_frames
+    hide, suggest = hide_frames, _suggest_keyword
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return fun(*args, **kwargs)
         except Exception as error:
+            if kwargs and type(error) is TypeError:
+                suggest(error, fun, kwargs)
             hide(error)
             raise
 
@@ -76,6 +80,20 @@ def inside_boundary(fun: FunctionType) -> Any:
 def mark_boundary(code: CodeType) -> None:
     """Make the function whose code this is a boundary: it calls `hide_frames` on errors by itself."""
     _boundaries.add(code)
+
+
+def _suggest_keyword(error: TypeError, fun: Callable[..., Any], kwargs: Iterable[str]) -> None:
+    """Add to Python's error for a keyword that `fun` does not take which one is like it, or which there are."""
+    was_entered = error.__traceback__ is None or error.__traceback__.tb_next is not None
+    if was_entered or "Did you mean" in str(error):  # Python 3.13 says so itself
+        return
+    parameters = inspect.signature(fun, follow_wrapped=False).parameters.values()
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    unknown = [name for name in kwargs if name not in names]
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        similar = difflib.get_close_matches(unknown[0], names, n=1)
+        advice = f"Did you mean '{similar[0]}'?" if similar else f"It takes {', '.join(names)}."
+        error.args = (f"{error}. {advice}",)
 
 
 def hide_frames(error: Exception) -> None:
