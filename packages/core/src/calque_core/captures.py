@@ -5,15 +5,16 @@ computes with the copy; the next use takes the same copy if the bytes are still 
 until the trace ends, so that a write fails loudly.  Read-only memory is neither copied nor held.
 
 Which arrays are held is known to the whole process.  To give an array back is safe to repeat, and safe to interrupt: an
-array is writable again as soon as no open `Captures` names it, whoever looks next.
+array is writable again as soon as no `Holdings` name it, whoever looks next.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -38,7 +39,7 @@ class Copied(bytearray):
 
 class _Held(NamedTuple):
     array: Array
-    holders: set[int]  # ids of the `Captures` that need it
+    holders: set[int]  # ids of the `Holdings` that name it
 
 
 class _Copy(NamedTuple):
@@ -47,6 +48,7 @@ class _Copy(NamedTuple):
     data: Copied
 
 
+NOTHING: Mapping[int, Array] = MappingProxyType({})
 _same_bytes = bytearray.__eq__  # 0.6 us for 32 KiB; NotImplemented for an array that is not contiguous
 
 
@@ -72,6 +74,41 @@ def is_writable(x: Any) -> bool:
     return any(part.flags.writeable or id(part) in _held for part in chain(x))
 
 
+class Holdings(dict[int, Array]):
+    """The large arrays, by id, that one trace makes read-only.
+
+    The finalizer gives back what an interrupt kept `release` from giving back.  Python loses an interrupt that comes
+    inside a finalizer, so only traces that hold an array have an object with one.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def add(self, x: Array) -> None:
+        """Make an array, and the arrays that own its memory, read-only until `release`."""
+        with _lock:
+            for part in chain(x):
+                key = id(part)
+                if part.flags.writeable and key not in _held:
+                    _held[key] = _Held(part, set())
+                if key in _held:
+                    # `release` finds the array from the first line on, whichever is the last that runs.
+                    self[key] = part
+                    _held[key].holders.add(id(self))
+                    part.flags.writeable = False
+
+    def release(self) -> None:
+        """Give the arrays back to their owners, writable as before.  A second call is harmless."""
+        with _lock:
+            for key in self:
+                if key in _held:
+                    _held[key].holders.discard(id(self))
+            _give_back()
+            self.clear()
+
+    def __del__(self) -> None:
+        self.release()
+
+
 class Captures:
     """The arrays that one trace has copied or holds.
 
@@ -94,7 +131,7 @@ class Captures:
         around: Captures | None = None if outer is None else outer.captures
         self.copies: dict[int, _Copy] = {} if around is None else around.copies
         self.places: dict[Any, _Copy] = {} if around is None else around.places
-        self.held: dict[int, Array] = {}
+        self.held: Mapping[int, Array] = NOTHING
 
     def use(self, x: Array) -> Array:
         """Return the array to compute with in place of the user's: `x`, if nobody can write to it, or a copy.
@@ -131,48 +168,28 @@ class Captures:
         return array
 
     def _hold(self, x: Array) -> None:
-        """Make an array, and the arrays that own its memory, read-only until `release`."""
-        with _lock:
-            for part in chain(x):
-                key = id(part)
-                if part.flags.writeable and key not in _held:
-                    _held[key] = _Held(part, set())
-                if key in _held:
-                    # `release` finds the array from the first line on, whichever is the last that runs.
-                    self.held[key] = part
-                    _held[key].holders.add(id(self))
-                    part.flags.writeable = False
+        if not isinstance(self.held, Holdings):
+            self.held = Holdings()
+        self.held.add(x)
 
     def release(self) -> None:
         """Give the arrays back to their owners, writable as before.  Nothing is raised, and a second call is harmless.
 
         An interrupt is raised when all arrays are given back.
         """
-        if not self.held:
-            return
-        try:
-            self._release()
-        except BaseException:
-            self._release()
-            raise
-
-    def _release(self) -> None:
-        with _lock:
-            for key in self.held:
-                if key in _held:
-                    _held[key].holders.discard(id(self))
-            _give_back()
-            self.held.clear()
+        held = self.held
+        if isinstance(held, Holdings):
+            try:
+                held.release()
+            except BaseException:
+                held.release()
+                raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-    def __del__(self) -> None:
-        if getattr(self, "held", None):  # there is no such attribute if an interrupt came too early
-            self.release()
 
 
 def _give_back() -> None:
