@@ -72,11 +72,12 @@ SCALARS = {
     "norm beside 0": (norm, (3.0, 4.0), (0.6, 0.8)),
     "norm at 0, chosen twice": (safe_norm, (0.0, 0.0), (0.0, 0.0)),
     "norm beside 0, chosen twice": (safe_norm, (3.0, 4.0), (0.6, 0.8)),
-    # NaN for NaN, and finite derivatives for numbers that are not normal
+    # NaN for NaN where the function is smooth, 0 where it chooses, and finite derivatives at tiny numbers
     "abs of NaN": (lax.abs, (NAN,), (NAN,)),
     "abs of infinity": (lax.abs, (-INF,), (-1.0,)),
-    "max of NaN": (lax.max, (NAN, 0.0), (NAN, NAN)),
-    "min beside NaN": (lax.min, (0.0, NAN), (NAN, NAN)),
+    "max of NaN": (lax.max, (NAN, 0.0), (0.0, 0.0)),
+    "min beside NaN": (lax.min, (0.0, NAN), (0.0, 0.0)),
+    "max of NaN, chosen after it": (lambda x: lax.select(lax.eq(x, x), lax.max(x, 0.0), 0.0), (NAN,), (0.0,)),
     "max at equal infinities": (lax.max, (-INF, -INF), (HALF, HALF)),
     "fmax of NaN": (numpy_ufuncs.fmax, (NAN, 2.0), (0.0, 1.0)),
     "fmin beside NaN": (numpy_ufuncs.fmin, (2.0, NAN), (1.0, 0.0)),

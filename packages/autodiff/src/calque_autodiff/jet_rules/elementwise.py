@@ -48,6 +48,7 @@ from calque_core.lax import (
     expm1,
     expm1_p,
     ge,
+    gt,
     integer_pow,
     integer_pow_p,
     le,
@@ -55,6 +56,7 @@ from calque_core.lax import (
     log1p,
     log1p_p,
     log_p,
+    lt,
     max,
     max_p,
     min,
@@ -142,8 +144,8 @@ def weighed(coefficients: Series, weight: Callable[[], Value]) -> Series:
 def max_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     (x, y), (xs, ys) = primals, series
     out = max(x, y)
-    x_terms = weighed(xs, lambda: share(ge(x, y), le(x, y), out))
-    y_terms = weighed(ys, lambda: share(le(x, y), ge(x, y), out))
+    x_terms = weighed(xs, lambda: share(ge(x, y), gt(x, y), out))
+    y_terms = weighed(ys, lambda: share(le(x, y), lt(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
 
 
@@ -151,8 +153,8 @@ def max_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 def min_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     (x, y), (xs, ys) = primals, series
     out = min(x, y)
-    x_terms = weighed(xs, lambda: share(le(x, y), ge(x, y), out))
-    y_terms = weighed(ys, lambda: share(ge(x, y), le(x, y), out))
+    x_terms = weighed(xs, lambda: share(le(x, y), lt(x, y), out))
+    y_terms = weighed(ys, lambda: share(ge(x, y), gt(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
 
 

@@ -34,6 +34,7 @@ from calque_core.lax import (
     exp_p,
     expm1_p,
     ge,
+    gt,
     imag,
     integer_pow,
     integer_pow_p,
@@ -41,6 +42,7 @@ from calque_core.lax import (
     log,
     log1p_p,
     log_p,
+    lt,
     max_p,
     min_p,
     mul,
@@ -122,22 +124,24 @@ defjvp(
 )
 
 
-def share(is_chosen: Value, is_other_chosen: Value, out: Value) -> Value:
-    """Return an operand's share in a result that is one of two: 1, 0, a half where both are equal, NaN for NaN."""
+def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
+    """Return an operand's share in a result that is one of two: 1, 0, or a half where both are equal.
+
+    It is 0 beside NaN: a NaN would come through a choice around it, `where(isnan(x), 0, maximum(x, 0))`.
+    """
     dtype = typeof(out).dtype
-    chosen = convert_element_type(is_chosen, dtype)
-    return div(chosen, add(chosen, convert_element_type(is_other_chosen, dtype)))
+    return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
 
 
 defjvp(
     max_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(ge(x, y), le(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(le(x, y), ge(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, share(ge(x, y), gt(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(le(x, y), lt(x, y), out)),
 )
 defjvp(
     min_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(le(x, y), ge(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(ge(x, y), le(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, share(le(x, y), lt(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(ge(x, y), gt(x, y), out)),
 )
 not_linear(rem_p, max_p, min_p)
 
