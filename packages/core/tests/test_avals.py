@@ -11,6 +11,7 @@ from calque_core import (
     AbstractValue,
     ShapedArray,
     ShapeDtypeStruct,
+    api_boundary,
     config,
     eval_shape,
     float0,
@@ -272,6 +273,36 @@ def test_what_is_no_array_is_refused_evaluated_and_staged(use, value, message):
     assert not is_array_like(value)
     with pytest.raises(TypeError, match=message):
         use(value)
+
+
+@pytest.mark.parametrize("value", [np.array([object()]), np.array(["a"]), np.array(["2020-01-01"], "M8[D]"), None])
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("sin", lax.sin),
+        ("add", lambda x: lax.add(1.0, x)),
+        ("concatenate", lambda x: lax.concatenate([x], 0)),
+        ("typeof", typeof),
+        ("typeof", api_boundary(typeof)),
+    ],
+)
+def test_a_refused_operand_is_reported_with_the_function_and_the_line(value, name, use):
+    with pytest.raises(TypeError, match=rf"^{name} at test_avals\.py:\d+ \(.*\): .*is not an"):
+        use(value)
+
+
+def test_an_object_that_numpy_could_convert_is_refused_with_that_advice_whose_error_is_its_own():
+    class Lost:
+        def __array__(self, dtype=None, copy=None):
+            raise OSError("the disk is gone")
+
+    for use in (lax.sin, lambda x: lax.add(1.0, x), make_jaxpr(lax.sin), lambda x: lax.map(lax.sin, x)):
+        with pytest.raises(
+            TypeError, match=r"of type Lost.* is not an array or a scalar\. Wrap it in numpy\.asarray first"
+        ):
+            use(Lost())
+    with pytest.raises(OSError, match="the disk is gone"):
+        np.asarray(Lost())
 
 
 @pytest.mark.parametrize("kind", [np.memmap, np.recarray, Logged], ids=lambda kind: kind.__name__)

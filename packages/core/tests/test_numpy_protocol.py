@@ -154,7 +154,8 @@ def test_what_can_never_be_an_operand_is_refused_by_name(other):
 
 def test_an_array_of_strings_is_refused_by_its_dtype():
     words = refused(lambda x: np.add(x, np.array(["a"])), X)
-    assert words == "an array of dtype <U1 is not an operand. Convert it to a number dtype first."
+    assert words.startswith("add at test_numpy_protocol.py:")
+    assert words.endswith("): an array of dtype <U1 is not an operand. Convert it to a number dtype first.")
 
 
 class Length:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import _refusal, is_array_like, short_repr, typeof
+from calque_core.avals import ASARRAY, _refusal, is_array_like, is_convertible, short_repr, typeof
 from calque_core.source import describe_function, where
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
@@ -150,7 +150,7 @@ def check_arrays(
                 raise TypeError(f"{what}: {names()[i]}: {_refusal(leaf)}")
             raise TypeError(
                 f"{what}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or a "
-                f"scalar. {advice}"
+                f"scalar. {ASARRAY if is_convertible(leaf) else advice}"
             )
 
 

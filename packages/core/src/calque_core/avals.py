@@ -29,6 +29,7 @@ from calque_core.dtypes import (
     is_supported,
     short_name,
 )
+from calque_core.source import current_call
 
 Shape = tuple[int, ...]
 _LARGEST_SIZE = np.iinfo(np.intp).max
@@ -255,7 +256,8 @@ def is_array_like(x: object) -> bool:
 def _typeof_other(x: Value) -> Any:
     problem = _refusal(x)
     if problem is not None:
-        raise TypeError(problem)
+        call = current_call()
+        raise TypeError(f"{call}: {problem}" if call else problem)
     return shaped_array(np.shape(x), canonicalize_dtype(x.dtype))
 
 
@@ -272,8 +274,16 @@ def _refusal(x: Value) -> str | None:
                 "which would be lost. Pass numpy.asarray(x) instead."
             )
         return None
-    hint = "Wrap it in numpy.asarray first." if isinstance(x, (list, tuple)) else "Pass an array or a scalar."
+    hint = ASARRAY if isinstance(x, (list, tuple)) or is_convertible(x) else "Pass an array or a scalar."
     return f"{short_repr(x)} of type {type(x).__name__} is not an array or a scalar. {hint}"
+
+
+ASARRAY = "Wrap it in numpy.asarray first."
+
+
+def is_convertible(x: object) -> bool:
+    """Tell whether NumPy would ask `x` for an array; whether it gives one, `numpy.asarray(x)` says in its own words."""
+    return hasattr(type(x), "__array__")
 
 
 _OPERATORS = [name for name, value in vars(np.lib.mixins.NDArrayOperatorsMixin).items() if callable(value)]

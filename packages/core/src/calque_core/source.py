@@ -25,6 +25,7 @@ _internal_folders: list[str] = [
 ]
 _array_libraries = ("numpy", "scipy")  # their frames lie between the user's and ours
 _passed_over: dict[str, bool] = {}  # by file name
+_wrappers: set[CodeType] = set()  # the code of functions that have another name for the user
 
 
 class BackwardPosition(tuple[CodeType, int]):
@@ -52,6 +53,11 @@ def register_internal_folder(folder: str) -> None:
     """
     _internal_folders.append(os.path.join(folder, ""))
     _passed_over.clear()
+
+
+def mark_wrapper(code: CodeType) -> None:
+    """Let messages pass over the functions of this code: they only call the function that the user sees."""
+    _wrappers.add(code)
 
 
 def is_internal_file(file_name: str) -> bool:
@@ -131,6 +137,22 @@ def called_function(library: ModuleType) -> str:
             break
         frame = frame.f_back
     return "" if name.startswith(("_", "<")) else name
+
+
+def current_call() -> str:
+    """Return 'sin at file.py:41 (function)': calque's function that the user's current line calls, or ''.
+
+    >>> current_call()[:16]
+    'current_call at '
+    """
+    name = ""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and _is_passed_over(frame.f_code.co_filename):
+        code = frame.f_code
+        if is_internal_file(code.co_filename) and not code.co_name.startswith(("_", "<")) and code not in _wrappers:
+            name = code.co_name
+        frame = frame.f_back
+    return name and name + where()
 
 
 def resolve(position: Position | None) -> SourceInfo | None:

@@ -17,7 +17,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from calque_core.context import here
-from calque_core.source import is_array_library_file, is_internal_file
+from calque_core.source import is_array_library_file, is_internal_file, mark_wrapper
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,6 +68,7 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
 
 
 _boundary_code = next(c for c in api_boundary.__code__.co_consts if isinstance(c, CodeType) and c.co_name == "call")
+mark_wrapper(_boundary_code)
 
 
 def inside_boundary(fun: FunctionType) -> Any:
