@@ -15,7 +15,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.avals import typeof
-from calque_core.dtypes import REGISTERED
+from calque_core.dtypes import REGISTERED, canonicalize_dtype
 from calque_core.numpy_arithmetic import (
     absolute,
     as_dtype,
@@ -131,7 +131,7 @@ def hypot(x: Value, y: Value) -> Value:
     nor underflow; an infinite side decides alone, even beside NaN.
     """
     x, y = (real("hypot", side) for side in _floats("hypot", x, y))
-    dtype = typeof(x).dtype
+    dtype = canonicalize_dtype(typeof(x).dtype)  # a value of 64 bits is narrowed in a block of 32 bits
     if dtype.itemsize < _SINGLE.itemsize:
         return as_dtype(hypot(as_dtype(x, _SINGLE), as_dtype(y, _SINGLE)), dtype)
     size = lax.max(lax.abs(x), lax.abs(y))
