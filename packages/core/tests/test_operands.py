@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from calque_core import ShapedArray, ShapeError, config, lax, make_jaxpr, typeof
+from calque_core import ShapedArray, ShapeError, config, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.operands import binary, broadcast_operands, float_dtype, floating, promote, result_type
 
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64", "complex128"]
@@ -107,7 +107,8 @@ def test_a_python_integer_must_fit_the_array_it_meets():
     def fun(x):
         return lax.add(x, 300)
 
-    message = rf"the Python integer 300 does not fit int8 at {HERE}:\d+ \(.*fun\)\. Convert the array first\."
+    advice = r"Convert the array first, or pass numpy\.int64\(300\)\."
+    message = rf"the Python integer 300 does not fit int8 at {HERE}:\d+ \(.*fun\)\. {advice}"
     for use in (fun, make_jaxpr(fun)):
         with pytest.raises(OverflowError, match=message):
             use(np.ones(2, np.int8))
@@ -142,3 +143,18 @@ def test_a_python_integer_becomes_the_default_float():
     with config.default_dtype_bits(32):
         assert floating(3).dtype == np.float32
         assert float_dtype(ShapedArray((), np.int32, weak_type=True)) == np.float32
+
+
+def test_a_conversion_refuses_a_python_integer_that_does_not_fit_and_wraps_arrays():
+    assert lax.convert_element_type(np.int64(300), np.uint8) == 44
+    for value, dtype in ((300, np.uint8), (-1, np.uint8), (2**40, np.int8)):
+        with pytest.raises(OverflowError, match=rf"the Python integer {value} does not fit .* numpy\.int64\({value}\)"):
+            lax.convert_element_type(value, dtype)
+        jaxpr = make_jaxpr(lambda x, dtype=dtype: lax.add(x, dtype(1)))(1)
+        with pytest.raises(OverflowError, match=rf"the Python integer {value} does not fit"):
+            eval_jaxpr(jaxpr, jaxpr.consts, value)
+
+
+def test_a_weak_integer_is_compared_in_its_own_width():
+    jaxpr = make_jaxpr(lambda x, y: x < y)(2, np.ones(2, np.int8))
+    assert eval_jaxpr(jaxpr, jaxpr.consts, 2**40, np.ones(2, np.int8))[0].tolist() == [False, False]

@@ -110,3 +110,10 @@ def test_what_makes_no_key_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**40, 2**32])
+def test_a_traced_seed_gives_the_key_of_the_python_integer(seed):
+    jaxpr = make_jaxpr(random.key)(1)
+    for value in (seed, np.int64(seed)):
+        assert np.array_equal(eval_jaxpr(jaxpr, jaxpr.consts, value)[0], random.key(seed))

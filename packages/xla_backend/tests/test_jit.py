@@ -3,6 +3,7 @@ import dataclasses
 import gc
 import inspect
 import math
+import operator
 import pickle
 import re
 import sys
@@ -21,6 +22,7 @@ from calque_core import (
     Trace,
     current_trace,
     ensure_compile_time_eval,
+    eval_jaxpr,
     hand_down,
     lax,
     make_jaxpr,
@@ -723,6 +725,48 @@ def test_a_python_integer_that_does_not_fit_is_refused_also_when_warm():
             f(1, 2.0)
         with pytest.raises(OverflowError, match="the Python integer"):
             f(2**40, 2.0)
+
+
+@pytest.mark.parametrize(("number", "value"), [(np.int8(1), 2**40), (np.int8(1), -129), (np.uint8(1), -1)])
+def test_a_python_integer_that_the_program_converts_to_a_type_too_narrow_is_refused(number, value):
+    def add(x, *, y=0):
+        return x + number, y + number
+
+    f, words = jit(add), rf"argument x is the Python integer {value}, .* to {number.dtype}, .* numpy\.int64\({value}\)"
+    with pytest.raises(OverflowError, match=r"jit of .*add \(test_jit\.py:\d+\): the " + words):
+        f(value)
+    for y in range(20):
+        assert f(2, y=y)[0] == f(2)[0] == 3
+    with pytest.raises(OverflowError, match=words):
+        f(value)
+    with pytest.raises(OverflowError, match="argument y is the Python integer 300"):
+        f(2, y=300)
+    assert f(np.int64(value))[0] == value + 1
+    assert f(jit(lambda x: x)(value))[0] == np.int64(value + 1).astype(number.dtype)  # an array wraps
+
+
+def test_a_python_integer_is_refused_through_programs_inside_of_programs():
+    inner = jit(lambda x, y: (x + np.int8(1)) * y)
+    for f in (jit(inner), jit(lambda x, y: inner(x, y) + 1), jit(lambda x, y: jit(inner)(x, y))):
+        assert f(2, 1.0).dtype == np.float64
+        with pytest.raises(OverflowError, match=r"the argument x is the Python integer 128, which the program"):
+            f(128, 1.0)
+    jaxpr = make_jaxpr(inner)(2, 1.0)
+    with pytest.raises(OverflowError, match=r"the argument 0 of the program is the Python integer 128"):
+        eval_jaxpr(jaxpr, jaxpr.consts, 128, 1.0)
+
+
+def test_what_a_program_computes_from_a_python_integer_wraps_around():
+    assert jit(lambda x: x * 100 + np.int8(1))(3) == np.int64(301).astype(np.int8)
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize("number", [np.int8(1), np.uint8(1), np.array([1, 2], np.int32)])
+def test_a_comparison_with_a_python_integer_is_exact(compare, number):
+    f = jit(lambda x: (compare(x, number), compare(number, x)))
+    for value in (1, 2**40 + 1, -(2**40) + 1, -1):
+        for one, other in zip(f(value), (compare(value, number), compare(number, value))):
+            assert np.array_equal(one, other)
 
 
 def test_a_type_in_the_place_of_an_array_is_for_lower_only():

@@ -21,7 +21,7 @@ from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
 from calque_core.errors import ShapeError
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
-from calque_core.ops.convert import convert_element_type, convert_element_type_p
+from calque_core.ops.convert import convert_element_type, convert_element_type_p, from_python
 from calque_core.source import where
 
 Value = Any
@@ -87,6 +87,12 @@ def is_weak_bool(x: Value) -> bool:
     return aval.weak_type and aval.dtype.kind == "b"  # type: ignore[no-any-return]
 
 
+def is_weak_integer(x: Value) -> bool:
+    """Tell whether `x` is a Python integer when the same program runs eagerly."""
+    aval = typeof(x)
+    return aval.weak_type and aval.dtype.kind == "i"  # type: ignore[no-any-return]
+
+
 def scalar_kind(aval: ShapedArray) -> type:
     """Return the class of the Python scalars that a weak type stands for."""
     return _SCALAR_KINDS[aval.dtype.kind]
@@ -134,9 +140,9 @@ _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 def _comparable(args: Sequence[Value], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a wider dtype if a Python integer does not fit: a comparison with it is exact, as NumPy's."""
+    """Return a wider dtype if a Python integer may not fit: a comparison with it is exact, as NumPy's."""
     limits = np.iinfo(dtype)
-    fits = all(limits.min <= x <= limits.max for x in args if type(x) is int)
+    fits = all(limits.min <= x <= limits.max if type(x) is int else not is_weak_integer(x) for x in args)
     return dtype if fits or dtype.itemsize == 8 else canonicalize_dtype(np.int64)
 
 
@@ -258,9 +264,4 @@ def _result_dtype(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
 def _converted(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
     if aval.dtype == dtype:
         return x
-    if type(x) not in PYTHON_SCALARS:
-        return convert_element_type(x, dtype)
-    try:
-        return dtype.type(x)
-    except OverflowError:
-        raise OverflowError(f"the Python integer {x} does not fit {dtype}{where()}. Convert the array first.") from None
+    return from_python(x, dtype) if type(x) in PYTHON_SCALARS else convert_element_type(x, dtype)

@@ -23,6 +23,7 @@ from calque_core.source import where
 from calque_core.trace import eval_context
 from calque_pytree import static_key
 from calque_xla_backend.array import Array, deleted_message, wrap
+from calque_xla_backend.bounds import bounds_of, check_fit
 from calque_xla_backend.module import lower_jaxpr_to_module
 from calque_xla_backend.runtime import (
     Buffer,
@@ -42,7 +43,7 @@ Options = tuple[tuple[str, Any], ...]
 class Program:
     """A compiled program: `run(buffers)` gives jaxlib's results, of which `handlers` make buffers."""
 
-    __slots__ = ("compile_time", "donated", "handlers", "in_signatures", "name", "out_signatures", "run")
+    __slots__ = ("bounds", "compile_time", "donated", "handlers", "in_signatures", "name", "out_signatures", "run")
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Program:
         donated: tuple[int, ...],
         compile_time: float,
     ) -> None:
-        self.name, self.run = name_of(jaxpr), run
+        self.name, self.run, self.bounds = name_of(jaxpr), run, bounds_of(jaxpr)
         self.in_signatures = [signature(aval, place) for aval in jaxpr.in_avals]
         self.out_signatures = [signature(aval, place) for aval in jaxpr.out_avals]
         self.handlers = [s.handler for s in self.out_signatures]
@@ -119,7 +120,11 @@ class XlaCompiler:
 
     def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Array]:
         """Return the results of `jaxpr` on arrays, NumPy values and scalars."""
-        outs = self.program(jaxpr, common_placement(args, f"jit of {jaxpr.debug_name}"))(args)
+        caller = f"jit of {jaxpr.debug_name}"
+        program = self.program(jaxpr, common_placement(args, caller))
+        if program.bounds:
+            check_fit(program.bounds, args, caller + where(), lambda: [f"{i} of the program" for i in range(len(args))])
+        outs = program(args)
         if is_debugging():
             check_program(name_of(jaxpr), jaxpr, args, outs)
         return outs

@@ -21,6 +21,7 @@ from calque_core.trace import evaluation
 from calque_core.tracebacks import hide_frames, mark_boundary
 from calque_pytree import tree_structure
 from calque_xla_backend.array import Array, wrap
+from calque_xla_backend.bounds import fit
 from calque_xla_backend.compile import Program, XlaCompiler, explain
 from calque_xla_backend.interrupts import GENERATED
 from calque_xla_backend.runtime import Buffer
@@ -35,6 +36,7 @@ class Entry:
     """A program, and the calls it is for."""
 
     __slots__ = (
+        "bounds",
         "epoch",
         "fit",
         "fit_call",
@@ -52,7 +54,7 @@ class Entry:
     )
 
     def __init__(self, program: Program, call: Call, traced: Traced, compiler: XlaCompiler) -> None:
-        self.program, self.name, self.epoch = program, program.name, rule_epoch()
+        self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
         self.run, self.handlers, self.out_signatures = program.run, program.handlers, program.out_signatures
         self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
         targets, args_tree = program.in_signatures, call.in_tree.children()[0]
@@ -78,6 +80,8 @@ class Entry:
         leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
         if leaves is None or not self.inputs.fit(leaves):
             return None
+        if self.bounds and not fit(self.bounds, leaves):
+            return None  # the general path says which
         try:
             buffers: Sequence[Buffer] = self.joining(leaves).consume_with_handlers(self.handlers)
         except RuntimeError as error:

@@ -14,17 +14,19 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-from calque_core.api_util import check_callable
+from calque_core.api_util import arg_names, check_callable
 from calque_core.avals import ShapeDtypeStruct, typeof
 from calque_core.context import Settings, here
 from calque_core.debugging import is_debugging
 from calque_core.ops.call import jit_p, run_program
 from calque_core.ops.convert import narrowed
 from calque_core.rules import rule_epoch
+from calque_core.source import describe_function
 from calque_core.trace import evaluation
 from calque_core.tracebacks import api_boundary
 from calque_core.tracer import is_tracer
 from calque_xla_backend.array import Array
+from calque_xla_backend.bounds import check_fit
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
 from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
 from calque_xla_backend.evaluate import forget_programs
@@ -93,9 +95,15 @@ class JitFunction:
         entry = self.programs.get(key)
         if entry is None:
             entry = self.programs[key] = self._entry(call)
+        if entry.bounds:
+            self._check_bounds(entry, call)
         if is_resting():
             self._remember(entry, call)
         return entry.result([x._buffer for x in entry.program(call.leaves)])
+
+    def _check_bounds(self, entry: Entry, call: Call) -> None:
+        fun = self.traced.fun
+        check_fit(entry.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic))
 
     def _run_checked(self, call: Call) -> Any:
         """Run the program by its compiler, which checks the results; nothing is donated, since it may run again."""

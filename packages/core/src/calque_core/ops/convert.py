@@ -28,7 +28,20 @@ def convert_element_type_abstract_eval(
     return shaped_array(x_aval.shape, new_dtype, weak_type and not x_aval.shape)
 
 
+def from_python(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Return a Python scalar in a dtype.  Raises: OverflowError for an integer that does not fit."""
+    try:
+        return dtype.type(x)
+    except OverflowError:
+        raise OverflowError(
+            f"the Python integer {x} does not fit {dtype}{where()}. Convert the array first, or pass numpy.int64({x})."
+        ) from None
+
+
 def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: bool) -> Value:
+    if type(x) is int and new_dtype.kind in "iu":
+        out = from_python(x, new_dtype)
+        return x if weak_type else out
     x = np.asarray(x)
     if x.dtype.kind == "c" and new_dtype.kind != "c":
         x = x.real  # as XLA does; NumPy would warn
@@ -43,7 +56,7 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
     """Return `x` in another dtype: floats are truncated towards zero, complex numbers lose their imaginary part.
 
     Shapes: x [*s] -> [*s].  Dtype: `new_dtype`, in 32 bits while `enable_x64` is off.
-    Raises: TypeError if `new_dtype` is not a number or bool dtype.
+    Raises: TypeError if `new_dtype` is not a number or bool dtype; OverflowError if a Python integer does not fit.
 
     >>> import numpy as np
     >>> from calque_core.lax import convert_element_type

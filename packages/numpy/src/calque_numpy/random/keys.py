@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax, typeof
+from calque_core.operands import strong
 from calque_core.ops.axes import integer, integers
 from calque_core.source import where
 from calque_numpy.random.threefry import Shape, random_words, threefry2x32
@@ -40,6 +41,7 @@ def key(seed: Value) -> Value:
     aval = typeof(seed)
     if aval.shape or aval.dtype.kind not in "iu":
         raise TypeError(f"key{where()}: the seed has type {aval}. Give an integer; map over several with vmap.")
+    seed = strong(seed)  # a Python integer that does not fit uint32 could not be converted
     low = lax.reshape(lax.convert_element_type(seed, _UINT32), (1,))
     return lax.concatenate([_upper_word(seed, aval.dtype.itemsize), low], 0)
 
