@@ -4,12 +4,15 @@ The cases in which Python and a traced program must differ are those of the tabl
 """
 
 import operator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import calque
 from calque_core import config, lax, make_jaxpr, typeof
+
+PAGE = Path(__file__).parents[2] / "docs" / "dtypes.md"
 
 SCALARS = {"int": 3, "float": 1.5, "bool": True, "complex": 1.5 + 0.5j}
 BINARY = [
@@ -31,6 +34,36 @@ UNARY = {
     "a branch": lambda x: lax.cond(True, lambda: x, lambda: x * 2),
     "a loop": lambda x: lax.scan(lambda c, _: (c + x, None), 0, None, length=2)[0],
 }
+
+ARRAYS = {"float32": np.ones(2, np.float32), "int8": np.ones(2, np.int8)}
+ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+
+# The first cells of the table, each with the operands of which a traced program knows no type, or another one.
+EXCEPTIONS = {
+    "an integer to a traced integer power": lambda f, *xs: f is operator.pow and all(map(is_whole, xs)),
+    "complex numbers in an order": lambda f, *xs: f in ORDER and any(isinstance(x, complex) for x in xs),
+    "`numpy.sin(True)` and its kin": lambda f, *xs: f is np.sin and xs == (True,),
+}
+# Those of which the type is the same, so that this law has nothing to compare.
+VALUES = {
+    "integers beyond 64 bits (32 with `enable_x64` off)",
+    "an integer computed from arguments that meets a narrower array",
+    "a Python integer compared with uint64",
+    "`1 / 0`, `1.0 // 0`, `0.0 ** -1`",
+    "`2.0 ** 10000`",
+    "`(-8.0) ** (1 / 3)`",
+    "`round(x)`",
+    "a loop without a step",
+    "floats with `enable_x64` off",
+}
+
+
+def is_whole(x):
+    return typeof(x).dtype.kind in "ib"
+
+
+def is_excepted(f, *operands):
+    return any(covers(f, *operands) for covers in EXCEPTIONS.values())
 
 
 def check(f, *args):
@@ -73,8 +106,8 @@ def test_operators_of_two_python_scalars_have_the_types_of_pythons(first, second
 @pytest.mark.parametrize("scalar", SCALARS)
 @pytest.mark.parametrize("f", UNARY.values(), ids=UNARY)
 def test_operators_of_one_python_scalar_have_the_types_of_pythons(f, scalar, bits):
-    if f is np.sin and scalar == "bool":
-        return  # a row of the table: NumPy gives a float16
+    if is_excepted(f, SCALARS[scalar]):
+        return
     with config.enable_x64(bits == 64):
         check(f, SCALARS[scalar])
 
@@ -101,3 +134,117 @@ def test_a_derivative_does_not_end_where_python_would_raise():
     with np.errstate(all="ignore"):
         value, _ = calque.value_and_grad(lambda x: 1.0 / (x - x))(2.0)
     assert value == np.inf
+
+
+def test_the_exceptions_are_the_rows_of_the_page():
+    rows = [line.split("|")[1].strip() for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    assert sorted(rows) == sorted(["case", "---", *EXCEPTIONS, *VALUES])
+
+
+# An array beside the scalars, under every transformation.
+
+PREDICATES = np.array([True, False])
+
+
+def same_as_staged(f, p, *xs):
+    return make_jaxpr(f)(p, *xs).out_avals
+
+
+def with_scalars_unmapped(f, p, *xs):
+    return calque.vmap(f, in_axes=(0, *[None] * len(xs)))(p, *xs)
+
+
+def in_a_branch_chosen_for_each(f, p, *xs):
+    def one(pred, p, *xs):
+        return lax.cond(pred, lambda: f(p, *xs), lambda: f(p, *xs))
+
+    return calque.vmap(one, in_axes=(0, 0, *[None] * len(xs)))(PREDICATES, p, *xs)
+
+
+def in_a_branch(f, p, *xs):
+    return make_jaxpr(lambda pred, *args: lax.cond(pred, f, f, *args))(True, p, *xs).out_avals
+
+
+def from_carries_of_a_scan(f, p, *xs):
+    return lax.scan(lambda c, _: (c, f(p, *c)), xs, None, length=1)[1]
+
+
+def from_carries_of_a_while_loop(f, p, *xs):
+    def body(c):
+        return False, c[1], f(p, *c[1])
+
+    return lax.while_loop(lambda c: c[0], body, (True, xs, f(p, *xs)))[2]
+
+
+def with_a_tangent_of_the_array(f, p, *xs):
+    if p.dtype.kind != "f":
+        return f(p, *xs)
+    return calque.jvp(lambda p: f(p, *xs), (p,), (p,))[0]
+
+
+def with_a_tangent_of_the_scalar(f, p, *xs):
+    if type(xs[-1]) is not float:
+        return f(p, *xs)
+    return calque.jvp(lambda x: f(p, *xs[:-1], x), (xs[-1],), (1.0,))[0]
+
+
+WAYS = [
+    *(same_as_staged, with_scalars_unmapped, in_a_branch_chosen_for_each, in_a_branch),
+    *(from_carries_of_a_scan, from_carries_of_a_while_loop, with_a_tangent_of_the_array, with_a_tangent_of_the_scalar),
+]
+
+
+def programs(f):
+    """Yield programs of an array and scalars in which `f` is applied, and the operands that `f` has there."""
+    for y in SCALARS.values():
+        yield (lambda p, y: f(p, y)), (y,), lambda p, y: (p, y)
+        yield (lambda p, y: f(y, p)), (y,), lambda p, y: (y, p)
+        for x in SCALARS.values():
+            yield (lambda p, x, y: p * f(x, y)), (x, y), lambda p, x, y: (x, y)
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+@pytest.mark.parametrize("dtype", ARRAYS)
+@pytest.mark.parametrize("f", [*BINARY, operator.pow], ids=lambda f: f.__name__)
+def test_an_array_beside_scalars_has_the_dtype_of_python_under_every_transformation(f, dtype, bits):
+    if f is divmod:
+        return  # a tuple: `//` and `%` are here
+    p = ARRAYS[dtype]
+    with config.enable_x64(bits == 64):
+        for program, scalars, operands in programs(f):
+            if is_undefined(program, p, *scalars) or is_excepted(f, *operands(p, *scalars)):
+                continue
+            want = typeof(program(p, *scalars)).dtype
+            for way in WAYS:
+                assert typeof_result(way(program, p, *scalars)) == want, (way.__name__, scalars)
+
+
+def typeof_result(x):
+    return x[0].dtype if isinstance(x, list) else typeof(x).dtype
+
+
+SMOOTH = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv),
+    *(lambda x, y: x**2 * y, lambda x, y: (x * (y + 1)) / 2),
+]
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+@pytest.mark.parametrize("scalar", [1.5, 1.5 + 0.5j])
+@pytest.mark.parametrize("f", SMOOTH)
+def test_derivatives_with_respect_to_a_scalar_have_its_dtype(f, scalar, bits):
+    holomorphic = type(scalar) is complex
+    with config.enable_x64(bits == 64):
+        want = typeof(scalar).dtype
+        for y in SCALARS.values():
+            if type(y) is complex and not holomorphic:
+                continue
+            for g in (f, calque.jit(f)):
+                one = type(scalar)(1)
+                out, tangent = calque.jvp(lambda x, g=g, y=y: g(x, y), (scalar,), (one,))
+                assert typeof(tangent).dtype == typeof(out).dtype == want
+                assert typeof(calque.grad(g, holomorphic=holomorphic)(scalar, y)).dtype == want
+                assert typeof(calque.vjp(lambda x, g=g, y=y: g(x, y), scalar)[1](one)[0]).dtype == want
+        for p in (np.ones(2, np.float32), np.ones(2, np.int8)):
+            out, tangent = calque.jvp(lambda x, p=p: f(p, x), (scalar,), (type(scalar)(1),))
+            assert typeof(out).dtype == typeof(tangent).dtype == typeof(f(p, scalar)).dtype
