@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 import threading
+import traceback
 import weakref
 from collections import Counter
 from functools import partial
@@ -472,6 +473,65 @@ def test_an_unhashable_static_argument_is_refused_by_name(value):
         f(1.0, value)
 
 
+class ArrayOfSizes:
+    """Has a hash, and an == that gives an array."""
+
+    def __init__(self, *sizes):
+        self.sizes = np.array(sizes)
+
+    def __hash__(self):
+        return 0
+
+    def __eq__(self, other):
+        return self.sizes == other.sizes
+
+
+@dataclasses.dataclass(frozen=True)
+class HoldsSizes:
+    sizes: ArrayOfSizes
+
+
+@pytest.mark.parametrize("make", [ArrayOfSizes, lambda *sizes: HoldsSizes(ArrayOfSizes(*sizes))])
+@pytest.mark.parametrize("transform", [lambda f: f, lambda f: make_jaxpr(f, static_argnames=("sizes", "n"))])
+def test_a_static_argument_that_cannot_be_compared_is_refused_by_name(make, transform):
+    kind = type(make(1)).__name__
+    words = (
+        r"^jit of keep \(test_jit.py:\d+\) at test_jit.py:\d+ \(.*\): two values of the static argument sizes, of type "
+        rf"{kind}, cannot be compared, because {kind}.__eq__ gives neither True nor False \(The tr.*\)\. Give {kind}"
+    )
+    for options in ({"static_argnums": (1, 2)}, {"static_argnames": ("n", "sizes")}):
+
+        @partial(jit, **options)
+        def keep(x, n, sizes):
+            return x
+
+        use = transform(lambda x, n, sizes, keep=keep: keep(x, n, sizes))
+        use(1.0, n=3, sizes=make(1, 2))
+        with pytest.raises(TypeError, match=words) as caught:
+            use(1.0, n=3, sizes=make(1, 2))
+        assert isinstance(caught.value.__cause__, ValueError)
+        assert caught.value.__cause__.__context__ is None
+
+
+def test_an_error_of_the_function_is_not_blamed_on_its_static_arguments():
+    def fails(x, n):
+        if n == 2:
+            raise ValueError("mine")
+        return x
+
+    f = jit(fails, static_argnums=1)
+    f(1.0, 1)
+    with pytest.raises(ValueError, match=r"^mine"):
+        f(1.0, 2)
+
+
+def test_a_refused_argument_is_one_error_and_not_three():
+    for value in ("a", np.array(["a"]), np.array([object()])):
+        with pytest.raises(TypeError, match="jit of <lambda>") as caught:
+            jit(lambda x: x)(value)
+        assert caught.value.__context__ is None
+
+
 def test_a_traced_static_argument_is_refused_by_name():
     inner = jit(lambda x, n: x, static_argnums=1)
     with pytest.raises(TypeError, match=r"the static argument n is .*no hash"):
@@ -691,6 +751,10 @@ def test_deep_nesting_works_within_python_s_recursion_limit_and_says_so_beyond()
     with pytest.raises(RecursionError) as caught:
         nest(500)(1.0)
     assert "or raise the limit with sys.setrecursionlimit" in caught.value.__notes__[0]
+    printed = "".join(traceback.format_exception(caught.value)).splitlines()
+    assert len(printed) < 100
+    assert printed[0] == "Traceback (most recent call last):"  # and no other error before it
+    assert sum(line.startswith("This happened in tracing <lambda> (test_jit.py:") for line in printed) == 1
 
 
 def test_300_nested_jits_with_a_higher_limit():

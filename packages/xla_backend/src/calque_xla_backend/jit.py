@@ -31,7 +31,13 @@ from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_o
 from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
-from calque_xla_backend.static import DonatedArguments, donated_arguments, parameters_of, static_arguments
+from calque_xla_backend.static import (
+    DonatedArguments,
+    donated_arguments,
+    explain_comparison,
+    parameters_of,
+    static_arguments,
+)
 from calque_xla_backend.trace_cache import Call, TracedFunction, forget_traces
 
 P = ParamSpec("P")
@@ -77,15 +83,20 @@ class JitFunction:
         if here().settings.disable_jit:
             return self.traced.fun(*args, **kwargs)
         static_part, dynamic = self.traced.split(args, kwargs)
-        if is_resting():
-            entry = self.last.get(here().settings)
-            outs = None if entry is None else entry.attempt(static_part, *dynamic)
-            if entry is not None and outs is not None:
-                return entry.result(outs)
-        call = self.traced.call((args, kwargs), static_part, dynamic)
-        if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
-            return self._run(call)
-        return self._bind(call)
+        try:
+            if is_resting():
+                entry = self.last.get(here().settings)
+                outs = None if entry is None else entry.attempt(static_part, *dynamic)
+                if entry is not None and outs is not None:
+                    return entry.result(outs)
+            call = self.traced.call((args, kwargs), static_part, dynamic)
+            if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
+                return self._run(call)
+            return self._bind(call)
+        except Exception as error:
+            if static_part:
+                explain_comparison(self.traced.fun, static_part, [*self.programs, *self.traced.cache.traces], error)
+            raise
 
     def _run(self, call: Call) -> Any:
         """Run the compiled program, which is made first if there is none for these types."""
@@ -122,7 +133,8 @@ class JitFunction:
         try:
             return tuple([x._signature if type(x) is Array else (type(x), typeof(x)) for x in call.leaves])
         except TypeError:
-            return self.traced.avals(call)  # raises, naming the argument
+            pass  # and not from here: the error that names the argument is not to drag this one along
+        return self.traced.avals(call)
 
     def _entry(self, call: Call) -> Entry:
         self._check_values(call)

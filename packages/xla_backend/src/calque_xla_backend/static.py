@@ -7,12 +7,12 @@ behave differently must have different keys even where Python calls them equal: 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from calque_core.api_util import plain_index
-from calque_core.source import describe_function
+from calque_core.source import describe_function, where
 from calque_pytree import PyTreeDef, static_key
 
 Value = Any
@@ -71,6 +71,27 @@ def _checked_key(fun: Any, which: int | str, value: Value) -> Hashable:
             f"which has no hash ({error}). Pass a hashable value, a tuple instead of a list; arrays cannot be static."
         ) from error
     return key
+
+
+def explain_comparison(fun: Any, static_part: Any, kept: Iterable[Any], error: Exception) -> None:
+    """Raise an error in words if `error` comes of comparing a call's static arguments with those of calls before.
+
+    `kept` holds the keys of those calls, which begin with the keys of their static arguments.
+    Raises: TypeError that names the argument whose `==` gives neither True nor False.
+    """
+    parts = [dict(key[0]) for key in kept]
+    for which, key in static_part:
+        try:
+            for part in parts:
+                key == part.get(which)  # noqa: B015  whether it can be asked is the question
+        except Exception:  # noqa: BLE001  an `__eq__` may raise anything, and `error` is raised in its place
+            name = which if isinstance(which, str) else _parameter_name(fun, which)
+            kind = key[0].__name__
+            raise TypeError(
+                f"jit of {describe_function(fun)}{where()}: two values of the static argument {name}, of type {kind}, "
+                f"cannot be compared, because {kind}.__eq__ gives neither True nor False ({error}). Give {kind} an "
+                "__eq__ that does, with numpy.array_equal for the arrays in it."
+            ) from error
 
 
 def _parameter_name(fun: Any, position: int) -> str:

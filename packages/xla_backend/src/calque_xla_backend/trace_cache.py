@@ -143,10 +143,11 @@ class TracedFunction:
         """Return the types of the leaves.  Raises: TypeError that names the argument which is not an array."""
         try:
             return tuple(map(typeof, call.leaves))
-        except TypeError:
-            what = f"jit of {describe_function(self.fun)}"
-            check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), what)
-            raise
+        except TypeError as error:
+            refusal = error
+        what = f"jit of {describe_function(self.fun)}"
+        check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), what)
+        raise refusal
 
     def trace(self, call: Call) -> Traced:
         """Return the trace for arguments like those of a call, made if there is none yet.
