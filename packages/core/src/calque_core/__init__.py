@@ -8,6 +8,7 @@ from calque_core import config, lax
 from calque_core import debugging as _debugging  # lets evaluation check results
 from calque_core import in_place as _in_place  # gives tracers their operators, as the modules below do arrays
 from calque_core import indexing as _indexing
+from calque_core import leaks as _leaks  # lets traces check their tracers
 from calque_core import methods as _methods
 from calque_core import missing_methods as _missing_methods
 from calque_core import numpy_protocol as _numpy_protocol

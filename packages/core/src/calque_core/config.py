@@ -175,6 +175,22 @@ def numpy_rank_promotion(value: str) -> scope:
     return scope("numpy_rank_promotion", value)
 
 
+def checking_leaks(value: bool = True) -> scope:
+    """Raise where a transformation ends and something still refers to one of its tracers, for a `with` block.
+
+    The error names the tracer, its place, and the way to it from a global, a class or a variable of a running function:
+    what Python's garbage collector sees, so nothing that a C library holds.  Costs a look at every object of the
+    process for each transformation.
+    Raises: ValueError if `value` is not a bool; UnexpectedTracerError, inside the block.
+
+    >>> from calque_core.config import checking_leaks, current
+    >>> with checking_leaks():
+    ...     current().checking_leaks
+    True
+    """
+    return scope("checking_leaks", value)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     disable_jit: bool = False
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
+    checking_leaks: bool = False
 
 
 DEFAULT_SETTINGS = Settings()

@@ -118,6 +118,7 @@ class EvalTrace(Trace):
 
 evaluation = EvalTrace()
 result_checks: list[Callable[..., None]] = []  # the module `debugging`, which needs this one, puts its check here
+close_checks: list[Callable[[Trace], None]] = []  # the module `leaks`, likewise
 RESTING.trace = evaluation
 
 
@@ -173,6 +174,9 @@ class tracing(entered):
         finally:
             if self.opened:
                 self.trace.close()
+        if self.opened and error is None and here().settings is not DEFAULT_SETTINGS:
+            for check in close_checks:
+                check(self.trace)
 
     def _explain(self, error: ValueError) -> None:
         """Add to an error of NumPy's why it could not write, or what it asked of a tracer."""
