@@ -47,7 +47,7 @@ EXCEPTIONS = {
 # Those of which the type is the same, so that this law has nothing to compare.
 VALUES = {
     "integers beyond 64 bits (32 with `enable_x64` off)",
-    "an integer computed from arguments that meets a narrower array",
+    "an integer of a branch, a loop or an operation that meets a narrower array",
     "a Python integer compared with uint64",
     "`1 / 0`, `1.0 // 0`, `0.0 ** -1`",
     "`2.0 ** 10000`",

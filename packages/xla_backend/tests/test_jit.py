@@ -33,6 +33,7 @@ from calque_core import (
 from calque_core.config import default_dtype_bits, enable_x64
 from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
 from calque_core.ops.call import jit_p
+from calque_core.ops.checkpoint import remat_p
 from calque_pytree import register_dataclass, static, tree_map
 from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
 from calque_xla_backend.compile import compiler_of
@@ -815,6 +816,10 @@ def test_a_python_integer_is_refused_through_programs_inside_of_programs():
         assert f(2, 1.0).dtype == np.float64
         with pytest.raises(OverflowError, match=r"the argument x is the Python integer 128, which the program"):
             f(128, 1.0)
+    params = {"policy": None, "prevent_cse": True, "differentiated": False}
+    checkpointed = make_jaxpr(lambda x: x + np.int8(1))(2)
+    with pytest.raises(OverflowError, match="the argument x is the Python integer 128"):
+        jit(lambda x: remat_p.bind(x, jaxpr=checkpointed, **params))(128)
     jaxpr = make_jaxpr(inner)(2, 1.0)
     with pytest.raises(OverflowError, match=r"the argument 0 of the program is the Python integer 128"):
         eval_jaxpr(jaxpr, jaxpr.consts, 128, 1.0)

@@ -2,7 +2,8 @@
 
 One idea: Python's operators refuse `2**40 + numpy.int8(1)`, where a compiled conversion would wrap around.  A program
 knows which of its weak integer arguments it converts as they are, so a call can refuse a value before the program runs.
-A value that the program computed wraps around, as arrays do.
+A value that the program computed wraps around, as arrays do, and so does an argument in a branch or a loop, which may
+not be run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from calque_core.jaxpr import Atom, Jaxpr, Var
 from calque_core.ops.call import jit_p
+from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.convert import convert_element_type_p
 
 Value = Any
@@ -59,7 +61,7 @@ def _conversions(jaxpr: Jaxpr) -> Iterator[tuple[Atom, np.dtype[Any]]]:
             old, new = eqn.invars[0].aval.dtype, eqn.params["new_dtype"]
             if new.kind in "iu" and not np.can_cast(old, new):
                 yield eqn.invars[0], new
-        elif eqn.primitive is jit_p:
+        elif eqn.primitive in (jit_p, remat_p):
             inner: Jaxpr = eqn.params["jaxpr"]
             bounds = inner.memo("bounds", partial(bounds_of, inner))
             yield from ((eqn.invars[bound.argument], bound.dtype) for bound in bounds)
