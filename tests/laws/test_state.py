@@ -236,7 +236,7 @@ def test_an_open_tracer_that_reaches_evaluation_is_refused(name):
     def evaluate(x):
         with (
             eval_context(),
-            pytest.raises(UnexpectedTracerError, match="which evaluation does not run under") as caught,
+            pytest.raises(UnexpectedTracerError, match="and evaluation runs outside of it") as caught,
         ):
             lax.sin(x)
         assert "made at" in str(caught.value)

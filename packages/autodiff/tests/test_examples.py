@@ -187,7 +187,7 @@ def test_A_26_a_tracer_of_an_open_derivative_that_reaches_evaluation_is_refused(
     with pytest.raises(UnexpectedTracerError) as caught:
         derivative(evaluated)
     line = evaluated.__code__.co_firstlineno
-    expected = f"it belongs to {verb} of evaluated (test_examples.py:{line}), which evaluation does not run under"
+    expected = f"it belongs to {verb} of evaluated (test_examples.py:{line}), and evaluation runs outside of it"
     assert expected in str(caught.value)
     assert re.search(r"It was made at .*test_examples\.py:\d+ ", str(caught.value))
     assert trace_state_clean()

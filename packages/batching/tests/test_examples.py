@@ -149,7 +149,7 @@ def test_A_26_a_tracer_of_an_open_vmap_that_reaches_evaluation_is_refused():
     with pytest.raises(UnexpectedTracerError) as caught:
         vmap(evaluated)(np.arange(3.0))
     line = evaluated.__code__.co_firstlineno
-    expected = f"it belongs to vmap of evaluated (test_examples.py:{line}), which evaluation does not run under"
+    expected = f"it belongs to vmap of evaluated (test_examples.py:{line}), and evaluation runs outside of it"
     assert expected in str(caught.value)
     assert re.search(r"It was made at .*test_examples\.py:\d+ ", str(caught.value))
     assert trace_state_clean()

@@ -378,7 +378,10 @@ def test_a_registered_class_is_an_operand_of_traces():
 
 
 def test_a_registered_class_without_evaluator_is_refused_by_evaluation():
-    message = r"an operand of class Doubled cannot be evaluated\. Give the class an evaluator: register_evaluator\."
+    message = (
+        r"an operand of class Doubled cannot be evaluated\. Give the class an evaluator, with "
+        r"calque_core\.register_evaluator\(Doubled, evaluator\)\."
+    )
     with pytest.raises(TypeError, match=message):
         lax.sin(Doubled(1.0))
 

@@ -268,7 +268,7 @@ def test_A_26_a_tracer_of_an_open_trace_that_reaches_evaluation_is_refused():
     with pytest.raises(UnexpectedTracerError) as caught:
         make_jaxpr(evaluated)(1.0)
     line = evaluated.__code__.co_firstlineno
-    expected = f"it belongs to make_jaxpr of evaluated (test_examples.py:{line}), which evaluation does not run under"
+    expected = f"it belongs to make_jaxpr of evaluated (test_examples.py:{line}), and evaluation runs outside of it"
     assert expected in str(caught.value)
     assert re.search(rf"It was made at .*test_examples\.py:{line + 1} ", str(caught.value))
     assert trace_state_clean()
@@ -279,7 +279,7 @@ def test_A_26_a_tracer_does_not_reach_a_sibling_trace():
         with eval_context():
             make_jaxpr(lambda y: y + x)(1.0)
 
-    with pytest.raises(UnexpectedTracerError, match=r"which make_jaxpr of <lambda> .* does not run under"):
+    with pytest.raises(UnexpectedTracerError, match=r"and make_jaxpr of <lambda> .* runs outside of it"):
         make_jaxpr(first)(1.0)
 
 

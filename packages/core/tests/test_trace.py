@@ -325,7 +325,7 @@ def test_the_evaluation_context_evaluates_inside_a_trace_and_refuses_its_tracers
     start, caller = line_of(body), body.__qualname__.split(".")[0]
     assert str(caught.value) == (
         f"an escaped tracer of type float64[] was used at {HERE}:{start + 4} ({body.__qualname__}): it belongs to "
-        f"make_jaxpr of body ({HERE}:{start}), which evaluation does not run under. It was made at "
+        f"make_jaxpr of body ({HERE}:{start}), and evaluation runs outside of it. It was made at "
         f"{__file__}:{start + 7} ({caller}). Return values from a transformed function instead of storing them in a "
         "global, an attribute, a cache or a closure."
     )
@@ -403,7 +403,7 @@ def test_a_tracer_of_an_open_trace_beside_the_current_one_is_refused():
             make_jaxpr(lambda y: x * y)(1.0)
 
     message = (
-        r"it belongs to make_jaxpr of body \(test_trace\.py:\d+\), which make_jaxpr of <lambda> .* does not run under"
+        r"it belongs to make_jaxpr of body \(test_trace\.py:\d+\), and make_jaxpr of <lambda> .* runs outside of it"
     )
     with pytest.raises(UnexpectedTracerError, match=message):
         make_jaxpr(body)(1.0)

@@ -102,7 +102,7 @@ def test_A_26_a_tracer_of_an_open_jit_that_reaches_evaluation_is_refused():
     with pytest.raises(UnexpectedTracerError) as caught:
         evaluated(1.0)
     line = evaluated.__wrapped__.__code__.co_firstlineno
-    expected = f"it belongs to jit of evaluated (test_examples.py:{line}), which evaluation does not run under"
+    expected = f"it belongs to jit of evaluated (test_examples.py:{line}), and evaluation runs outside of it"
     assert expected in str(caught.value)
     assert re.search(r"It was made at .*test_examples\.py:\d+ ", str(caught.value))
     assert trace_state_clean()

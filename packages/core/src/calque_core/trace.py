@@ -325,7 +325,8 @@ def valueless(x: Value) -> str:
     if isinstance(x, ShapeDtypeStruct):
         return f"{x!r} stands for a type and has no elements. Pass an array, or trace the function with make_jaxpr."
     return (
-        f"an operand of class {type(x).__name__} cannot be evaluated. Give the class an evaluator: register_evaluator."
+        f"an operand of class {type(x).__name__} cannot be evaluated. Give the class an evaluator, with "
+        f"calque_core.register_evaluator({type(x).__name__}, evaluator)."
     )
 
 

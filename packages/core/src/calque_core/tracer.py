@@ -208,7 +208,7 @@ def escaped(x: Tracer, seen_by: Any) -> str:
     elif trace.thread != threading.get_ident():
         what = f"it belongs to {trace.describe()} in another thread"
     else:
-        what = f"it belongs to {trace.describe()}, which {seen_by.describe()} does not run under"
+        what = f"it belongs to {trace.describe()}, and {seen_by.describe()} runs outside of it"
     origin = resolve(x.origin)
     made = f" It was made at {origin}." if origin else ""
     return (
