@@ -44,8 +44,11 @@ def program(x, y):
 
 
 def transformed(outer, inner):
-    """Return the pair applied to a function of its own, and arguments for it."""
-    fun, mapped = (lambda x, y: program(x, y)), (True, True)
+    """Return the pair applied to a function of its own, and arguments for it.
+
+    The function holds an object, so that no program of another function with the same code serves for it.
+    """
+    fun, mapped = (lambda x, y, _own=object(): program(x, y)), (True, True)  # noqa: B008
     levels = (outer, inner).count("vmap")
     for name in (inner, outer):
         fun = fun if name is None else TRANSFORMATIONS[name](fun, mapped)
