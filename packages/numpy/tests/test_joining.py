@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import ShapeError, eval_jaxpr, make_jaxpr
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
 
 SHAPES = [(3,), (2, 3), (2, 3, 4), (0, 2)]
 JOINED = {
@@ -97,3 +97,16 @@ def test_what_cannot_be_joined_or_divided_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((4, 2)))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(lambda x, y: np.where(True, x, y), "select_n"), (lambda x, y: np.concatenate([x, y]), "concatenate")],
+)
+def test_strict_promotion_refuses_different_dtypes_of_traced_arrays(function, name):
+    with (
+        config.numpy_dtype_promotion("strict"),
+        pytest.raises(TypeError, match="the dtypes differ, and numpy_dtype_promotion is 'strict'") as caught,
+    ):
+        make_jaxpr(function)(np.ones(3, np.float32), np.ones(3))
+    assert name in str(caught.value)

@@ -191,10 +191,11 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
-        raise NumpyRuleError(
-            f"{name} of a traced array{where()} needs the package calque-numpy. "
-            f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
-        ) from None
+        if function.__name__ not in _INSTEAD:
+            raise NumpyRuleError(
+                f"{name} of a traced array{where()} needs the package calque-numpy. "
+                f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
+            ) from None
     if function not in table:
         raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_instead(table, function)}.")
     return table[function]
