@@ -96,6 +96,10 @@ USES = {
     "grad of jit of scan": lambda f, x: grad(jit(in_loop(f)))(x),
     "grad of cond": lambda f, x: grad(jit(lambda x: lax.cond(x[0] > 0, f, lambda x: x, x).sum()))(x),
     "grad of checkpoint": lambda f, x: grad(jit(total(checkpoint(f))))(x),
+    "grad of checkpoint by a policy": lambda f, x: grad(checkpoint(lambda x: x.sum(), policy=lambda *_, **__: bool(f)))(
+        x
+    ),
+    "jvp of while": lambda f, x: jvp(lambda x: lax.while_loop(lambda v: f(v)[0] < 0, lambda v: v * 2.0, x), (x,), (x,)),
     "make_jaxpr": lambda f, x: make_jaxpr(grad(total(f)))(x),
     "vjp of jit": lambda f, x: vjp(jit(lambda x: f(x)), x)[1](x),
 }

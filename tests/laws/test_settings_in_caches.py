@@ -82,6 +82,7 @@ CONTAINERS = {
     "calque_core.numpy_protocol.reductions": "a registry: functions",
     "calque_core.numpy_protocol.ufuncs": "a registry: functions",
     "calque_core.ops.control_flow._programs": "the settings are in the key",
+    "calque_core.ops.control_flow._kept": "the programs kept in `_programs`",
     "calque_core.rules._epoch": "a count",
     "calque_core.rules.kinds": "a registry: texts",
     "calque_core.rules.primitives": "a registry: primitives",

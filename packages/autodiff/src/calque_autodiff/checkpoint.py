@@ -103,6 +103,10 @@ def checkpoint(
         make = functools.partial(_staged, call, avals, fun, names)
         # The values of static arguments are not in the key of a function.
         staged, out_tree = make() if static else program_of("checkpoint", fun, call.in_tree, avals, make)
+        if policy is not None:
+            staged = (
+                staged.replace()
+            )  # what is derived by a policy, which may be a new one each time, is not kept for long
         (jaxpr,), captured = join_constants([staged])
         return out_tree.unflatten(remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how))
 

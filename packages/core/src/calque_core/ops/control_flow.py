@@ -8,6 +8,7 @@ What `vmap` does with a batched index is the static parameter `batched` of the e
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
 from typing import Any
@@ -147,7 +148,7 @@ def _choose(
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
-    branches, consts = join_constants(unify_results(verb, functions, jaxprs, out_tree))
+    branches, consts = join_constants(apart(unify_results(verb, functions, jaxprs, out_tree)))
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
     return out_tree.unflatten(unshared(outs, consts, leaves))
 
@@ -199,7 +200,20 @@ def program_of(
             if len(_programs) >= _MAX_PROGRAMS:
                 _programs.clear()
             _programs[key] = program
+            _kept.add(program[0])
     return program
+
+
+def apart(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
+    """Return programs to bind together: as they are if all are kept here or none is, otherwise none that is kept.
+
+    A program remembers what is derived from it and the programs beside it.  One that is kept would keep those too, with
+    all that their rules refer to.
+    """
+    is_kept = [program in _kept for program in programs]
+    if all(is_kept):
+        return list(programs)
+    return [program.replace() if yes else program for program, yes in zip(programs, is_kept)]
 
 
 def _staged(
@@ -214,6 +228,7 @@ def _staged(
 
 
 _programs: dict[Hashable, _Program] = {}
+_kept: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in it
 _MAX_PROGRAMS = 1024
 
 

@@ -23,7 +23,7 @@ from calque_core.operands import strong
 from calque_core.ops.axes import integer
 from calque_core.ops.call import as_declared, check_operands
 from calque_core.ops.compare import lt
-from calque_core.ops.control_flow import cond
+from calque_core.ops.control_flow import apart, cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.elementwise import add
 from calque_core.ops.loops import (
@@ -166,14 +166,16 @@ def while_loop(
     carry = list(map(as_carry, carry, types))
     condition = trace_body("while_loop", cond_fun, in_tree, types)
     _check_condition(what, cond_fun, condition.jaxpr.out_avals)
+    step = settled_carry(what, body_fun, body, carry_tree.unflatten(types))
+    body_jaxpr, cond_jaxpr = apart([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,
         *body.consts,
         *carry,
-        body_jaxpr=settled_carry(what, body_fun, body, carry_tree.unflatten(types)),
+        body_jaxpr=body_jaxpr,
         body_nconsts=len(body.consts),
         checkpoints=kept,
-        cond_jaxpr=condition.jaxpr,
+        cond_jaxpr=cond_jaxpr,
         cond_nconsts=len(condition.consts),
     )
     return carry_tree.unflatten(unshared(outs, condition.consts, body.consts, carry))
