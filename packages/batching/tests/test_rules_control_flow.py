@@ -273,3 +273,12 @@ def test_different_operands_that_branches_pass_through_are_chosen_by_element():
         vmap(lambda pred, x: cond(pred, lambda x: x, lambda x: lax.neg(x), x), in_axes=(0, None), out_axes=None)(
             XS > 0.0, 1.0
         )
+
+
+def test_a_python_scalar_that_every_branch_passes_through_takes_the_dtype_that_it_meets():
+    def scaled(x):
+        return cond(x > 0, lambda s: s, lambda s: s, 2.0) * x
+
+    xs = XS.astype(np.float32)
+    assert vmap(scaled)(xs).dtype == np.float32
+    assert make_jaxpr(vmap(scaled))(xs).out_avals[0].dtype == np.float32

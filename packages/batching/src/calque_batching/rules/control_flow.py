@@ -21,7 +21,7 @@ from calque_core.dtypes import is_float
 from calque_core.jaxpr import Jaxpr
 from calque_core.lax import clamp, convert_element_type, discard, eq, reduce_or, select_n_p
 from calque_core.linear import zeros_of
-from calque_core.ops.call import forwarded, strong_results
+from calque_core.ops.call import as_declared, forwarded
 from calque_core.ops.collective import named_axes
 from calque_core.ops.control_flow import cond_p, join_constants
 from calque_core.passes import dce_jaxpr
@@ -52,7 +52,8 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
     outs, out_dims = _choose(is_taken[1] if len(branches) == 2 else which, results)
     for position, source in enumerate(_passed_through(branches)):
         if source is not None:  # whoever chooses: it is the operand, and unmapped if that is
-            (outs[position],), out_dims[position] = strong_results([operands[source]]), operand_dims[source]
+            x, out_dims[position] = operands[source], operand_dims[source]
+            outs[position] = as_declared(x, branches[0].out_avals[position]) if out_dims[position] is None else x
     return outs, out_dims
 
 
