@@ -21,7 +21,7 @@ from calque_core.source import at_place, is_internal_file
 from calque_core.trace import Trace, close_checks
 from calque_core.tracer import Tracer
 
-_MAX_OBJECTS = 10_000  # how far to look: a chain is a few objects long
+_MAX_OBJECTS = 256  # a chain is a few objects long, and a look costs this many comparisons per reference there is
 _MACHINERY = frozenset((entered.leave.__code__.co_filename, Trace.close.__code__.co_filename, __file__))
 
 
