@@ -22,7 +22,7 @@ from calque_autodiff.checks import (
 )
 from calque_core.api_util import FlatFunction, arg_names, check_callable
 from calque_core.avals import typeof
-from calque_core.context import DEFAULT_SETTINGS, here, own
+from calque_core.context import DEFAULT_SETTINGS, Context, here, own
 from calque_core.errors import MissingRuleError
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.lax import add_any_p, add_p, sub_p
@@ -54,34 +54,37 @@ def backward(
             found[var] = add_tangents(found[var], ct) if var in found else ct
     context = own()
     before = context.source
+    try:
+        _pull_back(eqns, known, found, context)
+    finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
+        context.source = before
+    return found
+
+
+def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], found: dict[Any, Value], context: Context) -> None:
+    """Turn the cotangents of the last equations' results, in `found`, into those of the first equations' operands."""
     # What is recorded here, or checked, is to know its pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
-    try:
-        for primitive, invars, results, params, position in reversed(eqns):
-            if len(results) == 1:  # nearly always
-                ct = found.pop(results[0], None)
-                result_cts = None if ct is None else [ct]
-            else:
-                result_cts = _take(found, results)
-            if result_cts is None:
-                continue
-            context.source = in_backward(position) if is_marked else position
-            rule = primitive.adapted.get("transpose")
-            if rule is None:
-                raise missing_rule(primitive, "transpose")
-            operands = [
-                x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars
-            ]
-            cts = rule(result_cts, *operands, **params)
-            if type(cts) is not list or len(cts) != len(invars) or is_checked:
-                cts = checked_cotangents(primitive, cts, invars)
-            for x, ct in zip(invars, cts):
-                if ct is not None and type(ct) is not Zero and x not in known:
-                    found[x] = add_tangents(found[x], ct) if x in found else ct
-    finally:
-        context.source = before
-    return found
+    for primitive, invars, results, params, position in reversed(eqns):
+        if len(results) == 1:  # nearly always
+            ct = found.pop(results[0], None)
+            result_cts = None if ct is None else [ct]
+        else:
+            result_cts = _take(found, results)
+        if result_cts is None:
+            continue
+        context.source = in_backward(position) if is_marked else position
+        rule = primitive.adapted.get("transpose")
+        if rule is None:
+            raise missing_rule(primitive, "transpose")
+        operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]
+        cts = rule(result_cts, *operands, **params)
+        if type(cts) is not list or len(cts) != len(invars) or is_checked:
+            cts = checked_cotangents(primitive, cts, invars)
+        for x, ct in zip(invars, cts):
+            if ct is not None and type(ct) is not Zero and x not in known:
+                found[x] = add_tangents(found[x], ct) if x in found else ct
 
 
 def _take(found: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
