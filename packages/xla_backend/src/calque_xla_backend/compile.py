@@ -9,7 +9,6 @@ Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -43,21 +42,16 @@ Options = tuple[tuple[str, Any], ...]
 class Program:
     """A compiled program: `run(buffers)` gives jaxlib's results, of which `handlers` make buffers."""
 
-    __slots__ = ("bounds", "compile_time", "donated", "handlers", "in_signatures", "name", "out_signatures", "run")
+    __slots__ = ("bounds", "donated", "handlers", "in_signatures", "name", "out_signatures", "run")
 
     def __init__(
-        self,
-        jaxpr: Jaxpr,
-        run: Callable[[Sequence[Buffer]], Any],
-        place: Placement,
-        donated: tuple[int, ...],
-        compile_time: float,
+        self, jaxpr: Jaxpr, run: Callable[[Sequence[Buffer]], Any], place: Placement, donated: tuple[int, ...]
     ) -> None:
         self.name, self.run, self.bounds = name_of(jaxpr), run, bounds_of(jaxpr)
         self.in_signatures = [signature(aval, place) for aval in jaxpr.in_avals]
         self.out_signatures = [signature(aval, place) for aval in jaxpr.out_avals]
         self.handlers = [s.handler for s in self.out_signatures]
-        self.donated, self.compile_time = donated, compile_time
+        self.donated = donated
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars that have, or convert to, the program's types."""
@@ -151,7 +145,6 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
-    started = perf_counter()
     name = name_of(jaxpr)
     smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
     kept = [i for i, is_used in enumerate(used) if is_used]
@@ -166,7 +159,7 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
         raise
     consts = [to_buffer(const, signature(aval, place)) for const, aval in lowered.const_args]
     run = _arranged(executable.execute_sharded, consts, kept, len(used))
-    return Program(jaxpr, run, place, donated, perf_counter() - started)
+    return Program(jaxpr, run, place, donated)
 
 
 def name_of(jaxpr: Jaxpr) -> str:

@@ -22,11 +22,11 @@ from calque_core.tracebacks import hide_frames, mark_boundary
 from calque_pytree import tree_structure
 from calque_xla_backend.array import Array, wrap
 from calque_xla_backend.bounds import fit
-from calque_xla_backend.compile import Program, XlaCompiler, explain
+from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.interrupts import GENERATED
 from calque_xla_backend.runtime import Buffer
 from calque_xla_backend.trace_cache import Call, Traced
-from calque_xla_backend.transfer import Inputs, Joining, can_be_known
+from calque_xla_backend.transfer import Inputs, can_be_known
 
 Value = Any
 MAX_ARITY = 64
@@ -43,7 +43,6 @@ class Entry:
         "handlers",
         "inputs",
         "is_flat",
-        "joining",
         "name",
         "out_signatures",
         "program",
@@ -53,7 +52,7 @@ class Entry:
         "unflatten",
     )
 
-    def __init__(self, program: Program, call: Call, traced: Traced, compiler: XlaCompiler) -> None:
+    def __init__(self, program: Program, call: Call, traced: Traced) -> None:
         self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
         self.run, self.handlers, self.out_signatures = program.run, program.handlers, program.out_signatures
         self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
@@ -63,7 +62,6 @@ class Entry:
         self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
         self.static_part = call.static_part
         self.inputs = Inputs(call.leaves, program) if can_be_known(call.leaves, targets) else None
-        self.joining = Joining(traced.jaxpr, program, compiler, self.inputs) if self.inputs is not None else None
 
     def result(self, outs: Sequence[Buffer]) -> Any:
         """Return what the function returns, around these buffers."""
@@ -75,7 +73,7 @@ class Entry:
 
     def attempt(self, static_part: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Sequence[Buffer] | None:
         """Return the results of the program if a call is like the one that this entry was made for, else None."""
-        if self.inputs is None or self.joining is None or self.static_part != static_part or self.epoch != rule_epoch():
+        if self.inputs is None or self.static_part != static_part or self.epoch != rule_epoch():
             return None
         leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
         if leaves is None or not self.inputs.fit(leaves):
@@ -83,13 +81,13 @@ class Entry:
         if self.bounds and not fit(self.bounds, leaves):
             return None  # the general path says which
         try:
-            buffers: Sequence[Buffer] = self.joining(leaves).consume_with_handlers(self.handlers)
+            outs: Sequence[Buffer] = self.run(self.inputs.buffers(leaves)).consume_with_handlers(self.handlers)
         except RuntimeError as error:
             explain(error, self.name, leaves)
             raise
         except OverflowError:
             return None  # a Python integer that does not fit; the general path says which
-        return buffers
+        return outs
 
 
 class HostRoute:

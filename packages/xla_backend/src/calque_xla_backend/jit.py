@@ -142,7 +142,7 @@ class JitFunction:
         place = common_placement(call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
-        return Entry(program, call, traced, self.compiler)
+        return Entry(program, call, traced)
 
     def _check_values(self, call: Call) -> None:
         if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
