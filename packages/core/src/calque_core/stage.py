@@ -19,9 +19,9 @@ from calque_core.avals import NUMPY_SCALARS, ShapedArray, ShapeDtypeStruct, is_a
 from calque_core.avals import _aval_functions as aval_functions
 from calque_core.captures import Captures, frozen
 from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.conversion import convert_element_type_p
 from calque_core.dtypes import canonicalize_dtype
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
-from calque_core.ops.convert import convert_element_type_p
 from calque_core.primitive import Primitive, decomposition_under
 from calque_core.source import Position, current_position, resolve
 from calque_core.trace import (

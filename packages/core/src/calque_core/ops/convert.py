@@ -12,20 +12,12 @@ import numpy as np
 
 from calque_core.avals import ShapedArray, shaped_array, typeof
 from calque_core.context import here
+from calque_core.conversion import convert_element_type_p
 from calque_core.dtypes import canonicalize_dtype, dtype_name
 from calque_core.primitive import Primitive, bind_checked
 from calque_core.source import where
 
 Value = Any
-
-convert_element_type_p = Primitive("convert_element_type")  # with `weak_type`, of a scalar: to a Python scalar
-
-
-@convert_element_type_p.def_abstract_eval(cached=True)
-def convert_element_type_abstract_eval(
-    x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool
-) -> ShapedArray:
-    return shaped_array(x_aval.shape, new_dtype, weak_type and not x_aval.shape)
 
 
 def from_python(x: Value, dtype: np.dtype[Any]) -> Value:
