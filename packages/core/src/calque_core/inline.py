@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.avals import ShapedArray
+from calque_core.conversion import convert_element_type_p
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, new_jaxpr_eqn
 from calque_core.ops.call import jit_p
-from calque_core.ops.convert import convert_element_type_p
 from calque_core.walk import rebuild
 
 

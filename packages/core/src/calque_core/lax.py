@@ -5,6 +5,7 @@ Each comes from the module of its family in `calque_core.ops`, where its type ru
 
 from __future__ import annotations
 
+from calque_core.conversion import convert_element_type_p
 from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, expand_dims
 from calque_core.ops.call import jit_p
 from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
@@ -59,7 +60,6 @@ from calque_core.ops.convert import (
     bitcast_convert_type,
     bitcast_convert_type_p,
     convert_element_type,
-    convert_element_type_p,
     discard,
     discard_p,
     stop_gradient,

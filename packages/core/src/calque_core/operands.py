@@ -18,10 +18,11 @@ import numpy as np
 from calque_core.avals import Shape, ShapedArray, typeof
 from calque_core.avals import _aval_functions as aval_functions
 from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.conversion import convert_element_type_p
 from calque_core.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
 from calque_core.errors import ShapeError
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
-from calque_core.ops.convert import convert_element_type, convert_element_type_p, from_python
+from calque_core.ops.convert import convert_element_type, from_python
 from calque_core.source import where
 
 Value = Any

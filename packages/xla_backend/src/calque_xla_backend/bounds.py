@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calque_core.conversion import convert_element_type_p
 from calque_core.jaxpr import Atom, Jaxpr, Var
 from calque_core.ops.call import jit_p
 from calque_core.ops.checkpoint import remat_p
-from calque_core.ops.convert import convert_element_type_p
 
 Value = Any
 

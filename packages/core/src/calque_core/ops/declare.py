@@ -16,10 +16,10 @@ import numpy as np
 
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.context import here
+from calque_core.conversion import convert_element_type_p
 from calque_core.dtypes import dtype_name, float0
 from calque_core.errors import ShapeError
 from calque_core.operands import binary, promote, strong
-from calque_core.ops.convert import convert_element_type_p
 from calque_core.primitive import Primitive
 from calque_core.source import where
 
