@@ -18,9 +18,11 @@ from calque_batching.define import defbatch, defbroadcasting, defreducer, defvec
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.mapping import map
 from calque_batching.vmap import vmap
-from calque_core.rules import rules as rule_table
+from calque_core import register_internal_folder as _register_internal_folder
+from calque_core import rules as _rule_table
 
-primitive_batchers = rule_table("batch")
+primitive_batchers = _rule_table("batch")
+_register_internal_folder(__path__[0])
 
 __version__ = "0.1.0"
 

@@ -9,7 +9,6 @@ Read next: `vmap.py`; `define.py` for the short forms of rules.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,13 +19,11 @@ from calque_core.custom_rules import CustomRules
 from calque_core.jaxpr import jaxprs_in_params
 from calque_core.ops.collective import named_axes
 from calque_core.primitive import Primitive, decomposition_under
-from calque_core.source import Position, register_internal_folder, where
+from calque_core.source import Position, where
 from calque_core.trace import Trace, hand_custom_down, hand_down, only_evaluates
 from calque_core.tracer import Tracer, check_lift
 
 Value = Any
-
-register_internal_folder(os.path.dirname(__file__))
 
 
 class AxisData(NamedTuple):

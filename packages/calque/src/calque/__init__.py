@@ -44,6 +44,7 @@ from calque_core import (
     make_jaxpr,
     typeof,
 )
+from calque_core import register_internal_folder as _register_internal_folder
 from calque_core.config import disable_jit
 from calque_core.lax import stop_gradient
 
@@ -69,6 +70,8 @@ _BACKEND_NAMES = (
     "devices",
     "jit",
 )
+
+_register_internal_folder(__path__[0])
 
 __version__ = "0.1.0"
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from math import prod
-from pathlib import Path
 from typing import Any, ParamSpec
 
 import numpy as np
 
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_batching import map, moveaxis, vmap
-from calque_core import register_internal_folder, typeof
+from calque_core import typeof
 from calque_core.api_util import check_arrays, check_callable, describe_value
 from calque_core.chosen_arguments import ChosenArguments
 from calque_core.lax import reshape, slice
@@ -27,8 +26,6 @@ from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, t
 P = ParamSpec("P")
 Value = Any
 Argnums = int | Sequence[int]
-
-register_internal_folder(str(Path(__file__).parent))
 
 
 @api_boundary
