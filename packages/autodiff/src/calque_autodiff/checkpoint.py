@@ -95,10 +95,10 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums")).union(static_names)
         call, leaves, names = _dynamic(fun, what, args, kwargs, static)
+        leaves = [*narrowed(leaves)]
         if trace_state_clean():
             outs = unshared(call(*leaves), leaves)
             return call.out_tree.unflatten(outs)
-        leaves = [*narrowed(leaves)]
         avals = [typeof(x) for x in leaves]
         make = functools.partial(_staged, call, avals, fun, names)
         # The values of static arguments are not in the key of a function.

@@ -12,6 +12,7 @@ from calque_core.avals import is_array_like, typeof
 from calque_core.dtypes import dtype_name, float0
 from calque_core.linear import Zero, instantiate_zeros, zero_of
 from calque_core.operands import strong
+from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function, where
 from calque_core.trace import Trace
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
@@ -41,14 +42,14 @@ def check_same_structure(what: str, name: str, tree: PyTreeDef, given: Any) -> N
 
 
 def flatten_primals(verb: str, fun: Callable[..., Any], primals: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
-    """Return the leaves and the structure of `(primals, {})`.
+    """Return the leaves, in the widths that the settings allow, and the structure of `(primals, {})`.
 
     Raises: TypeError if a leaf is not an array.
     """
     check_sequence(f"{verb} of {describe_function(fun)}", "primals", primals)
     leaves, in_tree = tree_flatten((tuple(primals), {}))
     check_arrays(leaves, lambda: arg_names(fun, tuple(primals), {}), f"{verb} of {describe_function(fun)}")
-    return leaves, in_tree
+    return [*narrowed(leaves)], in_tree
 
 
 def check_outputs(trace: Trace, outs: Sequence[Value]) -> None:
@@ -73,7 +74,8 @@ def tangent_leaves(what: str, name: str, avals: Sequence[Any], tree: PyTreeDef, 
     """
     check_same_structure(what, name, tree, given)
     pairs, _ = tree_flatten_with_path(given)
-    return [_tangent(what, name, path, aval, leaf) for (path, leaf), aval in zip(pairs, avals)]
+    leaves = narrowed([leaf for _, leaf in pairs])
+    return [_tangent(what, name, path, aval, leaf) for (path, _), leaf, aval in zip(pairs, leaves, avals)]
 
 
 def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:

@@ -24,11 +24,11 @@ from calque_core.lax import convert_element_type
 from calque_core.linear import Zero, instantiate_zeros, zero_of
 from calque_core.memory import unshared_tree
 from calque_core.operands import strong
-from calque_core.ops.convert import narrowed
+from calque_core.ops.convert import narrowed, narrowed_leaf
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.source import describe_function, where
 from calque_core.trace import current_trace, evaluation
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -230,6 +230,8 @@ class CustomFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the function's result; transformations around the call use the rules."""
         if here().trace is evaluation:  # nobody asks for a derivative
+            if not here().settings.enable_x64:
+                args, kwargs = tree_map(narrowed_leaf, (args, kwargs))
             return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
         call, leaves = self.signature.call(args, kwargs)
         return call.bind(leaves, self.rules(call))  # type: ignore[no-any-return]

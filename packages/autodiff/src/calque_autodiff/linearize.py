@@ -24,7 +24,6 @@ from calque_core.avals import typeof
 from calque_core.captures import Captures
 from calque_core.jaxpr import Jaxpr
 from calque_core.memory import unshared
-from calque_core.ops.convert import narrowed
 from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
@@ -110,7 +109,6 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     check_callable(fun, "linearize")
     leaves, in_tree = flatten_primals("linearize", fun, primals)
-    leaves = [*narrowed(leaves)]
     flat = FlatFunction(fun, in_tree, "linearize", has_aux)
     outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="linearize")
     f_lin = _linear_function(push, "linearize", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
@@ -146,7 +144,6 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     """
     check_callable(fun, "vjp")
     leaves, in_tree = flatten_primals("vjp", fun, primals)
-    leaves = [*narrowed(leaves)]
     flat = FlatFunction(fun, in_tree, "vjp", has_aux)
     outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="vjp")
     f_vjp = _linear_function(pull, "vjp", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))

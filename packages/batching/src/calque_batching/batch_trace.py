@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.avals import shaped_array, typeof
+from calque_core.avals import traced_type, typeof
 from calque_core.captured import captured_tracers
 from calque_core.context import here
 from calque_core.custom_rules import CustomRules
@@ -48,8 +48,8 @@ class BatchTracer(Tracer):
     @property
     def aval(self) -> Any:
         """The type of one element."""
-        aval = typeof(self.val)
-        return shaped_array(aval.shape[: self.bdim] + aval.shape[self.bdim + 1 :], aval.dtype, self.is_weak)
+        shape = self.val.shape
+        return traced_type(shape[: self.bdim] + shape[self.bdim + 1 :], self.val.dtype, self.is_weak)
 
     @property
     def carried(self) -> tuple[Value, ...]:

@@ -19,6 +19,7 @@ from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_ca
 from calque_core.avals import is_array_like, typeof
 from calque_core.context import entered, here
 from calque_core.memory import unshared
+from calque_core.ops.convert import narrowed
 from calque_core.source import describe_function
 from calque_core.trace import current_trace, started, tracing
 from calque_core.tracebacks import api_boundary
@@ -64,6 +65,7 @@ def vmap(
         leaves, in_tree = tree_flatten((args, kwargs))
         names = functools.partial(arg_names, fun, args, kwargs)
         check_arrays(leaves, names, what)
+        leaves = [*narrowed(leaves)]
         spec = _prefix(what, fun, in_axes, args, kwargs)
         dims = _in_dims(what, leaves, names, _flat_axes(what, "in_axes", in_tree, spec))
         axis = AxisData(axis_name, _axis_size(what, leaves, names, dims, axis_size))

@@ -169,6 +169,15 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
     return _interned(shape, dtype, weak_type, here().settings.enable_x64)
 
 
+def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
+    """Return the `ShapedArray` of a tracer, which may be wider than the settings allow where it is used.
+
+    >>> traced_type((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
+    True
+    """
+    return _interned(shape, dtype, weak_type, True)
+
+
 class ShapeDtypeStruct:
     """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
 

@@ -30,6 +30,7 @@ from calque_core.trace import (
     canonical_parameter,
     canonical_value,
     current_trace,
+    hand_down,
     started,
     tracing,
     valueless,
@@ -88,10 +89,8 @@ class JaxprTrace(Trace):
         if primitive.abstract is None:
             return decomposition_under(self, primitive, "abstract_eval")([self.tracer(x) for x in invars], params)
         position = current_position(3)  # below are record and process_primitive
-        if not here().settings.enable_x64 and next(jaxprs_in_params(params), None) is None:
-            is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
-            invars = [self._narrow(x, position) if is_weak else _fixed(self._narrow(x, position)) for x in invars]
-            params = {name: canonical_parameter(value) for name, value in params.items()}
+        if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
+            invars, params = self._in_32_bits(invars, params, position)
         try:
             avals = primitive.abstract(*map(aval_of, invars), **params)
         except Exception as error:
@@ -104,6 +103,16 @@ class JaxprTrace(Trace):
         outvars = [Var(aval) for aval in avals]
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
         return [JitTracer(self, var.aval, var, position) for var in outvars]
+
+    def _in_32_bits(
+        self, invars: list[Atom], params: dict[str, Any], position: Position | None
+    ) -> tuple[list[Atom], dict[str, Any]]:
+        """Return operands and parameters as evaluation takes them; a program states the types of its own operands."""
+        if next(jaxprs_in_params(params), None) is None:
+            invars = [self._narrow(x, position) for x in invars]
+            params = {name: canonical_parameter(value) for name, value in params.items()}
+        is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
+        return invars if is_weak else list(map(_fixed, invars)), params
 
     def _narrow(self, x: Atom, position: Position | None) -> Atom:
         """Return an operand in 32 bits, converted by an equation of its own, as evaluation converts it."""
@@ -142,6 +151,7 @@ class JaxprTrace(Trace):
             return known[1]
         if isinstance(x, Tracer):
             check_lift(x, self)
+            x = self.narrowed_constant(x)
             aval = x.aval
         else:
             aval = typeof(x)
@@ -154,6 +164,19 @@ class JaxprTrace(Trace):
         var = Var(aval)
         self.constants[key] = (x, var)
         return var
+
+    def narrowed_constant(self, x: Tracer) -> Tracer:
+        """Return a tracer of a trace below in 32 bits while 64 are off: a program takes it as it takes an argument."""
+        aval = x.aval
+        if here().settings.enable_x64 or type(aval) is not ShapedArray or canonicalize_dtype(aval.dtype) == aval.dtype:
+            return x
+        known: tuple[Tracer, Tracer] | None = self.memo.get(("narrow", id(x)))
+        if known is None:
+            assert self.parent is not None
+            params = {"new_dtype": canonicalize_dtype(aval.dtype), "weak_type": aval.weak_type}
+            (narrow,) = hand_down(self.parent, convert_element_type_p, [x], params)
+            known = self.memo["narrow", id(x)] = x, narrow  # the memo keeps the tracer, so that its id stays its own
+        return known[1]
 
     def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
         """Return what was recorded as a program that gives `outs`.  Its constants no longer depend on their owners."""
@@ -201,6 +224,13 @@ class BorrowingTrace(JaxprTrace):
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as it is: whoever runs the program next holds it as one of its operands."""
         return x
+
+
+def _narrows(primitive: Primitive, invars: Sequence[Atom], params: dict[str, Any]) -> bool:
+    """Tell whether an operation is itself the conversion of its operand to 32 bits."""
+    if primitive is not convert_element_type_p:
+        return False
+    return canonicalize_dtype(invars[0].aval.dtype) == params["new_dtype"]  # type: ignore[no-any-return]
 
 
 def _fixed(x: Atom) -> Atom:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, shaped_array, typeof
+from calque_core.avals import ShapedArray, ShapeDtypeStruct, shaped_array, typeof
 from calque_core.context import here
 from calque_core.conversion import convert_element_type_p
 from calque_core.dtypes import canonicalize_dtype, dtype_name
@@ -62,19 +62,20 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
 
 
 def narrowed(values: Sequence[Value]) -> Sequence[Value]:
-    """Return operands of a function that is traced, converted to 32 bits first while `enable_x64` is off.
+    """Return arguments of a transformation, converted to 32 bits first while `enable_x64` is off.
 
-    An operation converts its own operands; only tracers have wider types than the settings allow.
+    An operation converts its own operands; a function that gives back its arguments converts nothing.
     """
-    return values if here().settings.enable_x64 else [_narrow(x) for x in values]
+    return values if here().settings.enable_x64 else [narrowed_leaf(x) for x in values]
 
 
-def _narrow(x: Value) -> Value:
-    aval = typeof(x)
-    dtype = canonicalize_dtype(aval.dtype) if type(aval) is ShapedArray else None
-    if dtype is None or dtype == aval.dtype:
+def narrowed_leaf(x: Value) -> Value:
+    """Return an argument in 32 bits; what is no array stays as it is."""
+    dtype = getattr(x, "dtype", None)  # not that of the type, in which a wide array counts as a narrow one already
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iufc" or isinstance(x, ShapeDtypeStruct):
         return x
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=aval.weak_type)
+    narrow = canonicalize_dtype(dtype)
+    return x if narrow == dtype else convert_element_type_p.bind(x, new_dtype=narrow, weak_type=typeof(x).weak_type)
 
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type")
