@@ -11,6 +11,7 @@ from calque_core import (
     Trace,
     config,
     current_trace,
+    decompose,
     eval_jaxpr,
     evaluation,
     lax,
@@ -18,7 +19,6 @@ from calque_core import (
     rules,
     tracing,
 )
-from calque_core.primitive import decomposition_under
 
 LONG = ShapedArray((5, 7), np.float64)
 
@@ -260,7 +260,7 @@ def test_a_trace_runs_a_decomposition_under_itself_and_leaves_its_caller_current
             if primitive.name == "hypot":
                 assert current_trace() is self
                 with tracing(Forward(evaluation)) as other:
-                    outs = decomposition_under(self, primitive, "watch")(args, params)
+                    outs = decompose(self, primitive, args, params, "watch")
                     assert current_trace() is other
                 return outs
             seen.append(primitive.name)
@@ -274,7 +274,7 @@ def test_a_trace_runs_a_decomposition_under_itself_and_leaves_its_caller_current
 
 def test_without_decomposition_the_asking_kind_is_missing():
     with pytest.raises(MissingRuleError, match="Batching rule for 'double' not implemented"):
-        decomposition_under(evaluation, make_double(), "batch")
+        decompose(evaluation, make_double(), (1.0,), {}, "batch")
 
 
 def test_a_decomposition_that_fails_leaves_the_trace_as_it_was():
@@ -282,7 +282,7 @@ def test_a_decomposition_that_fails_leaves_the_trace_as_it_was():
     p.def_rule("decomposition", lambda x: 1 // 0)
     with tracing(Forward(evaluation)) as trace:
         with pytest.raises(ZeroDivisionError):
-            decomposition_under(evaluation, p, "batch")((1.0,), {})
+            decompose(evaluation, p, (1.0,), {}, "batch")
         assert current_trace() is trace
 
 

@@ -126,3 +126,28 @@ def test_what_is_bound_keeps_the_users_line():
     inner = jaxpr.eqns[0].params["jaxpr"].eqns[0]
     traced = make_jaxpr(lambda x: interpret(jaxpr, SWAP, x))(np.float64(1))
     assert [eqn.source_info for eqn in traced.eqns] == [inner.source_info]
+
+
+def test_a_hook_is_told_of_every_equation_with_its_values_also_of_programs_inside():
+    seen = []
+    jaxpr = make_jaxpr(lambda x: lax.cond(x > 0.0, np.sin, np.cos, x) * 2.0)(1.0)
+    interpret(
+        jaxpr, {lax.sin_p: np.exp}, 1.0, on_eqn=lambda eqn, args, outs: seen.append((str(eqn.primitive), args, outs))
+    )
+    e = np.exp(1.0)
+    names = ["gt", "convert_element_type", "sin", "cond", "mul"]
+    assert [name for name, _, _ in seen] == names
+    assert seen[2] == ("sin", [1.0], [e])
+    assert seen[3] == ("cond", [1, 1.0], [e])
+    assert seen[4] == ("mul", [e, 2.0], [2.0 * e])
+
+
+def test_a_hook_sees_each_step_of_a_loop_on_values_and_one_for_all_while_it_is_traced():
+    counts = []
+    jaxpr = make_jaxpr(lambda x: lax.fori_loop(0, 3, lambda i, c: c * x, x))(1.0)
+    run = lambda x: interpret(jaxpr, {}, x, on_eqn=lambda eqn, args, outs: counts.append(eqn.primitive.name))
+    run(2.0)
+    assert counts.count("mul") == 3
+    counts.clear()
+    make_jaxpr(run)(2.0)
+    assert counts.count("mul") == 1

@@ -21,7 +21,7 @@ from calque_core.context import here
 from calque_core.custom_rules import closed_over
 from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent, zeros_of
-from calque_core.primitive import Primitive, decomposition_under
+from calque_core.primitive import Primitive, decompose
 from calque_core.source import Position
 from calque_core.trace import Trace, current_trace, hand_custom_down, hand_down, tracing
 from calque_core.tracer import Tracer, check_lift
@@ -72,7 +72,7 @@ class JetTrace(Trace):
             return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
         rules = primitive.adapted
         if "jet" not in rules and "jvp" not in rules:
-            return decomposition_under(self, primitive, "jet")(args, params)
+            return decompose(self, primitive, args, params, "jet")
         context = here()
         before = context.trace
         try:

@@ -20,7 +20,7 @@ from calque_core.context import here
 from calque_core.custom_rules import closed_over
 from calque_core.errors import UnexpectedTracerError
 from calque_core.linear import Zero, zero_tangent
-from calque_core.primitive import Primitive, decomposition_under
+from calque_core.primitive import Primitive, decompose
 from calque_core.source import Position, current_position
 from calque_core.stage import SCALAR_TYPES, JitTracer
 from calque_core.trace import Trace, hand_custom_down, hand_down
@@ -145,7 +145,7 @@ class JVPTrace(Trace):
         if self.is_linearizing and "linearize" in primitive.adapted:
             return self.linearize(primitive, primals, tangents, params)
         args = [p if type(t) is Zero else JVPTracer(self, p, t) for p, t in zip(primals, tangents)]
-        return self.split(decomposition_under(self, primitive, "jvp")(args, params))
+        return self.split(decompose(self, primitive, args, params, "jvp"))
 
     def linearize(
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]

@@ -18,7 +18,7 @@ from calque_core.context import here
 from calque_core.custom_rules import CustomRules
 from calque_core.jaxpr import jaxprs_in_params
 from calque_core.ops.collective import named_axes
-from calque_core.primitive import Primitive, decomposition_under
+from calque_core.primitive import Primitive, decompose
 from calque_core.source import Position, where
 from calque_core.trace import Trace, hand_custom_down, hand_down, only_evaluates
 from calque_core.tracer import Tracer, check_lift
@@ -100,7 +100,7 @@ class BatchTrace(Trace):
             elif "batch" in rules:
                 outs, out_dims = rules["batch"](vals, dims, **params)
             else:
-                return decomposition_under(self, primitive, "batch")(args, params)
+                return decompose(self, primitive, args, params, "batch")
         finally:
             context.trace = before
         size = self.axis.size

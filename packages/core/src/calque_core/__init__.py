@@ -49,8 +49,9 @@ from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_
 from calque_core.matrix import rule_matrix
 from calque_core.numpy_protocol import implements
 from calque_core.operands import result_type
+from calque_core.ops.batch_axes import matchaxis, moveaxis
 from calque_core.passes import dce_jaxpr, fold_constants
-from calque_core.primitive import Primitive
+from calque_core.primitive import Primitive, decompose
 from calque_core.ravel import ravel_pytree
 from calque_core.rewrite import map_jaxpr, rewrite
 from calque_core.rules import RuleTable, rule_epoch, rules
@@ -71,6 +72,7 @@ from calque_core.trace import (
 )
 from calque_core.tracebacks import api_boundary, full_traceback
 from calque_core.tracer import Tracer, is_tracer
+from calque_core.value_trace import ValueTrace, ValueTracer
 from calque_core.walk import count_eqns
 
 __version__ = "0.1.0"
@@ -88,11 +90,13 @@ __all__ = [
     "interpret", "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns", "jaxpr_equal",
     "check_jaxpr",
     # primitives and rules
-    "Primitive", "RuleTable", "rules", "rule_epoch", "rule_matrix",
+    "Primitive", "RuleTable", "rules", "rule_epoch", "rule_matrix", "decompose",
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     # traces
     "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "is_tracer",
     "register_evaluator", "ensure_compile_time_eval", "eval_context", "trace_state_clean",
+    # transformations with values of their own
+    "ValueTrace", "ValueTracer", "moveaxis", "matchaxis",
     # trees as vectors
     "ravel_pytree",
     # derivative rules of one function

@@ -170,10 +170,9 @@ class Jaxpr:
         """
         if not self.is_closed:
             return make()
-        try:
+        if key in self._memo:
             return self._memo[key]
-        except KeyError:
-            return self._memo.setdefault(key, make())
+        return self._memo.setdefault(key, make())  # not inside of an except: what `make` raises would show the key
 
     @property
     def is_closed(self) -> bool:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar, overload
 
 from calque_core import rules as tables
 from calque_core.avals import typeof
-from calque_core.context import DEFAULT_SETTINGS, active, entered, here, own
-from calque_core.trace import Trace, evaluation, hand_down, plain_types
+from calque_core.context import DEFAULT_SETTINGS, active, entered, here
+from calque_core.trace import Trace, evaluation, hand_down, plain_types, run_under
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -177,23 +177,19 @@ def _under_default_settings(rule: Callable[..., Any]) -> Callable[..., Any]:
     return under_default_settings
 
 
-def decomposition_under(trace: Trace, primitive: Primitive, kind: str) -> Callable[..., list[Any]]:
-    """Return a function of `(args, params)` that runs the primitive's decomposition under `trace`.
+def decompose(trace: Trace, primitive: Primitive, args: Any, params: dict[str, Any], kind: str) -> list[Any]:
+    """Return the results of a primitive by its decomposition, as a list; the operations of that go to `trace`.
 
-    It is what a trace asks for when the primitive has no rule of this kind.
-    Raises: MissingRuleError if there is no decomposition either.
+    A trace calls it for a primitive without a rule of the kind `kind`.
+    Raises: MissingRuleError, which names `kind`, if there is no decomposition either.
+
+    >>> from calque_core import Primitive, decompose, evaluation, lax
+    >>> twice_p = Primitive("twice")
+    >>> _ = twice_p.def_rule("decomposition", lambda x: lax.add(x, x))
+    >>> decompose(evaluation, twice_p, [1.5], {}, "jvp")
+    [np.float64(3.0)]
     """
     decomposition = primitive.adapted.get("decomposition")
     if decomposition is None:
         raise tables.missing_rule(primitive, kind)
-
-    def decompose(args: Any, params: dict[str, Any]) -> list[Any]:
-        context = own()
-        before = context.trace
-        try:
-            context.trace = trace
-            return list(decomposition(*args, **params))
-        finally:
-            context.trace = before
-
-    return decompose
+    return list(run_under(trace, decomposition, *args, **params))

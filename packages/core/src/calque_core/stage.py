@@ -22,7 +22,7 @@ from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.conversion import convert_element_type_p
 from calque_core.dtypes import canonicalize_dtype
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
-from calque_core.primitive import Primitive, decomposition_under
+from calque_core.primitive import Primitive, decompose
 from calque_core.source import Position, current_position, resolve
 from calque_core.trace import (
     Trace,
@@ -87,7 +87,7 @@ class JaxprTrace(Trace):
     def record(self, primitive: Primitive, invars: list[Atom], params: dict[str, Any]) -> list[Value]:
         """Append an equation; return tracers for its results."""
         if primitive.abstract is None:
-            return decomposition_under(self, primitive, "abstract_eval")([self.tracer(x) for x in invars], params)
+            return decompose(self, primitive, [self.tracer(x) for x in invars], params, "abstract_eval")
         position = current_position(3)  # below are record and process_primitive
         if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
             invars, params = self._in_32_bits(invars, params, position)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,16 +39,26 @@ from calque_pytree import tree_structure
 Value = Any
 Rule = Callable[..., Any]
 Run = Callable[..., list[Value]]
+OnEqn = Callable[[JaxprEqn, list[Value], list[Value]], object]
 
 rule_table("interpret")
 
 
-def interpret(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], *args: Value, default: Rule | None = None) -> list[Value]:
+def interpret(
+    jaxpr: Jaxpr,
+    rules: Mapping[Primitive, Rule],
+    *args: Value,
+    default: Rule | None = None,
+    on_eqn: OnEqn | None = None,
+) -> list[Value]:
     """Return the results of `jaxpr` on `args` when its primitives mean what `rules` says.
 
     `rules[primitive]` is called as `rule(*args, **params)`, on values of any kind, and gives the result (a list for a
     primitive with `multiple_results`).  The programs inside `jit`, `cond` and their like are interpreted too.  All
     other primitives go to `default(primitive, *args, **params)`, and without one to `bind`.
+
+    `on_eqn(eqn, args, outs)` is called after every equation, also of the programs inside, with the lists of its values.
+    A loop that is traced is one equation for all of its steps, whose values are tracers.
     Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and neither
     `rules` nor its author says what to do with them.
 
@@ -57,23 +67,37 @@ def interpret(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], *args: Value, defau
     >>> jaxpr = stage(lambda x, y: [add(mul(x, y), y)], [ShapedArray((), "float64")] * 2)
     >>> interpret(jaxpr, {mul_p: max}, 2.0, 3.0)
     [6.0]
+    >>> interpret(jaxpr, {}, 2.0, 3.0, on_eqn=lambda eqn, args, outs: print(eqn.primitive, args, outs))
+    mul [2.0, 3.0] [6.0]
+    add [6.0, 3.0] [9.0]
+    [9.0]
     """
     if len(args) != len(jaxpr.invars):
         raise TypeError(
             f"interpret got {len(args)} arguments for a jaxpr of {len(jaxpr.invars)}. Pass one for each input."
         )
-    return unshared(_run(jaxpr, rules, args, default), jaxpr.consts, args)
+    return unshared(_run(jaxpr, _Table(rules, default, on_eqn), args), jaxpr.consts, args)
 
 
-def _run(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], args: Sequence[Value], default: Rule | None) -> list[Value]:
+class _Table(NamedTuple):
+    rules: Mapping[Primitive, Rule]
+    default: Rule | None
+    on_eqn: OnEqn | None
+
+
+def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
     env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
     context = own()
     before = context.source
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):
             context.source = eqn.position
-            outs = _apply(eqn, [x.val if type(x) is Literal else env[x] for x in eqn.invars], rules, default)
-            env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+            values = [x.val if type(x) is Literal else env[x] for x in eqn.invars]
+            out = _apply(eqn, values, table)
+            outs = list(out) if eqn.primitive.multiple_results else [out]
+            if table.on_eqn is not None:
+                table.on_eqn(eqn, values, outs)
+            env.update(zip(eqn.outvars, outs))
             for v in drops:
                 del env[v]
     finally:
@@ -81,16 +105,18 @@ def _run(jaxpr: Jaxpr, rules: Mapping[Primitive, Rule], args: Sequence[Value], d
     return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]
 
 
-def _apply(eqn: JaxprEqn, args: list[Value], rules: Mapping[Primitive, Rule], default: Rule | None) -> Any:
+def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
     primitive = eqn.primitive
-    rule, own_rule = rules.get(primitive), primitive.adapted.get("interpret")
+    rule, own_rule = table.rules.get(primitive), primitive.adapted.get("interpret")
     if rule is not None:
         return rule(*args, **eqn.params)
     if own_rule is not None:
-        return own_rule(lambda jaxpr, *xs: _run(jaxpr, rules, xs, default), *args, **eqn.params)
+        return own_rule(lambda jaxpr, *xs: _run(jaxpr, table, xs), *args, **eqn.params)
     if has_jaxpr(eqn.params):
         raise missing_rule(primitive, "interpret")
-    return primitive.bind(*args, **eqn.params) if default is None else default(primitive, *args, **eqn.params)
+    if table.default is None:
+        return primitive.bind(*args, **eqn.params)
+    return table.default(primitive, *args, **eqn.params)
 
 
 def jit_interpret(run: Run, *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
@@ -118,13 +144,21 @@ def scan_interpret(
     run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
 ) -> list[Value]:
     """Interpret one step after the other; the step, as a program, while values are traced."""
+    if not _is_traced(args):
+        steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
+        return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
+    carry, step = args[num_consts : num_consts + num_carry], _interpreted(run, jaxpr)
+    program = settled_carry("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
+    sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
+    return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
+
+
+def scan_by_steps(
+    run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
+) -> list[Value]:
+    """Run one step of a loop after the other, by `run(jaxpr, *args)`."""
     num_fixed = num_consts + num_carry
     consts, carry, xs = list(args[:num_consts]), list(args[num_consts:num_fixed]), args[num_fixed:]
-    if _is_traced(args):
-        step = _interpreted(run, jaxpr)
-        program = settled_carry("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
-        sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
-        return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
     rows = []
     for i in range(length)[:: -1 if reverse else 1]:
         outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
@@ -139,22 +173,32 @@ def while_interpret(
     run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
 ) -> list[Value]:
     """Interpret condition and body in turn; both, as programs, while values are traced."""
+    if not _is_traced(args):
+        sizes = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, "checkpoints": checkpoints}
+        return while_by_steps(run, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
     num_consts = cond_nconsts + body_nconsts
     cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
-    if _is_traced(args):
-        condition, body = _interpreted(run, cond_jaxpr), _interpreted(run, body_jaxpr)
-        return while_p.bind(  # type: ignore[no-any-return]
-            *condition.consts,
-            *cond_consts,
-            *body.consts,
-            *body_consts,
-            *carry,
-            body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
-            body_nconsts=len(body.consts) + body_nconsts,
-            checkpoints=checkpoints,
-            cond_jaxpr=condition.jaxpr,
-            cond_nconsts=len(condition.consts) + cond_nconsts,
-        )
+    condition, body = _interpreted(run, cond_jaxpr), _interpreted(run, body_jaxpr)
+    return while_p.bind(  # type: ignore[no-any-return]
+        *condition.consts,
+        *cond_consts,
+        *body.consts,
+        *body_consts,
+        *carry,
+        body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
+        body_nconsts=len(body.consts) + body_nconsts,
+        checkpoints=checkpoints,
+        cond_jaxpr=condition.jaxpr,
+        cond_nconsts=len(condition.consts) + cond_nconsts,
+    )
+
+
+def while_by_steps(
+    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+) -> list[Value]:
+    """Run condition and body of a loop in turn, by `run(jaxpr, *args)`."""
+    num_consts = cond_nconsts + body_nconsts
+    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
     while _holds(run(cond_jaxpr, *cond_consts, *carry)[0]):
         carry = run(body_jaxpr, *body_consts, *carry)
     return carry

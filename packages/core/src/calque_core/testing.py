@@ -8,7 +8,7 @@ Read next: `report.py` for what comes of it; `calque.testing`, which goes on wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,16 @@ from calque_core.api import make_jaxpr
 from calque_core.avals import typeof
 from calque_core.check import check_jaxpr
 from calque_core.interpret import eval_jaxpr
+from calque_core.ops.call import jit_p
 from calque_core.ops.elementwise import mul_p, sin, sin_p
 from calque_core.ops.sort import sort_p
 from calque_core.passes import dce_jaxpr
 from calque_core.primitive import Primitive
 from calque_core.report import Report, compare
-from calque_core.trace import Trace, current_trace, tracing
+from calque_core.stage import stage
+from calque_core.trace import Trace, current_trace, evaluation, run_under, tracing
+from calque_core.value_trace import ValueTrace
+from calque_pytree import tree_leaves
 
 Value = Any
 Params = dict[str, Any]
@@ -115,14 +119,20 @@ def _check_decomposition(primitive: Primitive, args: Sequence[Value], params: Pa
     compare("the decomposition", parts, application(primitive, params)(*args), tolerance=200)
 
 
-def check_trace(make: Callable[[Trace], Trace], lift: Callable[[Any, Value], Value] | None = None) -> Report:
+def check_trace(
+    make: Callable[[Trace], Trace],
+    lift: Callable[[Any, Value], Value] | None = None,
+    operations: Mapping[str, Callable[[Value], object]] | None = None,
+) -> Report:
     """Check a transformation: `make(parent)` gives a new trace; return a report of all laws.
 
-    `lift(trace, value)` makes a tracer of the trace out of a value, if the transformation has tracers.
+    `lift(trace, value)` makes a tracer of the trace out of a value, if the transformation has tracers; a `ValueTrace`
+    lifts by itself.  For a trace that knows some primitives only, `operations` are functions of one array of three
+    floats that bind these, by a name for the report; the first of them serves for the laws of nesting and of ending.
     The laws: `process_primitive` gives a list with one result for each that the primitive has, of the type that its
     type rule says, and leaves the operands alone; the trace runs inside another of its kind, and while staging; the
     trace around it is current again afterwards, after an error too; and it is closed then, so that its tracers are
-    refused.
+    refused.  A `ValueTrace` with arrays gives the same values inside of a program.
     Raises: AssertionError that lists the laws that fail.
 
     >>> from calque_core import Trace, hand_down
@@ -140,13 +150,18 @@ def check_trace(make: Callable[[Trace], Trace], lift: Callable[[Any, Value], Val
       ending: holds
     """
     report = Report(getattr(make, "__name__", type(make).__name__))
-    run = partial(_run, make, lift or (lambda trace, x: x))
-    report.ask("one result", lambda: run(_check_one))
-    report.ask("several results", lambda: run(_check_several))
-    report.ask("nesting", lambda: run(lambda x: run(_check_one, x)))
-    report.ask("staging", partial(_check_under_staging, run))
-    report.ask("leaving", partial(_check_leaving, run))
+    run = partial(_run, make, lift or _lifted)
+    asked = {"one result": _one_result, "several results": _several_results} if operations is None else operations
+    first = next(iter(asked.values()))
+    for name, operation in asked.items():
+        report.ask(name, partial(run, operation))
+    report.ask("nesting", lambda: run(lambda x: run(first, x)))
+    report.ask("staging", partial(_check_under_staging, run, first))
+    report.ask("leaving", partial(_check_leaving, run, first))
     report.ask("ending", partial(_check_ending, run))
+    trace = make(evaluation)
+    if isinstance(trace, ValueTrace) and trace.has_arrays:
+        report.ask("programs", lambda: run(partial(_check_program, first)))
     report.raise_failures()
     return report
 
@@ -155,49 +170,69 @@ _EXAMPLE = np.array([0.5, 0.25, 1.0])
 _EXAMPLE.flags.writeable = False
 
 
+def _lifted(trace: Trace, x: Value) -> Value:
+    return trace.wrap(trace.unwrap(x), typeof(x)) if isinstance(trace, ValueTrace) else x
+
+
 def _run(make: Any, lift: Any, fun: Callable[[Value], Any], x: Value = _EXAMPLE) -> Any:
-    """Run a function of an array under a new trace."""
+    """Run a function of an array under a new trace, whose every result is checked."""
     with tracing(make(current_trace())) as trace:
+        trace.process_primitive = partial(_processed, trace.process_primitive)
         return fun(lift(trace, x))
 
 
-def _check_one(x: Value) -> None:
-    (y,) = _processed(sin_p, x)
-    _processed(mul_p, y, 2.0)
-    _processed(mul_p, y, x)
+def _one_result(x: Value) -> Value:
+    y = sin_p.bind(x)
+    mul_p.bind(y, 2.0)
+    return mul_p.bind(y, x)
 
 
-def _check_several(x: Value) -> None:
-    _processed(sort_p, x, x, dimension=0, is_stable=True, num_keys=1)
+def _several_results(x: Value) -> list[Value]:
+    return sort_p.bind(x, x, dimension=0, is_stable=True, num_keys=1)  # type: ignore[no-any-return]
 
 
-def _processed(primitive: Primitive, *args: Value, **params: Any) -> list[Value]:
-    """Return what the current trace makes of a primitive, if that is a list of results of the right types."""
-    given, wanted = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
-    outs = current_trace().process_primitive(primitive, given, params)
-    if not isinstance(outs, list) or len(outs) != len(wanted):
+def _processed(process: Any, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
+    """Return what a trace makes of a primitive, if that is a list of results of the right types."""
+    operands, types = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
+    outs = process(primitive, operands, params)
+    if not isinstance(outs, list) or len(outs) != len(types):
         raise AssertionError(
-            f"process_primitive gave a {type(outs).__name__} for {primitive.name}. Return a list of {len(wanted)}."
+            f"process_primitive gave a {type(outs).__name__} for {primitive.name}. Return a list of {len(types)}."
         )
-    found = [str(typeof(x)) for x in outs]
-    if found != wanted:
-        raise AssertionError(f"{primitive.name} gives ({', '.join(found)}) where ({', '.join(wanted)}) is right.")
-    if any(a is not b for a, b in zip(given, args)):
+    out_types = [str(typeof(x)) for x in outs]
+    if out_types != types:
+        raise AssertionError(f"{primitive.name} gives ({', '.join(out_types)}) where ({', '.join(types)}) is right.")
+    if len(operands) != len(args) or any(a is not b for a, b in zip(operands, args)):
         raise AssertionError(f"process_primitive changed the list of the operands of {primitive.name}. Make a new one.")
     return outs
 
 
-def _check_under_staging(run: Callable[..., Any]) -> None:
+def _check_under_staging(run: Callable[..., Any], operation: Callable[[Value], object]) -> None:
     def staged(x: Value) -> Value:
-        run(_check_one, x)
+        run(operation, x)
         return sin(x)
 
     check_jaxpr(make_jaxpr(staged)(_EXAMPLE))
 
 
-def _check_leaving(run: Callable[..., Any]) -> None:
+def _check_program(operation: Callable[[Value], Any], x: Value) -> None:
+    """Check that an operation gives the same value as a program, which goes by arrays."""
+    trace = current_trace()
+    assert isinstance(trace, ValueTrace)
+    jaxpr = stage(lambda y: tree_leaves(operation(y)), [typeof(x)])
+    inside = jit_p.bind(x, jaxpr=jaxpr, name="operation", compiler=None)
+    for one, other in zip(inside, tree_leaves(operation(x))):
+        (arrays, static), (values, value_static) = (
+            run_under(trace.parent, trace.to_arrays, trace.unwrap(y)) for y in (one, other)
+        )
+        compare("a program", list(arrays), list(values), tolerance=4)
+        if static != value_static:
+            raise AssertionError(f"a program gives a value made of {static!r} where {value_static!r} is right.")
+
+
+def _check_leaving(run: Callable[..., Any], operation: Callable[[Value], object]) -> None:
     before = current_trace()
-    run(sin)
+    run(operation)
     after = [current_trace()]
     try:
         run(_fail)

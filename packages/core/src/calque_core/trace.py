@@ -4,9 +4,10 @@ One idea: a thread has one current trace.  `bind` gives it the primitive, and th
 the bottom), record (staging), or apply a rule in the context of its parent (the transformations).  A value belongs to a
 trace if `x._trace is trace`; to every other trace it is a constant.
 
-To write a transformation, subclass `Trace` and `Tracer`, and run the function under `tracing(trace)`.
+To write a transformation, subclass `Trace` and `Tracer`, and run the function under `tracing(trace)`; `ValueTrace` does
+most of it.
 Read next: `tracer.py` for the values under a trace, `primitive.py` for `bind` and the rule tables, `stage.py` for the
-trace that records.
+trace that records, `value_trace.py` for transformations of one's own.
 """
 
 from __future__ import annotations
@@ -73,6 +74,10 @@ class Trace:
                 "derivatives of the function's own operations will do."
             )
         return list(fun(*args))
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` is a tracer of this trace; all else is a constant to it."""
+        return isinstance(x, Tracer) and (x._trace is self or (self.tag is not None and x._trace.tag is self.tag))
 
     def close(self) -> None:
         """End the trace: its tracers are refused from here on."""
@@ -211,6 +216,17 @@ def hand_custom_down(
     try:
         context.trace = trace
         return trace.process_custom_derivative(primitive, fun, args, params)
+    finally:
+        context.trace = before
+
+
+def run_under(trace: Trace, fun: Callable[..., Any], /, *args: Value, **params: Any) -> Any:
+    """Return `fun(*args, **params)`, with another trace current for the duration."""
+    context = own()
+    before = context.trace
+    try:
+        context.trace = trace
+        return fun(*args, **params)
     finally:
         context.trace = before
 

@@ -1,0 +1,67 @@
+"""Moving the axis of a batch to where it is needed, for transformations whose arrays have an axis of their own.
+
+The axis of a value that has none, which is the same for every element, is None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.avals import typeof
+from calque_core.ops.axes import canonical_axis
+from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.shape import transpose
+
+Value = Any
+
+
+def moveaxis(x: Value, source: int, destination: int) -> Value:
+    """Return `x` with one axis moved, the others in order.
+
+    Shapes: x [*a, n, *b] -> [*c, n, *d], where [*c, *d] is [*a, *b].  Dtype: kept.
+    Negative positions count from the end.
+    Raises: ValueError for a position outside of [-ndim, ndim).
+
+    >>> import numpy as np
+    >>> from calque_core import moveaxis
+    >>> moveaxis(np.zeros((2, 3, 4)), 0, 2).shape
+    (3, 4, 2)
+    """
+    ndim = len(typeof(x).shape)
+    source, destination = canonical_axis("moveaxis", source, ndim), canonical_axis("moveaxis", destination, ndim)
+    if source == destination:
+        return x
+    order = [i for i in range(ndim) if i != source]
+    order.insert(destination, source)
+    return transpose(x, order)
+
+
+def broadcast(x: Value, size: int, axis: int) -> Value:
+    """Return an unmapped value with a batch axis of `size` equal elements at `axis`.
+
+    Shapes: x [*a, *b] -> [*a, size, *b].  Dtype: kept.
+
+    >>> import numpy as np
+    >>> broadcast(np.zeros((2, 3)), 4, 1).shape
+    (2, 4, 3)
+    """
+    shape = typeof(x).shape
+    full = (*shape[:axis], size, *shape[axis:])
+    return broadcast_in_dim(x, full, [i for i in range(len(full)) if i != axis])
+
+
+def matchaxis(x: Value, source: int | None, destination: int | None, size: int) -> Value:
+    """Return `x` with its batch axis moved from `source` to `destination`, or broadcast if it has none.
+
+    Raises: ValueError if it has one, and `destination` is None.
+
+    >>> import numpy as np
+    >>> from calque_core import matchaxis
+    >>> matchaxis(np.zeros((2, 3)), 0, 1, 2).shape, matchaxis(np.zeros(3), None, 1, 2).shape
+    ((3, 2), (3, 2))
+    """
+    if source == destination:
+        return x
+    if destination is None:
+        raise ValueError("a mapped value was to be returned without a batch axis. Give it an axis, or reduce it first.")
+    return broadcast(x, size, destination) if source is None else moveaxis(x, source, destination)
