@@ -46,7 +46,7 @@ def test_flatten_up_to_names_the_place_and_both_sides(outline, tree, message):
     assert str(caught.value).endswith(". Pass a tree whose outer structure is that of the treedef.")
 
 
-def test_subtrees_are_given_whole():
+def test_subtrees_are_returned_whole():
     assert structure({"b": 0, "a": [0]}).flatten_up_to({"a": [(1, 2)], "b": None}) == [(1, 2), None]
 
 

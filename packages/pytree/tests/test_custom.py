@@ -59,7 +59,7 @@ def test_an_error_of_the_unflatten_function_names_the_class_and_the_path():
 
 def test_keyed_children_must_be_pairs():
     registry = registry_with(lambda a: ((1,), None), with_keys=lambda a: ((1,), None))
-    with pytest.raises(TypeError, match=r"flatten-with-keys function of A gave 1 as a child\. Give each child as"):
+    with pytest.raises(TypeError, match=r"flatten-with-keys function of A returned 1 as a child\. Return each"):
         leaves_with_path(A(), registry=registry)
 
 

@@ -52,7 +52,7 @@ def test_generated_code_does_what_the_loops_do(tree):
 
 @pytest.mark.parametrize("tree", TREES, ids=repr)
 @pytest.mark.parametrize("other", TREES + OTHER_TREES, ids=repr)
-def test_a_match_tells_equal_structures_from_all_others(tree, other):
+def test_a_match_fits_only_trees_of_exactly_its_structure(tree, other):
     match = compile_match(structure(tree).nodes)
     got = match(other)
     if structure(tree) == structure(other):
@@ -62,7 +62,7 @@ def test_a_match_tells_equal_structures_from_all_others(tree, other):
 
 
 @pytest.mark.parametrize("tree", OTHER_TREES, ids=repr)
-def test_there_is_no_match_for_what_cannot_be_told_apart(tree):
+def test_there_is_no_match_for_data_of_a_user_s_class(tree):
     assert compile_match(structure(tree).nodes) is None
 
 
@@ -91,7 +91,7 @@ def test_a_match_tells_data_from_data_that_are_equal():
     assert zero(Layer(2, name=-0.0)) is None
 
 
-def test_data_that_could_keep_arrays_alive_are_not_remembered():
+def test_data_that_could_keep_arrays_alive_are_not_matched():
     captured = []
     assert compile_match(structure(Layer(1, name=len)).nodes) is not None
     assert compile_match(structure(Layer(1, name=lambda: 0)).nodes) is not None
@@ -99,7 +99,7 @@ def test_data_that_could_keep_arrays_alive_are_not_remembered():
     assert compile_match(structure(Layer(1, name=("a", captured))).nodes) is None
 
 
-def test_fit_gives_none_where_the_tree_differs():
+def test_fit_returns_none_where_the_tree_differs():
     fit = compile_fit(structure({"a": (1, 2), "b": None}).nodes)
     assert fit({"b": None, "a": ([], 2)}) == [[], 2]
     for tree in ({"a": (1,), "b": None}, {"a": [1, 2], "b": None}, {"a": (1, 2), "b": 0}, {"a": (1, 2)}, 3):

@@ -84,11 +84,11 @@ def test_generated_code_agrees_with_the_loops(tree):
 @given(TREES, TREES)
 def test_a_match_is_never_wrong(tree, other):
     match = compile_match(structure(tree).nodes)
-    if match is None or (found := match(other)) is None:
+    if match is None or (matched := match(other)) is None:
         return
-    if any(not is_leaf(value) for value in found):
+    if any(not is_leaf(value) for value in matched):
         return
-    assert look(structure(tree).unflatten(found)) == look(other)
+    assert look(structure(tree).unflatten(matched)) == look(other)
 
 
 def is_leaf(value):

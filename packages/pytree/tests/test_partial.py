@@ -43,7 +43,7 @@ def test_an_inner_partial_is_equal_to_itself_and_prints_as_itself():
     assert one.func != Partial(functools.partial(sub, 10)).func
 
 
-def test_its_signature_is_what_is_left():
+def test_its_signature_has_the_unbound_arguments():
     def f(a, b, *, c=0):
         return a + b + c
 

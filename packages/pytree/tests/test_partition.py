@@ -9,7 +9,7 @@ def is_float(leaf):
     return isinstance(leaf, float)
 
 
-def test_partition_puts_none_for_the_leaves_of_the_other():
+def test_partition_puts_none_for_the_leaves_of_the_other_tree():
     yes, no = partition(is_float, TREE)
     assert yes == {"w": [1.0, 2.0], "name": None, "skip": None, "inner": (3.0, None)}
     assert no == {"w": [None, None], "name": "dense", "skip": None, "inner": (None, 4)}
@@ -36,7 +36,7 @@ def test_is_leaf_keeps_subtrees_whole():
     assert combine(yes, no, is_leaf=is_tuple) == TREE
 
 
-def test_combine_takes_the_first_that_is_given():
+def test_combine_takes_the_first_leaf_that_is_not_none():
     assert combine([None, 2, None], [1, 5, None], [7, 7, None]) == [1, 2, None]
 
 
@@ -50,7 +50,7 @@ def test_combine_of_nothing_is_refused():
         combine()
 
 
-def test_the_registry_given_is_used():
+def test_the_passed_registry_is_used():
     registry = Registry()
     registry.register_node(set, lambda s: (sorted(s, key=str), None), lambda _, children: list(children))
     assert partition(is_float, [{1.0, 2}], registry=registry) == ([[1.0, None]], [[None, 2]])

@@ -53,7 +53,7 @@ def test_broadcasting_repeats_a_leaf_over_its_subtree():
     assert broadcast_prefix([(0, 1)], [[5, 6]], is_leaf=lambda node: isinstance(node, tuple)) == [(0, 1), (0, 1)]
 
 
-def test_broadcasting_what_is_no_prefix_names_the_place():
+def test_broadcasting_a_tree_that_is_no_prefix_names_the_path():
     with pytest.raises(ValueError, match=r"prefix tree has a tuple of length 1 at \['a'\], but the full tree has a"):
         broadcast({"a": (0,)}, {"a": [1]})
 
@@ -103,7 +103,7 @@ def test_no_placeholder_ever_reaches_a_constructor():
     assert len(prefix_errors(([0], 0), (Strict(1.0), 2.0))) == 1
 
 
-def test_the_registry_given_is_used():
+def test_the_passed_registry_is_used():
     registry = Registry()
     registry.register_node(set, lambda s: (sorted(s), None), lambda _, children: set(children))
     assert flatten_axes("a", structure([{1, 2}], registry=registry), [{3, 4}], registry=registry) == [3, 4]

@@ -9,7 +9,7 @@ def flatten_often(tree, registry, **kwargs):
     return result
 
 
-def test_a_structure_met_often_has_one_treedef():
+def test_a_frequent_structure_has_one_treedef():
     registry = Registry()
     tree = {"b": [1, (2, None)], "a": 3}
     values, treedef = flatten_often(tree, registry)
@@ -18,13 +18,13 @@ def test_a_structure_met_often_has_one_treedef():
     assert treedef == structure(tree)
 
 
-def test_a_structure_met_seldom_is_not_kept():
+def test_a_rare_structure_is_not_kept():
     registry = Registry()
     leaves([(1, 2)], registry=registry)
     assert registry.tables[0].recent.candidates == {}
 
 
-def test_an_inner_node_in_the_place_of_a_leaf_is_flattened():
+def test_an_inner_node_where_a_leaf_was_is_flattened():
     registry = Registry()
     flatten_often({"a": 1, "b": (2,)}, registry)
     values, treedef = flatten({"a": [7, 8], "b": (2,)}, registry=registry)
@@ -62,14 +62,14 @@ def test_only_a_few_structures_of_one_outline_are_tried():
     assert leaves([(1, 2)], registry=registry) == [1, 2]
 
 
-def test_huge_trees_are_not_remembered():
+def test_huge_trees_are_not_counted():
     registry = Registry()
     flatten_often([list(range(MAX_NODES))], registry)
     recent = registry.tables[0].recent
     assert (recent.counts, recent.candidates) == ({}, {})
 
 
-def test_what_is_remembered_is_bounded():
+def test_the_number_of_counted_structures_is_bounded():
     registry = Registry()
     for i in range(MAX_STRUCTURES + 1):
         leaves({str(i): (1,)}, registry=registry)

@@ -40,7 +40,7 @@ def path_texts(tree, registry):
     return [keystr(path) for path, _ in leaves_with_path(tree, registry=registry)]
 
 
-def test_a_node_is_taken_apart_and_put_together_by_its_functions():
+def test_a_node_is_flattened_and_unflattened_by_its_functions():
     registry = Registry()
     register_pytree_node(Pair, flatten_pair, unflatten_pair, registry=registry)
     tree = map(lambda x: 10 * x, [Pair(1, (2, 3))], registry=registry)
@@ -67,7 +67,7 @@ def leaves_with_path_treedef(tree, registry):
     return structure(tree, registry=registry)
 
 
-def test_a_keyless_function_is_used_where_keys_are_not_asked_for():
+def test_a_keyless_function_is_used_where_keys_are_not_needed():
     registry, calls = Registry(), []
 
     def with_keys(pair):

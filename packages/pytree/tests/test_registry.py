@@ -60,7 +60,7 @@ def test_registering_an_array_class_of_numpy_is_refused_without_importing_numpy(
         Registry().register_node(ndarray, lambda node: ((), None), lambda data, children: None)
 
 
-def test_registering_what_is_no_class_is_refused():
+def test_registering_an_instance_is_refused():
     with pytest.raises(TypeError, match="Only a class can be registered as a pytree node, but got 3"):
         register_pytree_node(3, lambda node: ((), None), lambda data, children: None)
 
@@ -89,7 +89,7 @@ def test_treedefs_of_builtin_containers_do_not_depend_on_the_registry():
     assert structure({"a": [1, None]}, registry=Registry()) == structure({"a": [1, None]})
 
 
-def test_leaf_classes_made_in_a_loop_are_let_go():
+def test_leaf_classes_made_in_a_loop_are_freed():
     registry = Registry()
     refs = []
     for i in range(MAX_LEARNED + 10):

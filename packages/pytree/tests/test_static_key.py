@@ -122,7 +122,7 @@ def test_a_class_compared_by_identity_is_its_own_key():
     assert static_key(model) != static_key(Model(1))
 
 
-def test_a_class_with_a_hash_of_its_own_may_have_parts_without_one():
+def test_a_class_with_a_hash_may_have_unhashable_components():
     @dataclasses.dataclass
     class Table:
         rows: list
@@ -148,7 +148,7 @@ def test_a_class_with_a_hash_of_its_own_may_have_parts_without_one():
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, {1}, ([1],), Pair(1, {}), Config([1]), Frozen(a=[])])
-def test_what_has_no_hash_has_a_key_without_one(value):
+def test_an_unhashable_value_has_an_unhashable_key(value):
     with pytest.raises(TypeError, match="unhashable type"):
         hash(static_key(value))
     assert static_key(value) == static_key(value)
@@ -232,7 +232,7 @@ def test_a_structure_whose_equality_is_exact_is_its_own_key():
     assert structure(Scale(1.0)).key != structure(1.0).key
 
 
-def test_a_user_s_data_need_no_hash_and_are_compared():
+def test_data_of_a_user_s_class_need_no_hash_and_are_compared():
     class Data:
         def __init__(self, x):
             self.x = x

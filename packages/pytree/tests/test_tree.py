@@ -29,7 +29,7 @@ def test_map_is_the_same_the_first_time_and_the_hundredth():
             map(lambda x, y: x, tree, {"a": 3, "b": 4})
 
 
-def test_map_passes_the_subtrees_of_the_rest():
+def test_map_passes_the_subtrees_of_further_trees():
     assert map(lambda x, y, z: (x, y, z), [1, 2], [(3,), 4], [None, {}]) == [(1, (3,), None), (2, 4, {})]
 
 
@@ -63,7 +63,7 @@ def test_map_may_treat_none_as_a_leaf():
     assert map(lambda x, y: y, [None], [(1, 2)], none_is_leaf=True) == [(1, 2)]
 
 
-def test_map_uses_the_registry_given():
+def test_map_uses_the_passed_registry():
     registry = Registry()
     registry.register_node(set, lambda s: (sorted(s), None), lambda _, children: set(children))
     assert map(lambda x: -x, [{1, 2}], registry=registry) == [{-1, -2}]
@@ -133,7 +133,7 @@ def test_all_leaves_asks_about_the_items_only():
     assert all_leaves([(1,)], is_leaf=lambda node: isinstance(node, tuple))
 
 
-def test_one_level_is_taken_off():
+def test_one_level_is_flattened():
     assert flatten_one_level({"b": [1], "a": (2,)}) == (((2,), [1]), ["a", "b"])
     pairs, data = flatten_one_level_with_keys({"b": [1], "a": (2,)})
     assert [(keystr([key]), child) for key, child in pairs] == [("['a']", (2,)), ("['b']", [1])]

@@ -22,7 +22,7 @@ class Point(NamedTuple):
 TREE = {"b": [1, (2, None)], "a": ()}
 
 
-def test_the_counts_include_what_they_say():
+def test_num_nodes_counts_leaves_and_num_leaves_only_them():
     treedef = structure(TREE)
     assert treedef.num_leaves == 2
     assert treedef.num_nodes == 7
@@ -46,13 +46,13 @@ def test_children_and_node_data_take_the_root_apart():
     assert structure(Point(1, 2)).node_data() == (Point, None)
 
 
-def test_children_put_together_again_are_the_whole():
+def test_a_tuple_is_made_of_its_children():
     treedef = structure((1, [2, (3,)], {"a": 4}))
     assert treedef_tuple(treedef.children()) == treedef
     assert treedef_tuple([]) == structure(())
 
 
-def test_compose_puts_a_structure_in_the_place_of_each_leaf():
+def test_compose_replaces_each_leaf_by_a_structure():
     outer, inner = structure([1, {"a": 2}]), structure((1, 2))
     composed = outer.compose(inner)
     assert composed == structure([(1, 2), {"a": (3, 4)}])

@@ -1,7 +1,7 @@
-"""Containers of arrays: flatten a tree of Python containers to its leaves, and put it together again.
+"""Containers of arrays: flatten a tree of Python containers to its leaves, and rebuild it.
 
 A *pytree* is a leaf, or a container of pytrees: a tuple, list, dict, OrderedDict, defaultdict, namedtuple, `None`, or a
-class that has been registered. This package depends on nothing.
+registered class. This package depends on nothing.
 
 Read next: `kinds.py`, the kinds of node; `treedef.py`, the structure; `flatten.py`, the loop.
 """

@@ -1,10 +1,10 @@
 """Laying a treedef over a tree of the same outer structure.
 
-Owns `align`, which walks both at once, `flatten_up_to`, which insists on a fit, and `Mismatch`, which says in words
-where they differ. The one idea: differences are collected, not thrown, so that one loop serves those who want the
-subtrees and those who want every error.
+Owns `align`, which walks a structure and a tree together, `flatten_up_to`, which raises unless they fit, and
+`Mismatch`, which describes a difference. The one idea: differences are collected, not raised, so that one loop serves
+callers that need the subtrees and callers that need every error.
 
-Read next: `prefix.py`, which uses both halves; `generated.py`, the fast version of a fit.
+Read next: `prefix.py`, which uses both results; `generated.py`, the fast version of a fit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from calque_pytree.kinds import DEFAULTDICT, DICT, NAMEDTUPLE, NONE, ORDEREDDICT
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mismatch:
-    """A place where a structure has the inner node `expected`, and what was laid under it has what `found` says."""
+    """A path where a structure has the inner node `expected`, and a tree has another node, described by `actual`."""
 
     path: KeyPath
     expected: Node
-    found: str
+    actual: str
 
     def describe(self, first: str, second: str) -> str:
-        """Return the difference as a clause; `first` names the structure, `second` what was laid under it."""
-        return f"{first} has {describe_node(self.expected)} {place(self.path)}, but {second} has {self.found} there"
+        """Return the difference as a clause; `first` names the structure, `second` the tree."""
+        return f"{first} has {describe_node(self.expected)} {place(self.path)}, but {second} has {self.actual} there"
 
 
 def describe_node(node: Node | None) -> str:
-    """Return what a node is: its class with its keys, its length or its data, whichever tells it apart."""
+    """Return a description of `node`: its class, with its keys, its length or its data."""
     if node is None:
         return "a leaf"
     kind, arity, data = node
@@ -45,26 +45,26 @@ def describe_node(node: Node | None) -> str:
     return f"{name} of length {arity}" if data is None else f"{name} with the data {data!r} and {arity} children"
 
 
-def describe_found(expected: Node, found: Tree) -> str:
-    """Return what `found` is, told apart from the node `expected` that it does not match."""
+def describe_tree(expected: Node, tree: Tree) -> str:
+    """Return a description of the root of `tree` that shows how it differs from `expected`."""
     kind = expected[0]
-    if type(found) is node_class(expected):
-        children, data = kind.flatten(found)
-        return describe_node((kind, len(children), data)) + key_difference(expected, found)
-    if found is None:
+    if type(tree) is node_class(expected):
+        children, data = kind.flatten(tree)
+        return describe_node((kind, len(children), data)) + key_difference(expected, tree)
+    if tree is None:
         return "None"
-    name = with_article(type(found).__name__)
-    return f"{name} of length {len(found)}" if isinstance(found, (tuple, list, dict)) else name
+    name = with_article(type(tree).__name__)
+    return f"{name} of length {len(tree)}" if isinstance(tree, (tuple, list, dict)) else name
 
 
-def key_difference(expected: Node, found: Tree) -> str:
-    """Return which keys of the mapping `expected` are missing in `found`, and which are too many."""
+def key_difference(expected: Node, tree: Tree) -> str:
+    """Return the keys of the mapping `expected` that `tree` lacks, and the keys that it has in addition."""
     keys = key_list(expected)
     if keys is None:
         return ""
-    missing, extra = [key for key in keys if key not in found], [key for key in found if key not in keys]
-    parts = [f"without {missing}"] * bool(missing) + [f"with {extra} in addition"] * bool(extra)
-    return f" ({', '.join(parts)})" if parts else ""
+    missing, extra = [key for key in keys if key not in tree], [key for key in tree if key not in keys]
+    clauses = [f"without {missing}"] * bool(missing) + [f"with {extra} in addition"] * bool(extra)
+    return f" ({', '.join(clauses)})" if clauses else ""
 
 
 def with_article(name: str) -> str:
@@ -80,17 +80,17 @@ def key_list(node: Node) -> list[KeyEntry] | None:
 
 
 def align(nodes: Nodes, tree: Tree) -> tuple[list[Tree], list[Mismatch]]:
-    """Return the subtrees of `tree` at the leaves of `nodes`, and the places where `tree` does not fit."""
+    """Return the subtrees of `tree` at the leaves of `nodes`, and the mismatches."""
     subtrees: list[Tree] = []
     mismatches: list[Mismatch] = []
     waiting = [tree]
     position = 0
     while waiting:
-        found, node = waiting.pop(), nodes[position]
+        subtree, node = waiting.pop(), nodes[position]
         if node is None:
-            subtrees.append(found)
-        elif (children := noted_children(nodes, position, found, tree)) is None:
-            mismatches.append(Mismatch(path_in(tree, nodes, position), node, describe_found(node, found)))
+            subtrees.append(subtree)
+        elif (children := noted_children(nodes, position, subtree, tree)) is None:
+            mismatches.append(Mismatch(path_in(tree, nodes, position), node, describe_tree(node, subtree)))
             position = subtree_end(nodes, position)
             continue
         else:
@@ -99,40 +99,40 @@ def align(nodes: Nodes, tree: Tree) -> tuple[list[Tree], list[Mismatch]]:
     return subtrees, mismatches
 
 
-def noted_children(nodes: Nodes, position: int, found: Tree, tree: Tree) -> Children | None:
+def noted_children(nodes: Nodes, position: int, subtree: Tree, tree: Tree) -> Children | None:
     """Return `matching_children`; an error of the user's class gets a note that names it and the path."""
     node = inner_node(nodes, position)
     try:
-        return matching_children(node, found)
+        return matching_children(node, subtree)
     except Exception as error:
         where = place(path_in(tree, nodes, position))
-        error.add_note(f"Raised by flattening the {type(found).__name__} {where}, or by comparing its aux data.")
+        error.add_note(f"Raised by flattening the {type(subtree).__name__} {where}, or by comparing its aux data.")
         raise
 
 
-def matching_children(node: Node, found: Tree) -> Children | None:
-    """Return the children of `found` if it is a node like `node`, otherwise None."""
+def matching_children(node: Node, subtree: Tree) -> Children | None:
+    """Return the children of `subtree` if its root matches `node`, otherwise None."""
     kind, arity, data = node
-    found_class: type = type(found)
-    if found_class is not node_class(node):
+    nodetype: type = type(subtree)
+    if nodetype is not node_class(node):
         return None
     if kind is DICT:
-        return matching_values(data, found)
+        return matching_values(data, subtree)
     if kind is DEFAULTDICT:
-        return matching_values(data[1], found) if found.default_factory == data[0] else None
-    children, found_data = kind.flatten(found)
-    same = len(children) == arity and (found_data is data or found_data == data)
+        return matching_values(data[1], subtree) if subtree.default_factory == data[0] else None
+    children, subtree_data = kind.flatten(subtree)
+    same = len(children) == arity and (subtree_data is data or subtree_data == data)
     return children if same else None
 
 
-def matching_values(keys: Sequence[Hashable], found: Tree) -> Children | None:
-    """Return the values of `found` under `keys` if these are all its keys, otherwise None."""
-    values = [found[key] for key in keys if key in found]
-    return values if len(values) == len(found) == len(keys) else None
+def matching_values(keys: Sequence[Hashable], subtree: Tree) -> Children | None:
+    """Return the values of `subtree` under `keys` if it has exactly these keys, otherwise None."""
+    values = [subtree[key] for key in keys if key in subtree]
+    return values if len(values) == len(subtree) == len(keys) else None
 
 
 def path_in(tree: Tree, nodes: Nodes, position: int) -> KeyPath:
-    """Return the key path to `position`, with the entries that the nodes of `tree` themselves give."""
+    """Return the key path to `position`, with the entries of the nodes of `tree`."""
     path: list[KeyEntry] = []
     for (kind, arity, data), index in steps_to(nodes, position):
         entries = kind.entries(data, arity) if kind.flatten_with_keys is None else kind.flatten_with_keys(tree)[0]
@@ -146,7 +146,7 @@ def path_in(tree: Tree, nodes: Nodes, position: int) -> KeyPath:
 def flatten_up_to(nodes: Nodes, tree: Tree, first: str, second: str, advice: str) -> list[Tree]:
     """Return the subtrees of `tree` at the leaves of `nodes`.
 
-    Raises: ValueError at the first place that differs, in the words `first`, `second` and `advice`.
+    Raises: ValueError at the first mismatch, in which `first` and `second` name the structure and the tree.
     """
     subtrees, mismatches = align(nodes, tree)
     if mismatches:

@@ -1,8 +1,8 @@
 """Building values from a treedef's preorder sequence.
 
 Owns `fold`, the one loop that goes from leaves to root, `unflatten`, which is `fold` with each kind's own constructor,
-and `locate`, which finds the key path of a position. The one idea: walking the sequence forwards with a stack of
-unfinished nodes builds a tree of any depth, in the order in which Python itself would evaluate it written out.
+and `locate`, the key path of a position. The one idea: one pass over the sequence with a stack of unfinished nodes
+builds a tree of any depth, in the order in which Python would evaluate the tree as an expression.
 
 Read next: `generated.py`, the same as straight-line code for structures that are used often.
 """
@@ -39,7 +39,7 @@ def fold(nodes: Nodes, leaves: Iterable[Leaf], combine: Callable[[int, tuple[Tre
 
 
 def unflatten(nodes: Nodes, leaves: Iterable[Leaf]) -> Tree:
-    """Return the tree of structure `nodes` over `leaves`; a user's error gets a note that says where it came from."""
+    """Return the tree of structure `nodes` over `leaves`; a note on a user's error names the node's path."""
     building = 0
 
     def combine(position: int, children: tuple[Tree, ...]) -> Tree:
@@ -79,7 +79,7 @@ def place(path: KeyPath) -> str:
 
 
 def steps_to(nodes: Nodes, position: int) -> list[tuple[Node, int]]:
-    """Return the way from the root to `position`: each inner node passed, with the number of the child taken."""
+    """Return the path from the root to `position`: each inner node on it, with the index of its child on it."""
     steps: list[tuple[Node, int]] = []
     for node in nodes[:position]:
         if node is not None and node[1] > 0:
@@ -94,7 +94,7 @@ def steps_to(nodes: Nodes, position: int) -> list[tuple[Node, int]]:
 
 
 def locate(nodes: Nodes, position: int) -> KeyPath:
-    """Return the key path to `position`, as far as the sequence alone tells it."""
+    """Return the key path to `position`, with entries made from the nodes alone."""
     return tuple(kind.entries(data, arity)[index] for (kind, arity, data), index in steps_to(nodes, position))
 
 

@@ -1,10 +1,10 @@
 """Kinds made from a user's own functions.
 
-Owns `custom_kind`, which checks what the functions of a user's class return each time they run.
-The one idea: the user's functions stay as they were given, and the check around them names the class and shows the
-value that was wrong.
+Owns `custom_kind`, which checks the results of the functions of a user's class on every call.
+The one idea: the user's functions are called unchanged, and the check around them names the class and shows the wrong
+value.
 
-Read next: `register.py`, the functions that users call; `kinds.py` for the kinds that need no check.
+Read next: `register.py`, the functions that users call; `kinds.py` for the built-in kinds, which need no check.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def custom_kind(
     unflatten_func: UnflattenFunc,
     flatten_with_keys_func: FlattenWithKeysFunc | None = None,
 ) -> NodeKind:
-    """Return the kind of `nodetype` as taken apart and put together by the user's functions."""
+    """Return the kind of `nodetype` whose nodes the user's functions flatten and unflatten."""
 
     def flatten(node: Tree) -> Flattened:
         return checked_children(nodetype, flatten_func(node))
@@ -44,7 +44,7 @@ def custom_kind(
 
 
 def checked_children(nodetype: type, result: object) -> Flattened:
-    """Return what a flatten function gave as a tuple of children and the data, or say what is wrong with it."""
+    """Return the children and the data in the `result` of a flatten function.  Raises: TypeError if it is malformed."""
     match result:
         case (children, data):
             pass
@@ -65,11 +65,11 @@ def flatten_result_error(nodetype: type, result: object) -> TypeError:
 
 
 def split_pairs(nodetype: type, pairs: Children) -> tuple[tuple[KeyEntry, ...], Children]:
-    """Return the keys and the children of the pairs that a flatten-with-keys function gave."""
+    """Return the keys and the children in `pairs`, which a flatten-with-keys function returned."""
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise TypeError(
-                f"The flatten-with-keys function of {nodetype.__name__} gave {pair!r} as a child. "
-                "Give each child as a pair (key, child), for instance (GetAttrKey('w'), self.w)."
+                f"The flatten-with-keys function of {nodetype.__name__} returned {pair!r} as a child. "
+                "Return each child as a pair (key, child), for instance (GetAttrKey('w'), self.w)."
             )
     return tuple(key for key, _ in pairs), tuple(child for _, child in pairs)

@@ -1,10 +1,10 @@
 """Dataclasses as nodes.
 
 Owns `register_dataclass` and `static`. The one idea: the fields of a dataclass already say what its children are, so
-nothing else needs to be written; fields marked `static` are part of the structure instead. Children and data are read
+the user writes no functions; fields marked `static` are part of the structure instead. Children and data are read
 in C, without a Python call per node.
 
-Read next: `register.py` for classes that are no dataclasses.
+Read next: `register.py` for other classes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FieldArgument = Any
 def static(**kwargs: FieldArgument) -> FieldArgument:
     """Return a dataclass field that `register_dataclass` makes part of the structure; `kwargs` as for `field`.
 
-    Raises: ValueError if the metadata say that it is not static.
+    Raises: ValueError if the metadata have `static` false.
 
     >>> import dataclasses
     >>> from calque_pytree import register_dataclass, static
@@ -41,7 +41,7 @@ def static(**kwargs: FieldArgument) -> FieldArgument:
     metadata = kwargs.pop("metadata", None) or {}
     if not metadata.get("static", True):
         raise ValueError(
-            f"static got metadata={dict(metadata)!r}, which says that the field is not static. Leave 'static' out of "
+            f"static got metadata={dict(metadata)!r}, which marks the field as not static. Leave 'static' out of "
             "the metadata, or use dataclasses.field."
         )
     return dataclasses.field(metadata={**metadata, "static": True}, **kwargs)
@@ -79,11 +79,11 @@ def register_dataclass(
 ) -> T | Callable[[T], T]:
     """Make a dataclass a pytree node: `data_fields` are its children, `meta_fields` part of the structure.
 
-    Without the two lists they are read off the dataclass: fields made by `static()`, or with `static` true in their
+    Without the two lists the fields of the dataclass decide: fields made by `static()`, or with `static` true in their
     metadata, are meta fields. `drop_fields` are left out, and get their defaults on unflatten. Also a decorator, with
     or without arguments. A class that is no dataclass needs both lists and a constructor that takes the names.
-    Raises: ValueError if the fields named are not those of the class, or if it is registered already; TypeError for
-    what is not a class.
+    Raises: ValueError if the lists do not name the fields of the class, or if it is registered already; TypeError if
+    `nodetype` is not a class.
 
     >>> import dataclasses
     >>> from calque_pytree import register_dataclass
@@ -108,8 +108,8 @@ def register_dataclass(
         return cls
 
     if (data_fields is None) != (meta_fields is None):
-        given, missing = ("data_fields", "meta_fields") if meta_fields is None else ("meta_fields", "data_fields")
-        raise ValueError(f"register_dataclass got {given} but not {missing}. Give both lists, or neither.")
+        present, missing = ("data_fields", "meta_fields") if meta_fields is None else ("meta_fields", "data_fields")
+        raise ValueError(f"register_dataclass got {present} but not {missing}. Give both lists, or neither.")
     return register if nodetype is None else register(nodetype)
 
 
@@ -139,14 +139,14 @@ def check_fields(cls: type, data: Sequence[str], meta: Sequence[str], drop: Sequ
     missing = sorted({field.name for field in fields if field.init}.difference(names))
     if missing:
         raise ValueError(
-            f"register_dataclass of {cls.__name__} got no word on the fields {missing}. "
+            f"register_dataclass of {cls.__name__} does not list the fields {missing}. "
             "Add them to data_fields or meta_fields, or to drop_fields to leave them out."
         )
     unknown = sorted({*data, *meta}.difference(field.name for field in fields if field.init))
     if unknown:
         raise ValueError(
             f"register_dataclass of {cls.__name__} got the fields {unknown}, which its constructor does not take. "
-            "Name fields with init=True only; drop_fields may name the others."
+            "Name fields with init=True only; drop_fields may name fields with init=False."
         )
 
 
@@ -169,7 +169,7 @@ def dataclass_kind(cls: type, data_fields: tuple[str, ...], meta_fields: tuple[s
 
 
 def tuple_getter(names: tuple[str, ...]) -> Callable[[Tree], tuple[Tree, ...]]:
-    """Return a function that gives the attributes `names` as a tuple."""
+    """Return a function from an object to the tuple of its attributes `names`."""
     if len(names) > 1:
         return attrgetter(*names)
     if not names:

@@ -1,9 +1,9 @@
 """Flattening: from a tree to its leaves and its treedef.
 
 Owns the loop, and `tree_flatten`, `tree_leaves`, `tree_structure`, `tree_unflatten`. The one idea: one stack of
-iterators, so that depth costs memory and never C stack; every node is met once, in preorder.
+iterators, so that depth costs memory and never C stack; every node is visited once, in preorder.
 
-Read next: `treedef.py` for what comes out; `recent.py` for why a tree like the last one is flattened faster.
+Read next: `treedef.py` for the result; `recent.py` for why a frequent structure is flattened faster.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def tree_flatten(
         return [tree], LEAF
     if nodetype is tuple and len(tree) < len(FLAT_TUPLES) and leaf_types.issuperset(map(type, tree)):
         return list(tree), FLAT_TUPLES[len(tree)]  # 0.35 us instead of 1.1: arguments are such tuples
-    return table.recent.recall(tree, leaf_types) or flatten_anew(tree, table)
+    return table.recent.match(tree, leaf_types) or flatten_by_loop(tree, table)
 
 
-def flatten_anew(tree: Tree, table: KindTable) -> tuple[list[Leaf], PyTreeDef]:
-    """Return the leaves and the structure of `tree`, and let the structure be counted."""
+def flatten_by_loop(tree: Tree, table: KindTable) -> tuple[list[Leaf], PyTreeDef]:
+    """Return the leaves and the structure of `tree`, and count the structure."""
     leaves, nodes = flatten_nodes(tree, table, None)
     treedef = PyTreeDef(tuple(nodes), len(leaves))
-    table.recent.remember(tree, treedef.nodes, treedef)
+    table.recent.count(tree, treedef.nodes, treedef)
     return leaves, treedef
 
 
@@ -98,7 +98,7 @@ def tree_structure(
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Tree:
-    """Return the tree of structure `treedef` over `leaves`; dicts get back the order in which they were filled.
+    """Return the tree of structure `treedef` over `leaves`; dicts keep the order in which they were filled.
 
     Raises: ValueError if the number of leaves is not `treedef.num_leaves`.
 
@@ -115,7 +115,7 @@ def flatten_nodes(tree: Tree, table: KindTable, is_leaf: IsLeaf | None) -> tuple
     leaves: list[Leaf] = []
     nodes: list[Node | None] = []
     ancestors: list[Tree] = []
-    stack: list[Iterator[Tree]] = [iter((tree,))]  # the children still to come of the root's holder and each ancestor
+    stack: list[Iterator[Tree]] = [iter((tree,))]  # children not yet visited: of a holder of the root, of each ancestor
     is_all_leaves = table.leaf_types.issuperset
     check_depth = CYCLE_CHECK_DEPTH
     while True:
@@ -154,27 +154,27 @@ def flatten_nodes(tree: Tree, table: KindTable, is_leaf: IsLeaf | None) -> tuple
 
 
 def note_flatten_error(error: Exception, node: Tree, path: KeyPath) -> None:
-    """Add to `error` which node was being flattened when user code raised it."""
+    """Add a note to `error` that names the node whose flattening raised it."""
     error.add_note(f"Raised while flattening the {type(node).__name__} {place(path)}.")
 
 
 def path_of_next(ancestors: list[Tree], stack: list[Iterator[Tree]], table: KindTable) -> KeyPath:
-    """Return the key path of the child that each iterator but the first in `stack` gave last."""
+    """Return the key path of the current node: the last child that each iterator but the first in `stack` returned."""
     return tuple(map(entry_of_last, ancestors, stack[1:], (table[type(node)] for node in ancestors)))
 
 
-def entry_of_last(node: Tree, children_to_come: Iterator[Tree], kind: NodeKind | None) -> KeyEntry:
-    """Return the entry of the child of `node` that was taken last."""
+def entry_of_last(node: Tree, unvisited: Iterator[Tree], kind: NodeKind | None) -> KeyEntry:
+    """Return the entry of the last visited child of `node`."""
     assert kind is not None, node
     entries, children, _ = keyed_flatten(kind, node)
-    return entries[len(children) - length_hint(children_to_come) - 1]
+    return entries[len(children) - length_hint(unvisited) - 1]
 
 
 def refuse_cycle(ancestors: list[Tree], path_of_deepest: Callable[[], KeyPath]) -> None:
     """Raise ValueError if one of `ancestors` is also its own ancestor.
 
-    Called when the depth reaches a power of two times a depth that real trees seldom have, so that a cycle of any
-    length is found in time that is linear in the depth reached.
+    The loop calls this at depths of `CYCLE_CHECK_DEPTH` times powers of two: real trees are seldom so deep, and the
+    time to detect a cycle of any length is linear in the depth reached.
     """
     depths: dict[int, int] = {}
     for depth, node in enumerate(ancestors):
@@ -188,5 +188,5 @@ def refuse_cycle(ancestors: list[Tree], path_of_deepest: Callable[[], KeyPath]) 
     if len(ancestors) >= MAX_DEPTH:
         raise ValueError(
             f"The tree is more than {MAX_DEPTH:,} levels deep, down to a {type(ancestors[-1]).__name__}. "
-            "Make sure that the flatten functions of its classes return parts of a node and not new nodes."
+            "Make sure that the flatten functions of its classes return the children of a node and not new nodes."
         )

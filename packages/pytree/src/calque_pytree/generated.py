@@ -1,13 +1,14 @@
 """Straight-line code for structures that are used often.
 
-Owns three generators: `compile_unflatten`, `compile_fit` (the fast half of `flatten_up_to`) and `compile_match` (which
+Owns three generators: `compile_unflatten`, `compile_fit` (the fast path of `flatten_up_to`) and `compile_match` (which
 flattens a tree that has exactly a known structure). The one idea: the loops over the preorder sequence are unrolled
-into one statement per node, without nesting, so that depth is no concern. The text holds templates and integers only;
-keys, classes and functions enter as bound constants. Trees of one shape share the compiled text.
+into one statement per node, without nesting, so that a tree may be of any depth. The text holds templates and
+integers only; keys, classes and functions enter as bound constants. Trees of one shape share the compiled text.
 
 Measured on 198 arrays in nested dicts: unflatten 53 -> 6 us, fit 25 -> 5 us, flatten 32 -> 14 us.
 
-Read next: `recent.py`, which decides when `compile_match` pays; `treedef.py`, which decides for the other two.
+Read next: `recent.py`, which decides when `compile_match` pays; `treedef.py`, which decides when
+`compile_unflatten` and `compile_fit` pay.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Fit: TypeAlias = Callable[[Tree], list[Tree] | None]
 Lines: TypeAlias = "list[str]"
 
 MAX_NODES = 4096
-"""Compiling takes about 10 us per node, once: a limit on how long one call may be held up."""
+"""Compiling takes about 10 us per node, once: this limits how long compilation delays one call."""
 
 PLAIN_TYPES = frozenset({str, int, float, bool, complex, bytes, type(None), type, BuiltinFunctionType})
 
@@ -47,7 +48,7 @@ BUILTINS = {"Exception": Exception, "len": len, "map": map, "type": type}
 
 
 class Constants:
-    """The objects that generated code refers to, each under a name made of its number."""
+    """The objects that generated code refers to, each named by its number."""
 
     __slots__ = ("numbers", "values")
 
@@ -56,7 +57,7 @@ class Constants:
         self.numbers: dict[int, int] = {}
 
     def name(self, value: object) -> str:
-        """Return the name of `value`; the same for the same object."""
+        """Return the name of `value`; one object has one name."""
         number = self.numbers.setdefault(id(value), len(self.values))
         if number == len(self.values):
             self.values.append(value)
@@ -70,7 +71,7 @@ def bind(signature: str, body: Lines, constants: Constants) -> Callable[..., Tre
     source = "\n".join([*header, f" def run({signature}):", *(f"  {line}" for line in body), " return run"])
     namespace: dict[str, Any] = dict(BUILTINS, __builtins__={})
     exec(code_of(source), namespace)  # noqa: S102  the text is made of the templates of this module and integers
-    make = namespace.pop("make")  # left there, it and its globals were a reference cycle
+    make = namespace.pop("make")  # in its globals, `make` would be part of a reference cycle
     run: Callable[..., Tree] = make(constants.values)
     return run
 
@@ -84,8 +85,8 @@ def child_positions(nodes: Nodes) -> dict[int, tuple[int, ...]]:
     """Return the positions of the children of each inner node."""
     children: dict[int, tuple[int, ...]] = {}
 
-    def record(position: int, below: tuple[int, ...]) -> int:
-        children[position] = below
+    def record(position: int, child_positions: tuple[int, ...]) -> int:
+        children[position] = child_positions
         return position
 
     fold(nodes, leaf_positions(nodes), record)
@@ -97,7 +98,7 @@ def leaf_positions(nodes: Nodes) -> list[int]:
 
 
 def targets(positions: Sequence[int]) -> str:
-    """Return the variables of the nodes at `positions` as the inside of a tuple."""
+    """Return the variables of the nodes at `positions` as the items of a tuple."""
     return "".join(f"n{position}, " for position in positions)
 
 
@@ -143,19 +144,19 @@ def unflatten_lines(node: Node, position: int, children: Sequence[int], constant
 
 
 def compile_fit(nodes: Nodes) -> Fit:
-    """Return a function that gives the subtrees of a tree at the leaves of `nodes`.
+    """Return a function that returns the subtrees of a tree at the leaves of `nodes`.
 
-    It gives None, or raises anything, where the tree does not fit; `align` then says why.
+    If the tree does not fit, it returns None or raises any exception; `align` then says why.
     """
     return compile_descent(nodes, fit_lines)
 
 
 def compile_match(nodes: Nodes) -> Fit | None:
-    """Return a function that gives the leaves of a tree that has exactly the structure `nodes`, and None for others.
+    """Return a function from a tree of exactly the structure `nodes` to its leaves, and from any other tree to None.
 
     "Exactly" includes the order of dicts and the classes of keys and data, so that the treedef of the tree may be
-    replaced by the one that holds `nodes`. That what stands at a leaf is a leaf is left to the caller. None if a node
-    is of a kind for which this cannot be told without running a user's function.
+    replaced by the one that holds `nodes`. The caller checks that the returned values are leaves. Return None if a
+    node is of a kind that only a user's function can compare.
     """
     if not all(node is None or can_match(node) for node in nodes):
         return None
@@ -163,7 +164,7 @@ def compile_match(nodes: Nodes) -> Fit | None:
 
 
 def compile_descent(nodes: Nodes, lines_of: Callable[[Node, int, Sequence[int], Constants], Lines]) -> Fit:
-    """Return a function that takes a tree apart from the root to the leaves, by the statements of `lines_of`."""
+    """Return a function that flattens a tree from the root to the leaves, by the statements of `lines_of`."""
     constants = Constants()
     body: Lines = []
     children = child_positions(nodes)
@@ -183,9 +184,9 @@ def unpack(children: Sequence[int], value: str) -> Lines:
 
 
 def fit_lines(node: Node, position: int, children: Sequence[int], constants: Constants) -> Lines:
-    """Return the statements that take one node apart, if it is `node` up to the order of a dict.
+    """Return the statements that flatten one node if it equals `node` up to the order of a dict.
 
-    Keys that are strings are only compared: their types would cost 5 us of a tree of 198 leaves.
+    String keys are compared with `==` only: to check their types would cost 5 us for a tree of 198 leaves.
     """
     kind, arity, data = node
     variable = f"n{position}"
@@ -197,22 +198,22 @@ def fit_lines(node: Node, position: int, children: Sequence[int], constants: Con
         return [refuse(f"{wrong_type} or len({variable}) != {arity}{other_keys(node, variable, constants)}"), *values]
     if kind in (TUPLE, LIST, NAMEDTUPLE):
         return [refuse(f"{wrong_type} or len({variable}) != {arity}"), *unpack(children, variable)]
+    same = constants.name(is_same)
     if kind.attributes is not None:
-        same = constants.name(is_same)
         pairs = [(f"d{i}", constants.name(value)) for i, value in enumerate(data)]
         other_data = " or ".join(f"({d} is not {value} and not {same}({d}, {value}))" for d, value in pairs)
         return attribute_lines(kind.attributes, wrong_type, other_data, position, children, constants)
-    wanted = constants.name(data)
+    expected_data = constants.name(data)
     return [
         refuse(wrong_type),
         f"below, data = {constants.name(kind.flatten)}({variable})",
-        refuse(f"len(below) != {arity} or not (data is {wanted} or {constants.name(is_same)}(data, {wanted}))"),
+        refuse(f"len(below) != {arity} or not (data is {expected_data} or {same}(data, {expected_data}))"),
         *unpack(children, "below"),
     ]
 
 
 def other_keys(node: Node, variable: str, constants: Constants) -> str:
-    """Return the condition, if one is needed, that the keys of a dict are equal to those of `node` and different."""
+    """Return the condition that a key equals one of `node` but differs in type or sign; empty if `==` suffices."""
     if has_plain_data(node):
         return ""
     kinds = {*map(type, node[2])}
@@ -237,7 +238,7 @@ def attribute_lines(
 
 
 def can_match(node: Node) -> bool:
-    """Return whether `match_lines` can tell a node like `node` from all others."""
+    """Return whether `match_lines` can tell `node` from every other node."""
     kind, _, data = node
     if kind is DICT:
         return all(type(key) is str for key in data)
@@ -247,14 +248,14 @@ def can_match(node: Node) -> bool:
 
 
 def is_plain(value: object) -> bool:
-    """Return whether remembering `value` keeps nothing of a user's program alive, such as arrays or tracers."""
+    """Return whether a reference to `value` keeps no array or tracer of a user's program alive."""
     if type(value) is tuple:
         return all(map(is_plain, value))
     return type(value) in PLAIN_TYPES or (type(value) is FunctionType and value.__closure__ is None)
 
 
 def differs(variable: str, value: object, constants: Constants) -> str:
-    """Return the condition that `variable` cannot be replaced by `value`, although it may be equal, as 1.0 is to 1."""
+    """Return the condition that `variable` differs from `value`; 1.0 and 1 are equal but differ."""
     name = constants.name(value)
     if type(value) not in (int, str, bytes):
         return f"{variable} is not {name}"
@@ -264,7 +265,7 @@ def differs(variable: str, value: object, constants: Constants) -> str:
 
 
 def match_lines(node: Node, position: int, children: Sequence[int], constants: Constants) -> Lines:
-    """Return the statements that take one node apart, if it is `node` in every respect."""
+    """Return the statements that flatten one node if it is exactly `node`."""
     kind, arity, data = node
     variable, wrong_type = f"n{position}", f"type(n{position}) is not {constants.name(node_class(node))}"
     if kind is DICT and arity:

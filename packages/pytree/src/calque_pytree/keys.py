@@ -1,10 +1,10 @@
 """Key paths: where in a tree a leaf sits.
 
-Owns the four key entries and `keystr`, which writes a path the way the user would write the access in Python.
+Owns the four key entries and `keystr`, which writes a path as the user would write the access in Python.
 The one idea: a path is a plain tuple of hashable entries, and each entry prints itself, so that an error message can
 say `params['layers'][0].w`. Nodes of a user's own class may use any hashable object with a `__str__` as an entry.
 
-Read next: `kinds.py`, where each kind of node says which entries its children get.
+Read next: `kinds.py`, where each kind of node says the entries of its children.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ KeyEntry: TypeAlias = Hashable
 KeyPath: TypeAlias = tuple[KeyEntry, ...]
 
 
-class Entry:
-    """An immutable value of one field, compared by class and field; abstract.
+class FieldKey:
+    """An immutable key of one field, compared by class and field; abstract.
 
-    Four frozen dataclasses would do the same, and take 5 ms of every import.
+    Four frozen dataclasses would do the same, and cost 5 ms at every import.
     """
 
     __slots__ = ()
@@ -32,7 +32,7 @@ class Entry:
         return value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Entry) and type(other) is type(self) and other.value == self.value
+        return isinstance(other, FieldKey) and type(other) is type(self) and other.value == self.value
 
     def __hash__(self) -> int:
         return hash((type(self), self.value))
@@ -43,11 +43,11 @@ class Entry:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self!r} cannot be changed. Make a new {type(self).__name__}.")
 
-    def __reduce__(self) -> tuple[type[Entry], tuple[Hashable]]:
+    def __reduce__(self) -> tuple[type[FieldKey], tuple[Hashable]]:
         return type(self), (self.value,)
 
 
-class DictKey(Entry):
+class DictKey(FieldKey):
     """Name the child of a mapping under `key`.
 
     >>> from calque_pytree import DictKey
@@ -66,7 +66,7 @@ class DictKey(Entry):
         return f"[{self.key!r}]"
 
 
-class SequenceKey(Entry):
+class SequenceKey(FieldKey):
     """Name the child of a list or tuple at position `idx`.
 
     >>> from calque_pytree import SequenceKey
@@ -85,7 +85,7 @@ class SequenceKey(Entry):
         return f"[{self.idx}]"
 
 
-class GetAttrKey(Entry):
+class GetAttrKey(FieldKey):
     """Name the child of an object that is its attribute `name`.
 
     >>> from calque_pytree import GetAttrKey
@@ -104,8 +104,8 @@ class GetAttrKey(Entry):
         return f".{self.name}"
 
 
-class FlattenedIndexKey(Entry):
-    """Name the child number `key` of a registered node that gives its children no keys of its own.
+class FlattenedIndexKey(FieldKey):
+    """Name the child number `key` of a registered node whose class names no children.
 
     >>> from calque_pytree import FlattenedIndexKey
     >>> str(FlattenedIndexKey(1))
@@ -125,7 +125,7 @@ class FlattenedIndexKey(Entry):
 
 def simple_key(entry: KeyEntry) -> str:
     """Return the bare name that `entry` holds: the key, the index or the attribute's name."""
-    return str(entry.value if isinstance(entry, Entry) else entry)
+    return str(entry.value if isinstance(entry, FieldKey) else entry)
 
 
 def keystr(keys: Iterable[KeyEntry], *, simple: bool = False, separator: str = "") -> str:

@@ -1,9 +1,9 @@
 """The kinds of node a tree can have.
 
-Owns `NodeKind`, the record of how one type is taken apart and put together again, and the kinds that every registry
-knows: `None`, tuple, list, dict, OrderedDict, defaultdict and namedtuple.
-The one idea: a node is fully described by three things, its kind, its number of children, and its *data* - what else
-`unflatten` needs. A treedef is a sequence of such triples, and everything else in this package reads them.
+Owns `NodeKind`, the record of how one type is flattened and unflattened, and the kinds that every registry knows:
+`None`, tuple, list, dict, OrderedDict, defaultdict and namedtuple. The one idea: three things describe a node fully,
+its kind, its number of children, and its *data* (keys, a class, aux data). A treedef is a sequence of such triples, and
+every other module of this package reads them.
 
 Read next: `registry.py`, which finds the kind of a type; `treedef.py`, which holds the triples.
 """
@@ -31,7 +31,7 @@ Node: TypeAlias = "tuple[NodeKind, int, NodeData]"
 class Attributes:
     """The attributes of a registered dataclass: first `num_children` names of children, then those of the data.
 
-    `read` gives all their values as a tuple, in C, so that flattening makes no Python call per node.
+    `read` returns all their values as a tuple, in C, so that flattening makes no Python call per node.
     """
 
     names: tuple[str, ...]
@@ -43,9 +43,9 @@ class Attributes:
 class NodeKind:
     """How nodes of one type are flattened and unflattened; compared by identity.
 
-    `entries(data, arity)` gives the children's entries in a key path; a class whose entries need the instance itself
-    has `flatten_with_keys`. `hashes_data` says that the data is made of keys or classes, which are hashable; what a
-    user's class supplies is compared but never hashed. A registered dataclass has `attributes`.
+    `entries(data, arity)` returns the entries of the children in a key path; a class whose entries need the instance
+    itself has `flatten_with_keys`. `hashes_data` says that the data consists of keys or classes, which are hashable;
+    the data of a user's class is compared but never hashed. A registered dataclass has `attributes`.
     """
 
     nodetype: type
@@ -66,9 +66,9 @@ def keyed_flatten(kind: NodeKind, node: Tree) -> FlattenedWithKeys:
 
 
 class DictKeys(tuple[Hashable, ...]):  # noqa: SLOT001  a subclass of tuple cannot have a slot
-    """The keys of a dict in leaf order, which also remember the order of `insertion`.
+    """The keys of a dict in leaf order, with their order of `insertion`.
 
-    Equality and hash are those of the tuple, so that the order in which a dict was filled is carried and not compared.
+    Equality and hash are those of the tuple, so the order in which a dict was filled is kept but not compared.
     Keys that were inserted in leaf order are kept as a plain tuple.
     """
 
@@ -206,7 +206,7 @@ def node_class(node: Node) -> type:
 
 
 def shown_data(node: Node) -> NodeData:
-    """Return the data of `node` as users see it: a list of the keys of a dict, None for what has only children."""
+    """Return the data of `node` as users see it: a list of the keys of a dict, None for a namedtuple."""
     kind, _, data = node
     if kind is NAMEDTUPLE:
         return None

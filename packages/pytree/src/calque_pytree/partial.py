@@ -1,7 +1,7 @@
-"""`Partial`: a function with some arguments given, as a node of trees.
+"""`Partial`: a function with bound arguments, as a node of trees.
 
-The one idea: the arguments are children, and the function is part of the structure. So a closure can be returned from
-a transformed function, or passed into one, with the arrays it holds visible as leaves.
+The one idea: the arguments are children, and the function is part of the structure. So a transformed function can take
+or return a closure, and the arrays that the closure holds are leaves.
 
 Read next: `register.py`.
 """
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class Opaque:
-    """A function compared by the partial it stands for, which `functools.partial` does not merge with a new one."""
+    """Wraps a `functools.partial`, so that a new partial does not merge with it; compared by the wrapped partial."""
 
     __slots__ = ("function",)
 

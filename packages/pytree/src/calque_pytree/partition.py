@@ -1,7 +1,7 @@
-"""Splitting a tree in two by a predicate, and joining it again.
+"""Splitting a tree in two by a predicate, and joining the two.
 
 Owns `partition` and `combine`. The one idea: both halves keep the structure of the whole, with `None` where the other
-half has the leaf, so that each can go its own way through a transform and `combine` needs no bookkeeping.
+half has the leaf, so that a transform can treat each half apart and `combine` needs no further information.
 
 Read next: `tree.py`.
 """
@@ -21,9 +21,9 @@ def partition(
     is_leaf: IsLeaf | None = None,
     registry: Registry = default_registry,
 ) -> tuple[Tree, Tree]:
-    """Return the tree of the leaves for which `pred(leaf)` is true, and that of the others.
+    """Return the tree of the leaves for which `pred(leaf)` is true, and the tree of all other leaves.
 
-    Each has the structure of `tree` with `None` for the leaves of the other.
+    Each has the structure of `tree`, with `None` for the leaves of the other tree.
 
     >>> from calque_pytree import partition
     >>> partition(lambda x: isinstance(x, float), {"w": 2.0, "name": "dense"})
@@ -37,10 +37,10 @@ def partition(
 
 
 def combine(*trees: Tree, is_leaf: IsLeaf | None = None, registry: Registry = default_registry) -> Tree:
-    """Return the tree that has, at each place, the first of the leaves of `trees` there that is not `None`.
+    """Return the tree whose leaf at each place is the first leaf of `trees` there that is not `None`.
 
-    If `partition` was called with `is_leaf`, give `combine` the same.
-    Raises: ValueError, with the path, if the trees differ in structure; TypeError if none is given.
+    If `partition` was called with `is_leaf`, pass the same to `combine`.
+    Raises: ValueError, with the path, if the trees differ in structure; TypeError without trees.
 
     >>> from calque_pytree import combine
     >>> combine({"w": 2.0, "name": None}, {"w": None, "name": "dense"})
@@ -48,9 +48,9 @@ def combine(*trees: Tree, is_leaf: IsLeaf | None = None, registry: Registry = de
     """
     if not trees:
         raise TypeError("combine got no trees. Pass at least one.")
-    return tree_map(first_given, *trees, is_leaf=is_leaf, none_is_leaf=True, registry=registry)
+    return tree_map(first_not_none, *trees, is_leaf=is_leaf, none_is_leaf=True, registry=registry)
 
 
-def first_given(*leaves: Leaf) -> Leaf:
+def first_not_none(*leaves: Leaf) -> Leaf:
     """Return the first of `leaves` that is not `None`, or `None`."""
     return next((leaf for leaf in leaves if leaf is not None), None)

@@ -78,7 +78,7 @@ def tree_map_with_path(
 ) -> Tree:
     """Return the tree of `f(path, leaf, *subtrees of rest)` for each leaf of `tree`.
 
-    Raises: ValueError, with the path, where one of `rest` does not have the structure of `tree`.
+    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`.
 
     >>> from calque_pytree import keystr, tree_map_with_path
     >>> tree_map_with_path(lambda path, x: f"{keystr(path)} = {x}", {"a": [1]})
@@ -87,8 +87,8 @@ def tree_map_with_path(
     pairs, treedef = tree_flatten_with_path(
         tree, is_leaf, is_leaf_takes_path, none_is_leaf=none_is_leaf, registry=registry
     )
-    columns = [flatten_like_first(treedef, other, number) for number, other in enumerate(rest, start=2)]
-    return treedef.unflatten([f(*pair, *others) for pair, *others in zip(pairs, *columns, strict=True)])
+    columns = [flatten_like_first(treedef, tree_n, number) for number, tree_n in enumerate(rest, start=2)]
+    return treedef.unflatten([f(*pair, *subtrees) for pair, *subtrees in zip(pairs, *columns, strict=True)])
 
 
 def flatten_nodes_with_path(
@@ -98,7 +98,7 @@ def flatten_nodes_with_path(
     leaves: list[tuple[KeyPath, Leaf]] = []
     nodes: list[Node | None] = []
     ancestors: list[Tree] = []
-    path: list[KeyEntry] = []  # of the node at hand
+    path: list[KeyEntry] = []  # of the current node
     stack: list[Iterator[tuple[list[KeyEntry], Tree]]] = [iter((([], tree),))]
     check_depth = CYCLE_CHECK_DEPTH
     while stack:

@@ -1,9 +1,9 @@
-"""Prefixes: a tree that is the outline of another, with one leaf for a whole subtree.
+"""Prefixes: trees in which one leaf stands for a whole subtree of a full tree.
 
 Owns `prefix_errors`, `broadcast_prefix`, `tree_broadcast` and `flatten_axes`. The one idea: a prefix is compared with
 the structure of the full tree and never by building anything, so no constructor of a user's class meets a placeholder.
 
-Read next: `align.py`, which finds and words the differences.
+Read next: `align.py`, which finds and describes the differences.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def prefix_errors(
 ) -> list[Callable[[str], ValueError]]:
     """Return one function for each place where `prefix_tree` is not a prefix of `full_tree`.
 
-    Each takes the name of the argument that the prefix is, and returns an exception to raise.
+    Each function takes the name of the prefix argument and returns an exception to raise.
 
     >>> from calque_pytree import prefix_errors
     >>> [error] = prefix_errors({"a": 0, "b": (1, 2)}, {"a": [1, 2], "b": (1, 2, 3)})
@@ -100,7 +100,7 @@ def flatten_axes(
 ) -> list[Leaf]:
     """Return one axis for each leaf of `treedef`, from the prefix `axis_tree`, in which `None` is an axis too.
 
-    `name` is what the user calls the argument.
+    `name` is the name of the argument in messages.
     Raises: ValueError, with the path, if `axis_tree` is not a prefix of `treedef`.
 
     >>> from calque_pytree import flatten_axes, structure
@@ -109,7 +109,7 @@ def flatten_axes(
     """
     leaves, prefix_def = tree_flatten(axis_tree, none_is_leaf=True, registry=registry)
     values, axes = iter(leaves), list[Leaf]()
-    start = 0  # of the subtree of `treedef` that belongs to the node of the prefix at hand
+    start = 0  # of the subtree of `treedef` under the current node of the prefix
     for position, node in enumerate(prefix_def.nodes):
         if node is None:
             end = subtree_end(treedef.nodes, start)

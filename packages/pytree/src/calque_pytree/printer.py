@@ -15,10 +15,10 @@ from calque_pytree.kinds import DEFAULTDICT, DICT, LIST, NAMEDTUPLE, NONE, ORDER
 
 
 def print_nodes(nodes: Nodes, leaves: Iterable[str]) -> str:
-    """Return the structure `nodes` as text, with the texts `leaves` in the places of its leaves."""
+    """Return the structure `nodes` as text, with the texts `leaves` for its leaves."""
     texts = iter(leaves)
     written: list[str] = []
-    waiting: list[list[str]] = []  # for each unfinished node, the pieces still to be written, last first
+    waiting: list[list[str]] = []  # for each unfinished node, its unwritten pieces, last first
     for node in nodes:
         if node is None:
             written.append(next(texts))
@@ -59,7 +59,7 @@ def enclosed(opening: str, closing: str, arity: int, keys: Sequence[Hashable] = 
 
 
 def printed_data(node: Node) -> str:
-    """Return the data of a node that is no built-in literal, in brackets."""
+    """Return the data of `node` in brackets, for a class without a literal of its own."""
     kind, _, data = node
     if kind is NAMEDTUPLE:
         return ""

@@ -1,8 +1,8 @@
-"""Remembering the structures that are flattened again and again.
+"""A cache of the structures that are flattened often.
 
-Owns `Recent`. The one idea: programs flatten trees of few structures many times, so before the loop is run, compiled
-code checks whether a tree has one of the structures that were met often. If so, its leaves are already in hand and the
-treedef is *the same object* as last time: hashing and comparing it, as every cache does, is free.
+Owns `Recent`. The one idea: programs flatten trees of few structures many times, so before the loop runs, compiled
+code checks whether a tree has one of the frequent structures. If so, the same pass has read its leaves, and the treedef
+is *the same object* as last time: a cache hashes and compares it for free.
 
 Read next: `generated.py`, which makes the code; `flatten.py`, which asks here first.
 """
@@ -19,7 +19,7 @@ Treedef: TypeAlias = Any
 """A `PyTreeDef`, which is defined above this module."""
 
 COMPILE_AT = frozenset({16, 256, 4096, 65536})
-"""How often a structure was met when code is made for it: seldom enough never to dominate, also if it never matches."""
+"""Counts of a structure at which code is made for it: compilation never dominates, even if the code never matches."""
 
 MAX_WIDTH = 64
 MAX_CANDIDATES = 4
@@ -27,7 +27,7 @@ MAX_STRUCTURES = 1024
 
 
 class Recent:
-    """The structures met lately by one table of kinds."""
+    """The structures flattened lately under one table of kinds."""
 
     __slots__ = ("candidates", "counts")
 
@@ -35,8 +35,8 @@ class Recent:
         self.candidates: dict[object, tuple[tuple[Fit, Treedef], ...]] = {}
         self.counts: dict[int, int] = {}
 
-    def recall(self, tree: Tree, leaf_types: set[type]) -> tuple[list[Leaf], Treedef] | None:
-        """Return the leaves and the treedef of `tree` if it has one of the structures that were met often."""
+    def match(self, tree: Tree, leaf_types: set[type]) -> tuple[list[Leaf], Treedef] | None:
+        """Return the leaves and the treedef of `tree` if it has a frequent structure, otherwise None."""
         try:
             for match, treedef in self.candidates.get(outline(tree), ()):
                 leaves = match(tree)
@@ -46,8 +46,8 @@ class Recent:
             pass
         return None
 
-    def remember(self, tree: Tree, nodes: Nodes, treedef: Treedef) -> None:
-        """Count `tree`, whose structure is `treedef`, and make code for its structure if it is met often."""
+    def count(self, tree: Tree, nodes: Nodes, treedef: Treedef) -> None:
+        """Count `tree`, whose structure is `treedef`, and make code for its structure if it is frequent."""
         if len(nodes) > MAX_NODES:
             return
         if len(self.counts) >= MAX_STRUCTURES:
@@ -65,7 +65,7 @@ class Recent:
 
 
 def outline(tree: Tree) -> object:
-    """Return what the root of `tree` tells of its structure at once: the keys of a dict, the types of the items.
+    """Return a cheap key of the structure of `tree`: the keys of a dict, the types of the items of a sequence.
 
     >>> outline((1, 2.0))
     (<class 'int'>, <class 'float'>)

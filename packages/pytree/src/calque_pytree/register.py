@@ -1,7 +1,7 @@
 """Registration: making a class a node of trees.
 
-Owns the functions by which a user says how instances are taken apart and put together. The one idea: two functions
-are enough, `flatten_func(node) -> (children, aux_data)` and `unflatten_func(aux_data, children) -> node`; a third,
+Owns the functions by which a user says how instances are flattened and unflattened. The one idea: two functions are
+enough, `flatten_func(node) -> (children, aux_data)` and `unflatten_func(aux_data, children) -> node`; a third function,
 which also names the children, makes error messages and key paths better.
 
 Read next: `dataclass.py` for classes that need no functions at all; `custom.py` for the checks.
@@ -32,7 +32,7 @@ def register_pytree_node(
     `flatten_func(node)` returns `(children, aux_data)`, `unflatten_func(aux_data, children)` the node again.
     `aux_data` is compared with `==` and need not be hashable. `flatten_with_keys_func(node)` returns
     `(pairs of key and child, aux_data)`.
-    Raises: TypeError for what is not a class or must stay a leaf, ValueError for a class that is registered already.
+    Raises: TypeError if `nodetype` is not a class or must stay a leaf, ValueError if it is registered already.
 
     >>> from calque_pytree import register_pytree_node
     >>> class Pair:
@@ -56,7 +56,7 @@ def register_pytree_with_keys(
 ) -> None:
     """Make `nodetype` a pytree node whose flatten function also names the children.
 
-    Without `flatten_func` the names are dropped from what `flatten_with_keys` gives.
+    Without `flatten_func`, `flatten_with_keys` is used and its keys are dropped.
     Raises: as `register_pytree_node`.
 
     >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path, register_pytree_with_keys
@@ -106,7 +106,7 @@ def register_pytree_node_class(cls: T, *, registry: Registry = default_registry)
 def register_pytree_with_keys_class(cls: T, *, registry: Registry = default_registry) -> T:
     """Make the decorated class a pytree node by `tree_flatten_with_keys` and (class method) `tree_unflatten`.
 
-    A method `tree_flatten` is used as well, if there is one, where the keys are not asked for.
+    If the class has a method `tree_flatten`, it is used where keys are not needed.
     Raises: as `register_pytree_node`; TypeError if a method is missing.
 
     >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path, register_pytree_with_keys_class
@@ -132,7 +132,7 @@ def register_pytree_with_keys_class(cls: T, *, registry: Registry = default_regi
 def register_static(cls: T, *, registry: Registry = default_registry) -> T:
     """Make the decorated class a node without children: the instance itself is part of the treedef.
 
-    Instances are compared with `==`, so a transform that keys on the treedef tells unequal ones apart.
+    Instances are compared with `==`, so a transform that keys on the treedef tells unequal instances apart.
     Raises: as `register_pytree_node`.
 
     >>> from calque_pytree import flatten, register_static

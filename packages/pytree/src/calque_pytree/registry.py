@@ -1,10 +1,10 @@
 """Registries: which types are nodes.
 
-Owns `Registry` and `default_registry`. The one idea: a type that no registry knows is a leaf, and the question is
-asked of the exact class - a subclass of a registered class is a leaf until it is registered itself (namedtuples are
-the exception: each such class is a node).
+Owns `Registry` and `default_registry`. The one idea: an unregistered type is a leaf, and the exact class decides: a
+subclass of a registered class is a leaf until it is registered itself. Namedtuples are the exception: each such class
+is a node.
 
-Read next: `register.py` for the functions users call, `flatten.py` for the loop that asks.
+Read next: `register.py` for the functions that users call, `flatten.py` for the loop that looks kinds up.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ LEAF_TYPES = frozenset(
     {bool, int, float, complex, str, bytes, bytearray, object, type}
     | {FunctionType, BuiltinFunctionType, MethodType, ModuleType}
 )
-"""Built-in types that every program relies on being leaves."""
+"""Built-in types that must stay leaves, because every program relies on it."""
 
 MAX_LEARNED = 4096
 
 
 class KindTable(dict[type, "NodeKind | None"]):
-    """The kind of each class met so far, `None` for leaves; a class not met before is classified on look-up.
+    """The kind of each known class, `None` for leaves; the first look-up of a class classifies it.
 
-    `leaf_types` is the set of those that are leaves: asking it about all children of a node at once, in C, halves the
-    time to flatten a typical tree of parameters.
+    `leaf_types` is the set of the leaf classes: one test of all children of a node against it, in C, halves the time to
+    flatten a typical tree of parameters.
     """
 
     __slots__ = ("leaf_types", "learned", "recent")
@@ -37,7 +37,7 @@ class KindTable(dict[type, "NodeKind | None"]):
     def __init__(self, kinds: Iterable[NodeKind]) -> None:
         super().__init__({kind.nodetype: kind for kind in kinds})
         self.leaf_types: set[type] = set()
-        self.learned: list[type] = []  # the classes that were classified on look-up
+        self.learned: list[type] = []  # the classes that a look-up classified
         self.recent = Recent()
 
     def __missing__(self, nodetype: type) -> NodeKind | None:
@@ -50,7 +50,7 @@ class KindTable(dict[type, "NodeKind | None"]):
         return self.setdefault(nodetype, None)
 
     def forget(self) -> None:
-        """Drop what was learned, so that classes made in a loop are not kept alive."""
+        """Drop the learned classes, so that classes made in a loop are not kept alive."""
         while self.learned:
             nodetype = self.learned.pop()
             if not is_registered(self, nodetype):
@@ -108,7 +108,7 @@ class Registry:
     def register(self, kind: NodeKind) -> None:
         """Make `kind.nodetype` a node of this registry.
 
-        Raises: TypeError if it is not a class, or is a type that every program relies on being a leaf;
+        Raises: TypeError if it is not a class, or is a type that must stay a leaf;
         ValueError if it is registered already.
         """
         check_can_be_node(kind.nodetype)
@@ -122,7 +122,7 @@ class Registry:
 
 
 def is_registered(table: KindTable, nodetype: type) -> bool:
-    """Return whether `nodetype` was registered by name; a namedtuple class is a node without it."""
+    """Return whether `nodetype` was registered; a namedtuple class is a node without registration."""
     kind = table.get(nodetype)
     return kind is not None and kind is not NAMEDTUPLE
 

@@ -1,8 +1,8 @@
 """Pickling a treedef, safely.
 
 Owns `to_state` and `from_state`. The one idea: a pickled treedef is a plain tuple of classes and data, in preorder;
-loading looks the classes up in the default registry and checks every count and key, so that a file that was damaged
-or made up raises an error here and not later.
+loading looks the classes up in the default registry and checks every count and key, so that a damaged or forged file
+raises an error here and not later.
 
 Read next: `treedef.py`, whose `__reduce__` uses this.
 """
@@ -48,7 +48,7 @@ def plain_data(node: Node) -> NodeData:
 
 
 def from_state(state: object) -> Nodes:
-    """Return the sequence that `to_state` wrote as `state`.
+    """Return the nodes of `state`, the inverse of `to_state`.
 
     Raises: ValueError if `state` is not such a sequence, or names a class that is not registered.
     """

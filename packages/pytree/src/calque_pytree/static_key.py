@@ -1,10 +1,10 @@
-"""Keys of static values: equal only where two values cannot be told apart.
+"""Keys of static values: equal only for values that no program can tell apart.
 
-Owns `static_key`, the key of one value, and `StructureKey`, the key of a treedef. The one idea: Python calls 0.0 and
--0.0, 1 and 1.0 and True equal, and so it calls all containers of them equal; a program that was made for one is wrong
-for another. So a key also holds the types, the signs and the bounds of what a value is made of.
+Owns `static_key`, the key of one value, and `StructureKey`, the key of a treedef. The one idea: for `==`, 0.0 and
+-0.0 are equal, 1 and 1.0 and True are equal, and so are all containers of them; a program compiled for one is wrong
+for another. So a key also holds the types, signs and bounds of the components of a value.
 
-Read next: `treedef.py`, whose `key` property is the way to ask for the key of a structure.
+Read next: `treedef.py`, whose property `key` is the key of a structure.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from calque_pytree.kinds import LIST, NAMEDTUPLE, NONE, TUPLE, DictKeys, Node, N
 Value: TypeAlias = Any
 
 EXACT_TYPES = frozenset({int, str, bool, bytes, type(None), type})
-"""Types whose values are equal only if they are the same in every respect, as long as the types are the same."""
+"""Types whose equal values are identical in every respect."""
 
 EXACT_KINDS = (NONE, TUPLE, LIST, NAMEDTUPLE)
-"""Kinds of node whose data cannot be equal and different."""
+"""Kinds of node whose equal data are identical in every respect."""
 
 
 @singledispatch
 def static_key(value: Value) -> Hashable:
     """Return a key that is equal only for values of one type that cannot be told apart.
 
-    It has a hash if the value has one. A value of a class with an `__eq__` of its own is compared by that, a dataclass
-    also by the fields that it compares. `static_key.register(cls, function)` adds a class, as
+    It has a hash if the value has one. A value of a class with an `__eq__` of its own is compared by it, a dataclass
+    also by the keys of its compared fields. `static_key.register(cls, function)` adds a class, as
     `functools.singledispatch` does.
 
     >>> from calque_pytree import static_key
@@ -57,7 +57,7 @@ def key_of(value: Value) -> Hashable:
 
 
 def hashable_key(value: Value) -> Hashable:
-    """Return the key of a part of a value whose class has a hash of its own; None if the part has none."""
+    """Return the key of a component of a value whose class defines a hash; None if the component has no hash."""
     key = key_of(value)
     try:
         hash(key)
@@ -89,30 +89,30 @@ def key_of_dict_keys(value: DictKeys) -> Hashable:
 @static_key.register(frozenset)
 def key_of_frozenset(value: frozenset[Value]) -> Hashable:
     kind = type(value)
-    parts = frozenset(map(key_of, value))
-    return (kind, parts) if kind.__eq__ is frozenset.__eq__ else (kind, value, parts)
+    keys = frozenset(map(key_of, value))
+    return (kind, keys) if kind.__eq__ is frozenset.__eq__ else (kind, value, keys)
 
 
 @static_key.register(list)
 def key_of_list(value: list[Value]) -> Hashable:
-    return type(value), [*map(key_of, value)]  # without a hash, as the list
+    return type(value), [*map(key_of, value)]  # unhashable, as the list
 
 
 @static_key.register(set)
 def key_of_set(value: set[Value]) -> Hashable:
-    return type(value), {*map(key_of, value)}  # without a hash, as the set
+    return type(value), {*map(key_of, value)}  # unhashable, as the set
 
 
 @static_key.register(dict)
 def key_of_dict(value: dict[Hashable, Value]) -> Hashable:
-    """Return the key of a dict, without a hash as the dict; a subclass may have one."""
-    kind, parts = type(value), {key_of(k): key_of(v) for k, v in value.items()}
-    return (kind, parts) if kind is dict else key_of_mapping(value)
+    """Return the key of a dict, unhashable as the dict; the key of a subclass may be hashable."""
+    kind, keys = type(value), {key_of(k): key_of(v) for k, v in value.items()}
+    return (kind, keys) if kind is dict else key_of_mapping(value)
 
 
 @static_key.register(Mapping)
 def key_of_mapping(value: Mapping[Hashable, Value]) -> Hashable:
-    """Return the key of a mapping that may have a hash; a program sees the order in which it gives its items."""
+    """Return the key of a mapping, hashable if the mapping is; it covers the order of items, which a program sees."""
     return type(value), value, tuple((key_of(k), hashable_key(v)) for k, v in value.items())
 
 
@@ -127,9 +127,9 @@ def key_of_slice(value: slice) -> Hashable:
 
 
 class StructureKey:
-    """The key of a structure with data that may be equal and different: keys other than strings, a user's data.
+    """The key of a structure whose equal data may differ: keys other than strings, data of a user's class.
 
-    Its hash is that of the treedef, which covers no data of a user's class.
+    Its hash is the hash of the treedef, which covers no data of a user's class.
     """
 
     __slots__ = ("hash", "nodes")
@@ -149,7 +149,7 @@ class StructureKey:
 
 
 def equal_nodes(left: Nodes, right: Nodes) -> bool:
-    """Return whether two sequences are equal, the order of dicts aside."""
+    """Return whether two sequences are equal up to the order of dicts."""
     try:
         return left == right
     except Exception as error:
@@ -161,17 +161,17 @@ def equal_nodes(left: Nodes, right: Nodes) -> bool:
 
 
 def is_node_same(left: Node | None, right: Node | None) -> bool:
-    """Return whether two equal nodes cannot be told apart."""
+    """Return whether two equal nodes are identical in every respect."""
     return left is None or right is None or is_same(left[2], right[2])
 
 
 def is_same(left: NodeData, right: NodeData) -> bool:
-    """Return whether two equal values cannot be told apart."""
+    """Return whether two equal values are identical in every respect."""
     return left is right or key_of(left) == key_of(right)
 
 
 def has_exact_equality(nodes: Nodes) -> bool:
-    """Return whether every structure that equals `nodes` is the same in every respect."""
+    """Return whether every structure that equals `nodes` is identical to it in every respect."""
     return all(node[0] in EXACT_KINDS or has_plain_data(node) for node in filter(None, nodes))
 
 

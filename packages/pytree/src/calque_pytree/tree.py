@@ -1,8 +1,8 @@
 """Functions of whole trees: map, reduce, all, transpose.
 
-The one idea: each is a few lines over flatten and unflatten, so that what a tree is is decided in one place.
+The one idea: each is a few lines over flatten and unflatten, so that one place decides what a tree is.
 
-Read next: `flatten.py`; `prefix.py` for functions of two trees of which one is the outline of the other.
+Read next: `flatten.py`; `prefix.py` for functions of a tree and a prefix of it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def tree_map(
     """Return the tree of `f(leaf, *subtrees of rest)` for each leaf of `tree`.
 
     Each tree of `rest` has the structure of `tree`, but may go deeper where `tree` has a leaf.
-    Raises: ValueError, with the path, where one of `rest` does not have the structure of `tree`.
+    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`.
 
     >>> from calque_pytree import tree_map
     >>> tree_map(lambda x, y: x + y, {"b": 1, "a": (2, None)}, {"b": 10, "a": (20, None)})
     {'b': 11, 'a': (22, None)}
     """
     leaves, treedef = tree_flatten(tree, is_leaf, none_is_leaf=none_is_leaf, registry=registry)
-    columns = [flatten_like_first(treedef, other, number) for number, other in enumerate(rest, start=2)]
+    columns = [flatten_like_first(treedef, tree_n, number) for number, tree_n in enumerate(rest, start=2)]
     return treedef.unflatten(list(map(f, leaves, *columns)))
 
 
@@ -135,11 +135,11 @@ def tree_all(
 
 
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Tree) -> Tree:
-    """Return a tree of `inner_treedef` that holds trees of `outer_treedef`, from a tree the other way round.
+    """Return a tree of `inner_treedef` that holds trees of `outer_treedef`.
 
-    With `inner_treedef=None` it is the structure of the first of the inner trees.
-    Raises: ValueError, with the path, if the tree is not one of `inner_treedef`s inside `outer_treedef`, or if one of
-    the two structures has no leaves.
+    `pytree_to_transpose` is a tree of `outer_treedef` that holds trees of `inner_treedef`.
+    With `inner_treedef=None` the first inner tree gives the structure.
+    Raises: ValueError, with the path, if the tree does not have these structures, or if one of them has no leaves.
 
     >>> from calque_pytree import tree_structure, tree_transpose
     >>> outer, inner = tree_structure([0, 0]), tree_structure({"a": 0, "b": 0})

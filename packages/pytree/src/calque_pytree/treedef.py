@@ -1,6 +1,6 @@
 """`PyTreeDef`: the structure of a tree without its leaves.
 
-Owns the class and what can be asked of a structure alone. The one idea: a treedef is a flat sequence in preorder, with
+Owns the class and the queries on a structure alone. The one idea: a treedef is a flat sequence in preorder, with
 `None` for each leaf and a triple (kind, number of children, data) for each inner node. Comparing, hashing, walking
 and deleting it are loops over a tuple, so that a tree may be 100,000 levels deep.
 
@@ -24,14 +24,14 @@ COMPILE_AT = 16
 """Uses of one treedef object before code is made for it, which costs as much as 50 to 100 uses."""
 
 ITSELF = "itself"
-"""Stands for a treedef among its own attributes, where a reference would be a cycle."""
+"""Stands for a treedef in its own attribute `_key`, where a reference would be a cycle."""
 
 
 class PyTreeDef:
     """The structure of a tree: everything but its leaves.
 
     Treedefs are immutable, hashable and comparable. The order in which a dict was filled is carried along and restored
-    by `unflatten`, but not compared. The data that a user's class supplies is compared with `==` and never hashed.
+    by `unflatten`, but not compared. The data of a user's class is compared with `==` and never hashed.
 
     >>> from calque_pytree import structure
     >>> structure({"a": [1, None]})
@@ -61,7 +61,7 @@ class PyTreeDef:
 
     @property
     def key(self) -> Hashable:
-        """A key that is equal only for structures that cannot be told apart: what caches of programs are keyed by.
+        """A key for caches of programs: equal only for structures that no program can tell apart.
 
         Treedefs are equal if their data are, as 1 is to True; their keys are not.
 
@@ -94,12 +94,11 @@ class PyTreeDef:
 
     def wrong_number(self, count: int) -> ValueError:
         return ValueError(
-            f"{self!r} has {self.num_leaves} leaves, but {count} values were given for them. "
-            "Give exactly one value for each leaf."
+            f"{self!r} has {self.num_leaves} leaves, but got {count} values. Give exactly one value for each leaf."
         )
 
     def flatten_up_to(self, tree: Tree) -> list[Tree]:
-        """Return the subtrees of `tree` that stand where this structure has its leaves.
+        """Return the subtrees of `tree` at the leaves of this structure.
 
         Raises: ValueError, with the path, where `tree` does not have this structure.
 
@@ -114,9 +113,9 @@ class PyTreeDef:
         return subtrees
 
     def fit(self, tree: Tree) -> list[Tree] | None:
-        """Return the subtrees of `tree` at the leaves of this structure, if compiled code finds them; else None.
+        """Return the subtrees of `tree` at the leaves of this structure, if compiled code can find them; else None.
 
-        The data of `tree` cannot be told apart from those of this structure: a key and a fit agree.
+        A tree with other data does not fit, also if its data compare equal: a fit and `key` agree.
         """
         if self._fit is None:
             self._fits += 1
@@ -135,12 +134,12 @@ class PyTreeDef:
         >>> structure([1, (2, 3)]).children()
         [PyTreeDef(*), PyTreeDef((*, *))]
         """
-        found, start = [], 1
+        children, start = [], 1
         while start < len(self.nodes):
             end = subtree_end(self.nodes, start)
-            found.append(subtree(self.nodes[start:end]))
+            children.append(subtree(self.nodes[start:end]))
             start = end
-        return found
+        return children
 
     def node_data(self) -> tuple[type, NodeData] | None:
         """Return the root's class and its data (for a dict its keys in leaf order), or None if the root is a leaf.
@@ -153,7 +152,7 @@ class PyTreeDef:
         return None if node is None else (node_class(node), shown_data(node))
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
-        """Return this structure with `inner` in the place of each leaf.
+        """Return this structure with each leaf replaced by `inner`.
 
         >>> from calque_pytree import structure
         >>> structure([1, 2]).compose(structure((3, 4)))
@@ -173,9 +172,9 @@ class PyTreeDef:
         f_leaf: Callable[[Leaf], Tree] | None,
         leaves: Iterable[Leaf],
     ) -> Tree:
-        """Return what `f_node(children, data)` makes of the root, after it made the children in the same way.
+        """Return `f_node(children, data)` of the root, whose children are computed in the same way.
 
-        Leaves are passed through `f_leaf` if it is given.
+        Leaves are passed through `f_leaf` if it is not None.
         Raises: ValueError if the number of leaves is not `num_leaves`.
 
         >>> from calque_pytree import structure
@@ -201,7 +200,7 @@ class PyTreeDef:
     def __hash__(self) -> int:
         if self._hash is None:
             inner_nodes = filter(None, self.nodes)
-            self._hash = hash((self.num_leaves, len(self.nodes), *map(hashed_part, inner_nodes)))
+            self._hash = hash((self.num_leaves, len(self.nodes), *map(hashed_fields, inner_nodes)))
         return self._hash
 
     def __reduce__(self) -> tuple[Callable[[State], PyTreeDef], tuple[State]]:
@@ -217,7 +216,7 @@ class PyTreeDef:
         return f"PyTreeDef({print_nodes(self.nodes, repeat('*'))})"
 
     def show(self, leaves: Iterable[str]) -> str:
-        """Return this structure as text, with one text in the place of each leaf.
+        """Return this structure as text, with one text for each leaf.
 
         >>> from calque_pytree import structure
         >>> structure({"w": 1, "b": [2]}).show(["float64[]", "int64[3]"])
@@ -229,8 +228,8 @@ class PyTreeDef:
         return print_nodes(self.nodes, texts)
 
 
-def hashed_part(node: Node) -> Hashable:
-    """Return what the hash covers of `node`: never the data of a user's class."""
+def hashed_fields(node: Node) -> Hashable:
+    """Return the hashed fields of `node`: all but the data of a user's class."""
     kind, arity, data = node
     return (kind, arity, data) if kind.hashes_data else (kind, arity)
 
