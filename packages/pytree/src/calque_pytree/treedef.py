@@ -94,7 +94,7 @@ class PyTreeDef:
 
     def wrong_number(self, count: int) -> ValueError:
         return ValueError(
-            f"{self!r} has {self.num_leaves} leaves, but got {count} values. Give exactly one value for each leaf."
+            f"{self!r} has {self.num_leaves} leaves, but {count} values were passed. Give one value for each leaf."
         )
 
     def flatten_up_to(self, tree: Tree) -> list[Tree]:
