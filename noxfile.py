@@ -16,7 +16,7 @@ import nox
 ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
 PYTHONS = ["3.11", "3.12", "3.13"]
-PACKAGES = ["pytree", "core", "autodiff", "batching", "xla_backend", "numpy", "calque"]
+PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 
 TWO_AT_A_TIME = ("-n", "2", "--dist", "worksteal")  # CI has two cores
@@ -24,11 +24,12 @@ TWO_AT_A_TIME = ("-n", "2", "--dist", "worksteal")  # CI has two cores
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
     "pytree": ["numpy", "jaxlib", "calque_core"],
-    "core": ["jaxlib", "calque_autodiff", "calque_batching", "calque_numpy", "calque_xla_backend"],
-    "autodiff": ["jaxlib", "calque_batching", "calque_numpy", "calque_xla_backend"],
-    "batching": ["jaxlib", "calque_autodiff", "calque_numpy", "calque_xla_backend"],
-    "xla_backend": ["jax", "calque_autodiff", "calque_batching", "calque_numpy"],
-    "numpy": ["jaxlib", "calque_autodiff", "calque_batching", "calque_xla_backend"],
+    "core": ["jaxlib", "calque_autodiff", "calque_batching", "calque_jet", "calque_numpy", "calque_xla_backend"],
+    "autodiff": ["jaxlib", "calque_batching", "calque_jet", "calque_numpy", "calque_xla_backend"],
+    "jet": ["jaxlib", "calque_autodiff", "calque_batching", "calque_numpy", "calque_xla_backend"],
+    "batching": ["jaxlib", "calque_autodiff", "calque_jet", "calque_numpy", "calque_xla_backend"],
+    "xla_backend": ["jax", "calque_autodiff", "calque_batching", "calque_jet", "calque_numpy"],
+    "numpy": ["jaxlib", "calque_autodiff", "calque_batching", "calque_jet", "calque_xla_backend"],
     "calque": ["jaxlib", "calque_xla_backend"],
 }
 CHECK_CELL = """

@@ -22,6 +22,7 @@ PUBLIC = [
     "calque_core.testing",
     "calque_autodiff",
     "calque_autodiff.checkpoint_policies",
+    "calque_jet",
     "calque_batching",
     "calque_xla_backend",
     "calque_numpy",

@@ -14,6 +14,7 @@ PACKAGES = [
     "calque_core.lax",
     "calque_autodiff",
     "calque_autodiff.checkpoint_policies",
+    "calque_jet",
     "calque_batching",
     "calque_xla_backend",
     "calque_numpy",

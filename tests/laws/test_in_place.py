@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_autodiff import checkpoint, custom_jvp, grad, jet, jvp, linearize, value_and_grad, vjp
+from calque_autodiff import checkpoint, custom_jvp, grad, jvp, linearize, value_and_grad, vjp
 from calque_batching import vmap
 from calque_core import UnexpectedTracerError, lax, make_jaxpr
+from calque_jet import jet
 from calque_xla_backend import device_put, jit
 
 X = np.array([1.0, 2.0, 3.0])

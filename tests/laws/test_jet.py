@@ -15,8 +15,9 @@ from operations import OPERATIONS
 from scans import MAPPINGS, SCANS
 from transformations import PLAIN, TRANSFORMATIONS, batch_of, is_mapped
 
-from calque_autodiff import jet, jvp
+from calque_autodiff import jvp
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
+from calque_jet import jet
 from calque_pytree import tree_leaves
 
 OPERATION_ROWS = [program for rows in OPERATIONS.values() for program in rows]

@@ -72,5 +72,5 @@ def test_the_rule_matrix_is_printed_by_a_command():
     done = subprocess.run([sys.executable, "-m", "calque"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     header, first, *_ = done.stdout.splitlines()
-    assert header.split() == ["impl", "abstract_eval", "jvp", "transpose", "batch", "lowering"]
+    assert header.split() == ["impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering"]
     assert first.split()[0] == "abs"

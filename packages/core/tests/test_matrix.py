@@ -25,6 +25,7 @@ def test_a_state_is_a_rule_a_stated_hole_or_missing():
         "abstract_eval": "missing",
         "jvp": "rule",
         "transpose": "hole: it is not linear",
+        "jet": "missing",
         "batch": "missing",
         "lowering": "rule",
     }
@@ -38,17 +39,17 @@ def test_another_kind_that_serves_the_same_transformation_counts():
 
 
 def test_the_table_has_a_line_per_primitive_and_the_reasons_below():
-    assert rule_matrix([make_example(), Primitive("p")]) == (
-        "         impl  abstract_eval  jvp  transpose  batch  lowering\n"
-        "example  +     -              +    .          -      +\n"
-        "p        -     -              -    -          -      -\n"
+    assert rule_matrix([make_example(), Primitive("p", linearity="constant")]) == (
+        "         impl  abstract_eval  jvp  transpose  jet  batch  lowering\n"
+        "example  +     -              +    .          -    -      +\n"
+        "p        -     -              -    -          +    -      -\n"
         "\n"
         "example, transpose: it is not linear"
     )
 
 
 def test_a_table_without_holes_ends_after_its_lines():
-    assert rule_matrix([Primitive("p")]).splitlines()[-1].split() == ["p", *"------"]
+    assert rule_matrix([Primitive("p")]).splitlines()[-1].split() == ["p", *"-" * len(KINDS)]
     assert rule_matrix([]).split() == list(KINDS)
 
 

@@ -19,6 +19,7 @@ from calque_core import (
     rules,
     tracing,
 )
+from calque_core.rules import rule_epoch
 
 LONG = ShapedArray((5, 7), np.float64)
 
@@ -305,3 +306,38 @@ def test_an_operation_in_a_block_of_32_bits_does_not_change_the_types_of_those_a
 
     make_jaxpr(narrow)(LONG)
     assert make_jaxpr(lax.rsqrt)(LONG).out_avals == [LONG]
+
+
+# What a primitive is
+
+
+def test_a_primitive_is_declared_linear_bilinear_or_constant_once():
+    p = Primitive("declared", linearity="linear")
+    p.def_linearity("linear")
+    assert p.linearity == "linear"
+    with pytest.raises(ValueError, match=r"'declared' is declared linear, and now constant\. Declare one of the two"):
+        p.def_linearity("constant")
+    p.linearity = None
+    p.def_linearity("constant")
+    assert p.linearity == "constant"
+
+
+def test_a_linearity_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"the linearity of 'bent' is 'cubic'. Give one of \('linear', 'bilinear'"):
+        Primitive("bent").def_linearity("cubic")
+
+
+def test_what_is_declared_of_a_primitive_with_rules_clears_the_caches_of_traced_programs():
+    p = Primitive("late")
+    before = rule_epoch()
+    p.def_linearity("linear")
+    assert rule_epoch() == before
+    q = Primitive("later")
+    q.def_rule("decomposition", lambda x: x)
+    q.def_linearity("linear")
+    assert rule_epoch() == before + 1
+
+
+def test_operations_of_integers_and_with_results_that_are_no_floats_are_constant():
+    assert {p.linearity for p in (lax.eq_p, lax.is_finite_p, lax.and_p, lax.shift_left_p, lax.argmax_p)} == {"constant"}
+    assert [p.linearity for p in (lax.add_p, lax.sin_p, lax.neg_p, lax.mul_p)] == [None, None, "linear", "bilinear"]

@@ -1,10 +1,10 @@
-"""Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad; Taylor series: jet.
+"""Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad.
 
 Read next: `jvp_trace.py` for the one trace behind all of it, `define.py` for how rules are written, and `rules` for the
-table of derivatives; `jet_trace.py` for series, which have a trace and a table of their own.
+table of derivatives.
 """
 
-from calque_autodiff import checkpoint_policies, jet_rules, rules
+from calque_autodiff import checkpoint_policies, rules
 from calque_autodiff.checkpoint import checkpoint, checkpoint_name, remat
 from calque_autodiff.custom_gradient import custom_gradient
 from calque_autodiff.custom_jvp import custom_jvp
@@ -15,9 +15,6 @@ from calque_autodiff.forward import jvp
 from calque_autodiff.gradient import grad, value_and_grad
 from calque_autodiff.implicit import custom_root
 from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
-from calque_autodiff.jet import jet
-from calque_autodiff.jet_jaxpr import jet_jaxpr
-from calque_autodiff.jet_trace import JetTrace, JetTracer
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.linear_functions import LinearFunction
 from calque_autodiff.linearize import linearize, vjp
@@ -40,7 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     # derivatives of functions
-    "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "jet", "stop_gradient",
+    "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
     # functions whose derivative follows from an equation, or whose transpose is given
     "custom_root", "custom_linear_solve", "linear_call",
     # derivative rules of one function
@@ -48,14 +45,14 @@ __all__ = [
     # what a derivative keeps
     "checkpoint", "remat", "checkpoint_name", "checkpoint_policies", "saved_residuals", "print_saved_residuals",
     # derivatives of programs
-    "jvp_jaxpr", "jet_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass",
+    "jvp_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass",
     # rules
     "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative", "not_linear",
     "primitive_jvps", "primitive_transposes",
     # what rules meet
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     # traces
-    "JVPTrace", "JVPTracer", "JetTrace", "JetTracer", "TangentTrace",
+    "JVPTrace", "JVPTracer", "TangentTrace",
     # checking derivatives
     "check_grads", "check_jvp", "check_vjp",
 ]  # fmt: skip

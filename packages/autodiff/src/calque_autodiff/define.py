@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from calque_autodiff.jet_define import bilinear_jet, constant_jet, linear_jet
 from calque_core.errors import MissingRuleError
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
 from calque_core.primitive import Primitive
@@ -121,8 +120,8 @@ def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
             return [out], [zero_tangent(out)]
         return [out], [primitive.bind(*map(instantiate_zeros, tangents), **params)]
 
+    primitive.def_linearity("linear")
     primitive.def_rule("jvp", jvp_rule)
-    primitive.def_rule("jet", linear_jet(primitive))
     primitive.def_rule("transpose", transpose_rule)
 
 
@@ -142,6 +141,7 @@ def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
     >>> grad(lambda x: times_p.bind(x, x))(3.0)
     np.float64(6.0)
     """
+    primitive.def_linearity("bilinear")
     defjvp(
         primitive,
         lambda x_dot, out, x, y, **params: primitive.bind(x_dot, y, **params),
@@ -155,7 +155,6 @@ def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
             check_known(primitive, y)
         return [lhs_rule(ct, x, y, **params), None]
 
-    primitive.def_rule("jet", bilinear_jet(primitive))
     primitive.def_rule("transpose", transpose_rule)
 
 
@@ -188,11 +187,11 @@ def zero_derivative(*primitives: Primitive, reason: str) -> None:
     (np.float64(1.0), np.float64(0.0))
     """
     for primitive in primitives:
+        primitive.def_linearity("constant")
         if primitive.multiple_results:
             primitive.def_rule("jvp", _zero_jvp_of(primitive))
         else:
             defjvp_all(primitive, gives_lists(_zero_jvp_of(primitive)))
-        primitive.def_rule("jet", constant_jet(primitive))
         primitive.def_hole("transpose", f"its derivative is zero: {reason}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from calque_autodiff.checks import check_out_tangents, check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_core.api_util import FlatFunction, check_callable
 from calque_core.avals import typeof
@@ -16,6 +16,7 @@ from calque_core.linear import Zero, instantiate_zeros
 from calque_core.memory import unshared
 from calque_core.operands import strong
 from calque_core.source import describe_function
+from calque_core.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.trace import current_trace, started, tracing
 from calque_core.tracebacks import api_boundary
 from calque_pytree import tree_flatten, tree_structure

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.tangent_trace import TangentTrace
-from calque_autodiff.transpose import settings_key
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr, Literal, Var
 from calque_core.linear import Zero, instantiate_zeros
 from calque_core.passes import dce_jaxpr
+from calque_core.rules import settings_key
 from calque_core.stage import hoist_tracers, stage
 from calque_core.trace import current_trace, tracing
 

@@ -11,11 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from calque_autodiff.checks import (
-    check_out_tangents,
-    check_outputs,
-    flatten_primals,
-)
+from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.tangent_trace import TangentTrace, kept_for_long
@@ -26,6 +22,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.memory import unshared
 from calque_core.passes import dce_jaxpr
 from calque_core.source import describe_function
+from calque_core.tangents import check_outputs, flatten_primals
 from calque_core.trace import current_trace, started, tracing
 from calque_core.tracebacks import api_boundary
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure

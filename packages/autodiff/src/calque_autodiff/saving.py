@@ -18,7 +18,6 @@ import numpy as np
 from calque_autodiff.checkpoint_policies import Policy, policy_name, refuses
 from calque_autodiff.rules.control_flow import Slots, remembered
 from calque_autodiff.rules.scan import stacked_aval
-from calque_autodiff.transpose import settings_key
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.ops.call import jit_p
@@ -26,6 +25,7 @@ from calque_core.ops.checkpoint import name_p
 from calque_core.ops.control_flow import cond_p
 from calque_core.ops.scan import scan_p
 from calque_core.rules import rules as rule_table
+from calque_core.rules import settings_key
 from calque_core.source import where
 from calque_core.stage import stage
 

@@ -11,7 +11,7 @@ from calque_core.avals import shaped_array
 from calque_core.context import entered, here
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
-from calque_core.rules import rule_epoch
+from calque_core.rules import settings_key
 from calque_core.stage import stage
 from calque_core.trace import current_trace, tracing
 
@@ -62,7 +62,7 @@ def batch_jaxpr_axes(
         avals = [with_axis(v.aval, axis.size, d) for v, d in zip(jaxpr.invars, in_dims)]
         return stage(batched, avals, verb="vmap"), out_dims
 
-    key = ("batch", axis, in_dims, forced, here().settings, here().axis_env, rule_epoch())
+    key = ("batch", axis, in_dims, forced, *settings_key())
     return jaxpr.memo(key, make)  # type: ignore[no-any-return]
 
 

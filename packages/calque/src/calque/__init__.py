@@ -22,7 +22,6 @@ from calque_autodiff import (
     custom_rules,
     custom_vjp,
     grad,
-    jet,
     jvp,
     linear_call,
     linear_transpose,
@@ -47,6 +46,7 @@ from calque_core import (
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core.config import disable_jit
 from calque_core.lax import stop_gradient
+from calque_jet import jet
 
 if _TYPE_CHECKING:
     from calque_xla_backend import Array as Array

@@ -8,7 +8,7 @@ from typing import Any
 from calque_core import lax
 from calque_core.primitive import Primitive
 
-KINDS = ("impl", "abstract_eval", "jvp", "transpose", "batch", "lowering")
+KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
 _ALTERNATIVES = {"jvp": ("linearize",), "batch": ("axis_batch",)}
 
 
@@ -22,7 +22,8 @@ def state_of(primitive: Primitive, kind: str) -> str:
     """Return 'rule', 'hole: reason' or 'missing'."""
     kinds: Sequence[Any] = (kind, *_ALTERNATIVES.get(kind, ()))
     has_platform_rule = any(isinstance(k, tuple) and k[0] == kind for k in primitive.rules)
-    if has_platform_rule or any(k in primitive.rules for k in kinds):
+    is_derived = kind == "jet" and primitive.linearity is not None
+    if has_platform_rule or is_derived or any(k in primitive.rules for k in kinds):
         return "rule"
     return f"hole: {primitive.holes[kind]}" if kind in primitive.holes else "missing"
 

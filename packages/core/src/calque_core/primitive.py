@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 from calque_core import rules as tables
 from calque_core.avals import typeof
@@ -18,6 +18,7 @@ from calque_core.context import DEFAULT_SETTINGS, active, entered, here
 from calque_core.trace import Trace, evaluation, hand_down, plain_types, run_under
 
 F = TypeVar("F", bound=Callable[..., Any])
+Linearity = Literal["linear", "bilinear", "constant"]
 
 
 class Primitive:
@@ -31,6 +32,9 @@ class Primitive:
     ...     return np.add(x, x)
     >>> double_p.bind(2.0)
     np.float64(4.0)
+
+    `linearity` says what follows for all derivatives at once: "linear" in all its floating operands together,
+    "bilinear", that is linear in each of its two operands, or "constant", with a derivative that is zero.
     """
 
     __slots__ = (
@@ -42,13 +46,22 @@ class Primitive:
         "holes",
         "impl",
         "is_leaf",
+        "linearity",
         "multiple_results",
         "name",
         "weak_kinds",
     )
 
-    def __init__(self, name: str, multiple_results: bool = False, *, effects: frozenset[Any] = frozenset()) -> None:
+    def __init__(
+        self,
+        name: str,
+        multiple_results: bool = False,
+        *,
+        effects: frozenset[Any] = frozenset(),
+        linearity: Linearity | None = None,
+    ) -> None:
         self.name = name
+        self.linearity = linearity
         self.weak_kinds = (
             ""  # the dtype kinds of which weak operands alone give a weak result, as Python's operators do
         )
@@ -128,6 +141,29 @@ class Primitive:
             return lambda fn: self.def_rule(kind, fn, platform=platform, override=override)
         tables.store(self, kind if platform is None else (kind, platform), function, override=override)
         return function
+
+    def def_linearity(self, linearity: Linearity) -> None:
+        """Say that the primitive is "linear", "bilinear" or "constant": any transformation may derive a rule from it.
+
+        Raises: ValueError if it was said to be another of them.
+
+        >>> from calque_core import Primitive
+        >>> mirror_p = Primitive("mirror")
+        >>> mirror_p.def_linearity("linear")
+        >>> mirror_p.linearity
+        'linear'
+        """
+        kinds = get_args(Linearity)
+        if linearity not in kinds:
+            raise ValueError(f"the linearity of '{self.name}' is {linearity!r}. Give one of {kinds}.")
+        if self.linearity not in (None, linearity):
+            raise ValueError(
+                f"'{self.name}' is declared {self.linearity}, and now {linearity}. Declare one of the two; to replace "
+                "the first, set the attribute `linearity` to None before."
+            )
+        if self.linearity is None and self._rules:
+            tables.advance_rule_epoch()
+        self.linearity = linearity
 
     def def_pp(self, function: F) -> F:
         """Give what is printed of the parameters: `function(params) -> params`; return `function`."""

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
+from calque_core.context import here
 from calque_core.errors import MissingRuleError
 from calque_core.rule_results import adapt
 from calque_core.source import Position, resolve, user_frame, where
@@ -62,7 +63,7 @@ kinds: dict[str, KindInfo] = {
         "calque_autodiff",
         "calque_autodiff.deftranspose({name}_p, fn)",
     ),
-    "jet": KindInfo("Taylor rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("jet", fn)'),
+    "jet": KindInfo("Taylor rule for '{name}' not implemented", "calque_jet", '{name}_p.def_rule("jet", fn)'),
     "batch": KindInfo(
         "Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"
     ),
@@ -102,6 +103,12 @@ def rule_epoch() -> int:
 def advance_rule_epoch() -> None:
     """Let no cache of traced or compiled programs give again what it holds: a rule was replaced, or a runtime lost."""
     _epoch[0] += 1
+
+
+def settings_key() -> tuple[Any, ...]:
+    """Return what a program derived from a jaxpr depends on beside the jaxpr: part of the key of every such cache."""
+    context = here()
+    return (context.settings, context.axis_env, _epoch[0])
 
 
 class RuleTable(MutableMapping[Any, Function]):

@@ -17,12 +17,13 @@ from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.scan import is_linear, is_nonzero, with_residuals
 from calque_autodiff.saving import cut_jaxpr
 from calque_autodiff.tangent_trace import record
-from calque_autodiff.transpose import settings_key, transpose_jaxpr
+from calque_autodiff.transpose import transpose_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr
 from calque_core.linear import zero_tangent
 from calque_core.ops.call import wrapped
 from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
 from calque_core.passes import dce_jaxpr
+from calque_core.rules import settings_key
 
 Value = Any
 Params = dict[str, Any]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
-from calque_autodiff.rules.elementwise import spread, summed_to
+from calque_autodiff.rules.elementwise import summed_to
 from calque_core.avals import typeof
 from calque_core.lax import (
     and_p,
@@ -35,6 +35,7 @@ from calque_core.lax import (
     xor_p,
 )
 from calque_core.linear import Zero
+from calque_core.ops.broadcast import spread
 
 Value = Any
 

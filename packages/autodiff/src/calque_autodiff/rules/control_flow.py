@@ -18,25 +18,18 @@ import numpy as np
 from calque_autodiff.define import check_known
 from calque_autodiff.jaxprs import Linearized, Split, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
 from calque_autodiff.tangent_trace import record
-from calque_autodiff.transpose import settings_key, transpose_jaxpr
+from calque_autodiff.transpose import transpose_jaxpr
 from calque_core.avals import shaped_array
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr
 from calque_core.linear import UndefinedPrimal, Zero, instantiate_zeros, zero_tangent, zeros_of
 from calque_core.ops.call import wrapped
-from calque_core.ops.control_flow import cond_p
+from calque_core.ops.control_flow import chosen_branches, cond_p
+from calque_core.rules import settings_key
 from calque_core.stage import stage
-from calque_core.tracer import is_tracer
 
 Value = Any
 Branches = tuple[Jaxpr, ...]
-
-
-def chosen(index: Value, branches: Branches) -> tuple[Value, Branches]:
-    """Return the index and the branches; where the index is known, the branch that it chooses alone."""
-    if is_tracer(index):
-        return index, branches
-    return index, (branches[min(max(int(index), 0), len(branches) - 1)],)
 
 
 def any_of(masks: Sequence[Sequence[bool]]) -> list[bool]:
@@ -59,7 +52,7 @@ def cond_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, branches: Branches, batched: str
 ) -> tuple[list[Value], list[Value]]:
     """Each branch computes its results and their tangents: those that are not zero in some branch."""
-    index, branches = chosen(primals[0], branches)
+    index, branches = chosen_branches(primals[0], branches)
     nonzeros = [type(t) is not Zero for t in tangents[1:]]
     out_mask = any_of([jvp_jaxpr(branch, nonzeros)[1] for branch in branches])
     differentiated = tuple(jvp_jaxpr(branch, nonzeros, instantiate=out_mask)[0] for branch in branches)
@@ -118,7 +111,7 @@ def cond_linearize(
     nonzeros: Sequence[bool], index: Value, *operands: Value, branches: Branches, batched: str
 ) -> tuple[list[Value], list[Value], Jaxpr]:
     """One `cond` computes the results and the residuals of the branch that runs; the linear program is another."""
-    index, branches = chosen(index, branches)
+    index, branches = chosen_branches(index, branches)
     mask = tuple(nonzeros[1:])
     parts = remembered(branches, ("linearize", mask, batched), lambda: linearize_branches(branches, mask, batched))
     results = cond_p.bind(index, *operands, branches=parts.known, batched=batched)
@@ -207,7 +200,7 @@ def cond_partial_eval(
     """Run the known half of the branch now; make the rest one `cond`.  Nothing is known under an unknown index."""
     if not known_mask[0]:
         return record(cond_p, [index, *operands], {"branches": branches, "batched": batched})
-    index, branches = chosen(index, branches)
+    index, branches = chosen_branches(index, branches)
     mask = tuple(known_mask[1:])
     parts = remembered(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
     known_operands = [x for x, k in zip(operands, mask) if k]
@@ -283,7 +276,7 @@ def cond_transpose(
 ) -> list[Value]:
     """Each branch gives the cotangents that are not zero in some branch."""
     check_known(cond_p, index)
-    index, branches = chosen(index, branches)
+    index, branches = chosen_branches(index, branches)
     mask = [type(x) is UndefinedPrimal for x in operands]
     ct_mask = [type(ct) is not Zero for ct in cts]
     nonzero = any_of([transpose_jaxpr(branch, mask, ct_mask)[1] for branch in branches])

@@ -21,10 +21,8 @@ from calque_core.lax import (
     add_any_p,
     add_p,
     bitwise_and,
-    broadcast,
     complex,
     conj,
-    convert_element_type,
     cos,
     cos_p,
     div,
@@ -70,14 +68,10 @@ from calque_core.lax import (
     tanh_p,
 )
 from calque_core.linear import UndefinedPrimal, zero_tangent
+from calque_core.ops.broadcast import spread
+from calque_core.ops.selection import share
 
 Value = Any
-
-
-def spread(x_dot: Value, out: Value) -> Value:
-    """Return the tangent of an operand as one of the result: an operand of rank 0 is repeated."""
-    shape = typeof(out).shape
-    return broadcast(x_dot, shape) if shape and not typeof(x_dot).shape else x_dot
 
 
 def summed_to(ct: Value, operand: Value) -> Value:
@@ -122,15 +116,6 @@ defjvp(
     lambda x_dot, out, x, y: spread(x_dot, out),
     lambda y_dot, out, x, y: mul(y_dot, neg(round(div(sub(x, out), y)))),
 )
-
-
-def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
-    """Return an operand's share in a result that is one of two: 1, 0, or a half where both are equal.
-
-    It is 0 beside NaN: a NaN would come through a choice around it, `where(isnan(x), 0, maximum(x, 0))`.
-    """
-    dtype = typeof(out).dtype
-    return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
 
 
 defjvp(

@@ -11,25 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.transpose import settings_key
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.ops.loop_rules import How, Loop
 from calque_core.ops.scan import scan_p
 from calque_core.stage import stage
 
 Value = Any
-How = dict[str, Any]  # the parameters of a scan that say nothing about its body: length, reverse, unroll
 Place = tuple[str, int]
-
-
-def settled(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
-    """Return which carries are marked at some step: those in `mask`, and what `step` adds until nothing is new."""
-    found = list(mask)
-    while True:
-        joined = [a or b for a, b in zip(found, step(found))]
-        if joined == found:
-            return found
-        found = joined
 
 
 def only(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
@@ -40,27 +29,6 @@ def only(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
 def others(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
     """Return the items that are not marked."""
     return [x for x, m in zip(items, mask) if not m]
-
-
-class Loop(NamedTuple):
-    """The body of a scan; its arguments are constants, the carry, and one slice of each input."""
-
-    jaxpr: Jaxpr
-    num_consts: int
-    num_carry: int
-
-    def thirds(self, items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return what belongs to the constants, to the carry, and to the inputs."""
-        start = self.num_consts + self.num_carry
-        return list(items[: self.num_consts]), list(items[self.num_consts : start]), list(items[start:])
-
-    def params(self, how: How) -> dict[str, Any]:
-        """Return the parameters of the scan over this body."""
-        return {"jaxpr": self.jaxpr, "num_consts": self.num_consts, "num_carry": self.num_carry, **how}
-
-    def memo(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what `make()` gave for this loop and this key before."""
-        return self.jaxpr.memo(("loop", self.num_consts, self.num_carry, *key, *settings_key()), make)
 
 
 class FirstLoop(NamedTuple):

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-from calque_core.avals import Shape, typeof
+from calque_core.avals import Shape
 from calque_core.lax import (
     argmax_p,
     argmin_p,
-    broadcast_in_dim,
-    convert_element_type,
-    div,
-    eq,
     mul,
     reduce_and_p,
     reduce_max_p,
@@ -21,21 +17,14 @@ from calque_core.lax import (
     reduce_sum,
     reduce_sum_p,
 )
+from calque_core.ops.selection import extreme_weights, restored
 
 Value = Any
 
 
-def restored(out: Value, shape: Shape, axes: Shape) -> Value:
-    """Return a reduced array with the shape that it had, repeated along the axes that were reduced."""
-    return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
-
-
 def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
     """Average the tangents of the elements that equal the result."""
-    aval = typeof(x)
-    is_extreme = convert_element_type(eq(x, restored(out, aval.shape, axes)), aval.dtype)
-    count = restored(reduce_sum(is_extreme, axes), aval.shape, axes)
-    return reduce_sum(mul(x_dot, div(is_extreme, count)), axes)
+    return reduce_sum(mul(x_dot, extreme_weights(x, out, axes)), axes)
 
 
 deflinear(reduce_sum_p, lambda ct, x, *, axes: [restored(ct, x.aval.shape, axes)])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.jaxprs import Linearized, Split, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
-from calque_autodiff.rules.loops import FirstLoop, How, Loop, first_loop, only, others, second_loop, settled
+from calque_autodiff.rules.loops import FirstLoop, first_loop, only, others, second_loop
 from calque_autodiff.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core.avals import shaped_array
@@ -21,6 +21,7 @@ from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, Literal
 from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_of, zero_tangent, zeros_of
 from calque_core.ops.call import wrapped
+from calque_core.ops.loop_rules import How, Loop, marked_carries
 from calque_core.ops.scan import scan_p
 from calque_core.stage import stage
 
@@ -64,7 +65,7 @@ def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
     """Return the loop over values and tangents, and which parts of the carry and which results have a tangent."""
     jaxpr, num_carry = loop.jaxpr, loop.num_carry
     const_mask, carry_mask, xs_mask = loop.thirds(nonzeros)
-    carry_mask = settled(carry_mask, lambda m: jvp_jaxpr(jaxpr, [*const_mask, *m, *xs_mask])[1][:num_carry])
+    carry_mask = marked_carries(carry_mask, lambda m: jvp_jaxpr(jaxpr, [*const_mask, *m, *xs_mask])[1][:num_carry])
     wanted = [*carry_mask, *[False] * (len(jaxpr.outvars) - num_carry)]
     dual, out_mask = jvp_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask], instantiate=wanted)
     consts, carry, xs = loop.thirds(dual.invars[: len(jaxpr.invars)])
@@ -115,7 +116,7 @@ def linearize_loop(loop: Loop, nonzeros: Mask, how: How) -> LinearizedScan:
         linear = linearize_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask]).linear
         return [not is_zero(v) for v in linear.outvars[:num_carry]]
 
-    carry_mask = settled(start_mask, perturbed_after)
+    carry_mask = marked_carries(start_mask, perturbed_after)
     parts = linearize_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask])
     first = first_loop(Loop(with_residuals(parts), loop.num_consts, num_carry), len(jaxpr.outvars), how["length"])
     given = carry_mask + [not is_zero(v) for v in parts.linear.outvars[num_carry:]]
@@ -205,7 +206,7 @@ def known_operands(loop: Loop, known_mask: Mask) -> Mask:
         split = partial_eval_jaxpr(loop.jaxpr, [*consts, *(not u for u in unknown), *xs])
         return [not k for k in split.known_outs[: loop.num_carry]]
 
-    return [*consts, *(not u for u in settled([not k for k in carry], unknown_after)), *xs]
+    return [*consts, *(not u for u in marked_carries([not k for k in carry], unknown_after)), *xs]
 
 
 def _split_loop(loop: Loop, known_mask: Mask, length: int) -> SplitScan:
@@ -296,7 +297,7 @@ def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:
     num_consts, num_carry = sum(const_linear), loop.num_carry
     mask = [*const_linear, *[True] * num_carry, *xs_linear]
     thirds = Loop(loop.jaxpr, num_consts, num_carry).thirds
-    carry_mask = settled(
+    carry_mask = marked_carries(
         ct_mask[:num_carry], lambda m: thirds(transpose_jaxpr(loop.jaxpr, mask, [*m, *ct_mask[num_carry:]])[1])[1]
     )
     ct_ys = ct_mask[num_carry:]

@@ -9,25 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
-from calque_core.avals import typeof
-from calque_core.lax import broadcasted_iota, sort_p
+from calque_core.lax import sort_p
 from calque_core.linear import Zero, is_undefined_primal, zero_tangent
+from calque_core.ops.selection import positions, sorted_by
 
 Value = Any
-
-
-def positions(x: Value, dimension: int) -> Value:
-    """Return an array of the shape of `x` that holds each element's position along an axis."""
-    return broadcasted_iota(np.int32, typeof(x).shape, dimension)
-
-
-def sorted_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
-    """Return the arrays `carried`, rearranged as sorting the keys would rearrange them."""
-    outs = sort_p.bind(*keys, *carried, dimension=dimension, is_stable=True, num_keys=len(keys))
-    return list(outs[len(keys) :])
 
 
 def sort_jvp(

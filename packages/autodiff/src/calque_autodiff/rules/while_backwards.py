@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.jaxprs import partial_eval_jaxpr
-from calque_autodiff.rules.loops import only, others, settled
+from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import parted
 from calque_autodiff.transpose import transpose_jaxpr
@@ -20,6 +20,7 @@ from calque_core.errors import MissingRuleError
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr
 from calque_core.linear import add_tangents
+from calque_core.ops.loop_rules import marked_carries
 from calque_core.ops.while_loop import while_loop
 from calque_core.passes import dce_jaxpr
 from calque_core.source import where
@@ -36,7 +37,7 @@ def settled_linear(body_jaxpr: Jaxpr, const_linear: Mask, start_linear: Mask) ->
         known = [not m for m in (*const_linear, *mask)]
         return [not k for k in partial_eval_jaxpr(body_jaxpr, known).known_outs]
 
-    return settled(start_linear, after)
+    return marked_carries(start_linear, after)
 
 
 def without_linear(cond_jaxpr: Jaxpr, linear: Mask) -> Jaxpr:
@@ -82,7 +83,9 @@ def cut_step(body_jaxpr: Jaxpr, const_linear: Mask, carry_linear: Mask, ct_mask:
     is_open = [not k for k in only(split.known_outs, carry_linear)]
     linear = [*[False] * len(residuals), *[True] * (sum(const_linear) + len(is_open))]
     num_consts = sum(const_linear)
-    carry_mask = settled(ct_mask, lambda m: transpose_jaxpr(split.unknown, linear, only(m, is_open))[1][num_consts:])
+    carry_mask = marked_carries(
+        ct_mask, lambda m: transpose_jaxpr(split.unknown, linear, only(m, is_open))[1][num_consts:]
+    )
     wanted = [*[False] * num_consts, *carry_mask]
     backward, nonzero = transpose_jaxpr(split.unknown, linear, only(carry_mask, is_open), instantiate=wanted)
     return Step(forward, saved_carries(forward, num_values), backward, is_open, nonzero[:num_consts], carry_mask)
@@ -91,7 +94,7 @@ def cut_step(body_jaxpr: Jaxpr, const_linear: Mask, carry_linear: Mask, ct_mask:
 def saved_carries(forward: Jaxpr, num_carry: int) -> Mask:
     """Return which carries change from step to step, and are needed for residuals, of this step or of later ones."""
     num_consts, num_residuals = len(forward.invars) - num_carry, len(forward.outvars) - num_carry
-    is_needed = settled(
+    is_needed = marked_carries(
         [False] * num_carry, lambda m: dce_jaxpr(forward, [*m, *[True] * num_residuals])[1][num_consts:]
     )
     is_changed = [a is not b for a, b in zip(forward.invars[num_consts:], forward.outvars)]

@@ -14,17 +14,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.jaxprs import Linearized, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
-from calque_autodiff.rules.loops import only, others, settled
+from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.scan import is_linear, is_nonzero, parted
 from calque_autodiff.rules.while_backwards import Step, backwards, cut_step, settled_linear, without_linear
 from calque_autodiff.tangent_trace import record
-from calque_autodiff.transpose import settings_key
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, Literal, Var
 from calque_core.linear import instantiate_zeros, zero_of, zero_tangent, zeros_of
 from calque_core.ops.call import wrapped
+from calque_core.ops.loop_rules import consts_first, marked_carries, while_parts
 from calque_core.ops.while_loop import while_p
 from calque_core.passes import dce_jaxpr
+from calque_core.rules import settings_key
 from calque_core.stage import stage
 
 Value = Any
@@ -46,10 +47,10 @@ def while_jvp(
     cond_nconsts: int,
 ) -> tuple[list[Value], list[Value]]:
     """One loop carries the values and the tangents of those that have one at some step."""
-    cond_consts, body_consts, carry = parts_of(primals, cond_nconsts, body_nconsts)
-    _, const_dots, carry_dots = parts_of(tangents, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = while_parts(primals, cond_nconsts, body_nconsts)
+    _, const_dots, carry_dots = while_parts(tangents, cond_nconsts, body_nconsts)
     const_mask = is_nonzero(const_dots)
-    mask = settled(is_nonzero(carry_dots), lambda m: jvp_jaxpr(body_jaxpr, [*const_mask, *m])[1])
+    mask = marked_carries(is_nonzero(carry_dots), lambda m: jvp_jaxpr(body_jaxpr, [*const_mask, *m])[1])
     dual, _ = jvp_jaxpr(body_jaxpr, [*const_mask, *mask], instantiate=mask)
     results = while_p.bind(
         *cond_consts,
@@ -65,21 +66,6 @@ def while_jvp(
     )
     outs, rest = results[: len(mask)], iter(results[len(mask) :])
     return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, mask)]
-
-
-def parts_of(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return what belongs to the constants of the condition, to those of the body, and to the carry."""
-    start = cond_nconsts + body_nconsts
-    return list(items[:cond_nconsts]), list(items[cond_nconsts:start]), list(items[start:])
-
-
-def consts_first(dual: Jaxpr, num_consts: int, num_carry: int) -> Jaxpr:
-    """Return a body of values, then tangents, with the tangents of constants before the carry."""
-    num_primals, num_dots = num_consts + num_carry, len(dual.outvars) - num_carry
-    values, dots = dual.invars[:num_primals], dual.invars[num_primals:]
-    num_const_dots = len(dots) - num_dots
-    ordered = [*values[:num_consts], *dots[:num_const_dots], *values[num_consts:], *dots[num_const_dots:]]
-    return dual.replace(invars=ordered)
 
 
 def unseeing(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
@@ -106,7 +92,7 @@ def while_linearize(
     outs = while_p.bind(*primals, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **nums, **how)
 
     def make() -> tuple[Jaxpr, list[Any]]:
-        masks = parts_of(list(nonzeros), cond_nconsts, body_nconsts)
+        masks = while_parts(list(nonzeros), cond_nconsts, body_nconsts)
         return linear_loop(body_jaxpr, cond_jaxpr, masks, how)
 
     key = ("linearize", cond_jaxpr, *nonzeros, *nums.values(), *how.values(), *settings_key())
@@ -126,7 +112,7 @@ def linear_loop(
     def perturbed_after(mask: Mask) -> Mask:
         return [not is_zero(v) for v in linearize_jaxpr(body_jaxpr, [*const_mask, *mask]).linear.outvars]
 
-    mask = settled(start_mask, perturbed_after)
+    mask = marked_carries(start_mask, perturbed_after)
     dual = dual_body(linearize_jaxpr(body_jaxpr, [*const_mask, *mask]), const_mask, mask)
     num_conds, num_consts = len(cond_mask), len(dual.invars) - len(dual.outvars)
     params = {
@@ -182,20 +168,20 @@ def while_partial_eval(
     cond_nconsts: int,
 ) -> list[Value]:
     """Run the loop over the carries that are known at every step; record the whole loop for the others."""
-    cond_mask, const_mask, start_mask = parts_of(known_mask, cond_nconsts, body_nconsts)
+    cond_mask, const_mask, start_mask = while_parts(known_mask, cond_nconsts, body_nconsts)
     params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
     results = record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})
 
     def unknown_after(unknown: Mask) -> Mask:
         return [not k for k in partial_eval_jaxpr(body_jaxpr, [*const_mask, *(not u for u in unknown)]).known_outs]
 
-    known = [not u for u in settled([not k for k in start_mask], unknown_after)]
+    known = [not u for u in marked_carries([not k for k in start_mask], unknown_after)]
     condition = partial_eval_jaxpr(cond_jaxpr, [*cond_mask, *known])
     if not any(known) or not condition.known_outs[0]:
         return results
     body = partial_eval_jaxpr(body_jaxpr, [*const_mask, *known])
     kept = [*only(known, body.known_outs), *[False] * (len(body.known.outvars) - sum(body.known_outs))]
-    cond_consts, body_consts, carry = parts_of(operands, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = while_parts(operands, cond_nconsts, body_nconsts)
     found = iter(
         while_p.bind(
             *only(cond_consts, cond_mask),
@@ -229,7 +215,7 @@ def while_transpose(
     Raises: MissingRuleError if the condition depends on a linear operand.
     """
     linear = is_linear(operands)
-    cond_linear, const_linear, start_linear = parts_of(linear, cond_nconsts, body_nconsts)
+    cond_linear, const_linear, start_linear = while_parts(linear, cond_nconsts, body_nconsts)
     carry_linear = settled_linear(body_jaxpr, const_linear, start_linear)
     condition = without_linear(cond_jaxpr, [*cond_linear, *carry_linear])
     ct_mask = only(is_nonzero(cts), carry_linear)

@@ -20,7 +20,7 @@ from calque_core.source import where
 
 Value = Any
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim")
+broadcast_in_dim_p = Primitive("broadcast_in_dim", linearity="linear")
 
 
 @broadcast_in_dim_p.def_abstract_eval(cached=True)
@@ -155,3 +155,13 @@ def broadcast_to(x: Value, shape: Shape) -> Value:
     """
     ndim = len(typeof(x).shape)
     return _broadcast_in_dim(x, shape, tuple(range(len(shape) - ndim, len(shape))))
+
+
+def spread(x: Value, out: Value) -> Value:
+    """Return an operand of rank 0 repeated to the shape of the elementwise result `out`; others as they are.
+
+    >>> spread(1.0, np.zeros(2))
+    array([1., 1.])
+    """
+    shape = typeof(out).shape
+    return broadcast(x, shape) if shape and not typeof(x).shape else x

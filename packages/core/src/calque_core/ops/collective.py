@@ -21,7 +21,7 @@ from calque_core.operands import floating
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import NUMBER, ORDERED, undefined
 from calque_core.ops.elementwise import add, div, mul
-from calque_core.primitive import Primitive
+from calque_core.primitive import Linearity, Primitive
 from calque_core.source import where
 from calque_core.walk import nested_jaxprs
 from calque_pytree import tree_map
@@ -67,8 +67,8 @@ def _names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
 # Reductions over the elements
 
 
-def _declare(name: str, kinds: str) -> Primitive:
-    primitive = Primitive(name)
+def _declare(name: str, kinds: str, linearity: Linearity | None = None) -> Primitive:
+    primitive = Primitive(name, linearity=linearity)
 
     @primitive.def_abstract_eval
     def abstract_eval(x_aval: ShapedArray, *, axes: tuple[AxisName, ...]) -> ShapedArray:
@@ -84,7 +84,7 @@ def _declare(name: str, kinds: str) -> Primitive:
     return primitive
 
 
-psum_p = _declare("psum", NUMBER)
+psum_p = _declare("psum", NUMBER, linearity="linear")
 pmax_p = _declare("pmax", ORDERED)
 pmin_p = _declare("pmin", ORDERED)
 

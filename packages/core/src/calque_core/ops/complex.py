@@ -49,8 +49,8 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 # Parts
 
-real_p = Primitive("real")
-imag_p = Primitive("imag")
+real_p = Primitive("real", linearity="linear")
+imag_p = Primitive("imag", linearity="linear")
 real_p.weak_kinds = imag_p.weak_kinds = "c"
 
 
@@ -102,7 +102,9 @@ def imag(x: Value) -> Value:
 
 # The other complex number with the same real part
 
-conj_p = declare("conj", "c", scalars.unary(complex_number.conjugate, np.conjugate, _COMPLEX), weak_kinds="c")
+conj_p = declare(
+    "conj", "c", scalars.unary(complex_number.conjugate, np.conjugate, _COMPLEX), weak_kinds="c", linearity="linear"
+)
 
 
 def conj(x: Value) -> Value:
@@ -119,7 +121,7 @@ def conj(x: Value) -> Value:
 
 # Putting together
 
-complex_p = Primitive("complex")
+complex_p = Primitive("complex", linearity="linear")
 _type_of_parts = elementwise("complex", "f")
 
 

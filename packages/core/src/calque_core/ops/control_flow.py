@@ -34,7 +34,7 @@ from calque_core.source import describe_function, where
 from calque_core.stage import JaxprTrace, stage
 from calque_core.trace import Trace
 from calque_core.tracebacks import api_boundary
-from calque_core.tracer import known, unknown
+from calque_core.tracer import is_tracer, known, unknown
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -51,6 +51,13 @@ def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[
     for number, branch in enumerate(branches):
         check_operands(f"branch {number} of cond", branch, avals)
     return branches[0].out_avals
+
+
+def chosen_branches(index: Value, branches: tuple[Jaxpr, ...]) -> tuple[Value, tuple[Jaxpr, ...]]:
+    """Return the index and the branches; where the index is known, the branch that it chooses alone."""
+    if is_tracer(index):
+        return index, branches
+    return index, (branches[min(max(int(index), 0), len(branches) - 1)],)
 
 
 @cond_p.def_impl

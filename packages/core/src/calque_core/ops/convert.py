@@ -78,7 +78,7 @@ def narrowed_leaf(x: Value) -> Value:
     return x if narrow == dtype else convert_element_type_p.bind(x, new_dtype=narrow, weak_type=typeof(x).weak_type)
 
 
-bitcast_convert_type_p = Primitive("bitcast_convert_type")
+bitcast_convert_type_p = Primitive("bitcast_convert_type", linearity="constant")
 
 
 @bitcast_convert_type_p.def_abstract_eval
@@ -128,7 +128,7 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     return bind_checked(bitcast_convert_type_p, x, new_dtype=dtype)
 
 
-stop_gradient_p = Primitive("stop_gradient")
+stop_gradient_p = Primitive("stop_gradient", linearity="constant")
 
 
 @stop_gradient_p.def_abstract_eval
@@ -152,7 +152,7 @@ def stop_gradient(x: Value) -> Value:
     return stop_gradient_p.bind(x)
 
 
-discard_p = Primitive("discard")
+discard_p = Primitive("discard", linearity="constant")
 discard_p.def_abstract_eval(stop_gradient_abstract_eval)
 discard_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
 

@@ -17,10 +17,10 @@ import numpy as np
 from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.context import here
 from calque_core.conversion import convert_element_type_p
-from calque_core.dtypes import dtype_name, float0
+from calque_core.dtypes import dtype_name, float0, is_float
 from calque_core.errors import ShapeError
 from calque_core.operands import binary, promote, strong
-from calque_core.primitive import Primitive
+from calque_core.primitive import Linearity, Primitive
 from calque_core.source import where
 
 Value = Any
@@ -111,12 +111,17 @@ def declare(
     result_dtype: np.dtype[Any] | None = None,
     *,
     weak_kinds: str = "",
+    linearity: Linearity | None = None,
 ) -> Primitive:
     """Return a new elementwise primitive with its type rule and its NumPy evaluation.
 
-    `weak_kinds` are the kinds of dtypes of which weak operands alone give a weak result.
+    `weak_kinds` are the kinds of dtypes of which weak operands alone give a weak result.  An operation on integers, or
+    with a result that is no float, is constant.
     """
-    primitive = Primitive(name)
+    has_float_result = result_dtype is None or is_float(result_dtype)
+    if not has_float_result or not set(kinds) & set(REAL_OR_COMPLEX):
+        linearity = "constant"
+    primitive = Primitive(name, linearity=linearity)
     primitive.weak_kinds = weak_kinds
     primitive.def_abstract_eval(elementwise(name, kinds, result_dtype, weak_kinds), cached=True)
     primitive.def_impl(impl, leaf=True)

@@ -27,7 +27,7 @@ Params = dict[str, Any]
 DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
 StatedDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
-dot_general_p = Primitive("dot_general")
+dot_general_p = Primitive("dot_general", linearity="bilinear")
 
 
 @dot_general_p.def_abstract_eval(cached=True)

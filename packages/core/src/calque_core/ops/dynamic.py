@@ -24,8 +24,8 @@ from calque_core.source import where
 
 Value = Any
 
-dynamic_index_p = Primitive("dynamic_index")
-dynamic_update_index_p = Primitive("dynamic_update_index")
+dynamic_index_p = Primitive("dynamic_index", linearity="linear")
+dynamic_update_index_p = Primitive("dynamic_update_index", linearity="linear")
 
 
 @dynamic_index_p.def_abstract_eval

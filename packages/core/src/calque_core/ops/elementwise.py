@@ -37,11 +37,11 @@ Value = Any
 
 # Arithmetic
 
-neg_p = declare("neg", NUMBER, scalars.unary(operator.neg, np.negative), weak_kinds="ifc")
+neg_p = declare("neg", NUMBER, scalars.unary(operator.neg, np.negative), weak_kinds="ifc", linearity="linear")
 add_p = declare("add", ANY, scalars.binary(operator.add, np.add), weak_kinds="ifc")
 add_any_p = declare("add_any", ANY, np.add)
 sub_p = declare("sub", NUMBER, scalars.binary(operator.sub, np.subtract), weak_kinds="ifc")
-mul_p = declare("mul", ANY, scalars.binary(operator.mul, np.multiply), weak_kinds="ifc")
+mul_p = declare("mul", ANY, scalars.binary(operator.mul, np.multiply), weak_kinds="ifc", linearity="bilinear")
 div_p = declare("div", NUMBER, scalars.divide, weak_kinds="fc")
 rem_p = declare("rem", REAL, formulas.remainder)
 max_p = declare("max", ORDERED, np.maximum)

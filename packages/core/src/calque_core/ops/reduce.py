@@ -17,7 +17,7 @@ from calque_core.dtypes import REGISTERED, dtype_name, greatest
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
-from calque_core.primitive import Primitive, bind_checked
+from calque_core.primitive import Linearity, Primitive, bind_checked
 from calque_core.source import where
 
 Value = Any
@@ -34,8 +34,8 @@ def reduced_shape(shape: Shape, axes: Shape) -> Shape:
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def _declare(name: str, kinds: str, impl: Callable[..., Value]) -> Primitive:
-    primitive = Primitive(name)
+def _declare(name: str, kinds: str, impl: Callable[..., Value], linearity: Linearity | None = None) -> Primitive:
+    primitive = Primitive(name, linearity=linearity)
 
     @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape) -> ShapedArray:
@@ -111,11 +111,11 @@ def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Callable[..., Value]:
     return impl
 
 
-reduce_sum_p = _declare("reduce_sum", NUMBER, reduce_sum_impl)
+reduce_sum_p = _declare("reduce_sum", NUMBER, reduce_sum_impl, linearity="linear")
 reduce_max_p = _declare("reduce_max", ORDERED, reduce_max_impl)
 reduce_min_p = _declare("reduce_min", ORDERED, reduce_min_impl)
-reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and))
-reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or))
+reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and), linearity="constant")
+reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or), linearity="constant")
 
 
 def reduce_sum(operand: Value, axis: Axes = None) -> Value:
@@ -192,7 +192,7 @@ def reduce_or(operand: Value, axis: Axes = None) -> Value:
 
 
 def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
-    primitive = Primitive(name)
+    primitive = Primitive(name, linearity="constant")
 
     @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape, index_dtype: np.dtype[Any]) -> ShapedArray:

@@ -26,9 +26,9 @@ class RoundingMethod(IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-floor_p = declare("floor", FLOAT, np.floor)
-ceil_p = declare("ceil", FLOAT, np.ceil)
-round_p = Primitive("round")
+floor_p = declare("floor", FLOAT, np.floor, linearity="constant")
+ceil_p = declare("ceil", FLOAT, np.ceil, linearity="constant")
+round_p = Primitive("round", linearity="constant")
 is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
 
 

@@ -43,7 +43,7 @@ def of_one_dtype(name: str, *operands: Value) -> Sequence[Value]:
 
 # The same elements in other positions
 
-reshape_p = Primitive("reshape")
+reshape_p = Primitive("reshape", linearity="linear")
 
 
 @reshape_p.def_abstract_eval(cached=True)
@@ -83,7 +83,7 @@ def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
     return reshape_p.bind(operand, new_sizes=new_sizes)
 
 
-transpose_p = Primitive("transpose")
+transpose_p = Primitive("transpose", linearity="linear")
 
 
 @transpose_p.def_abstract_eval(cached=True)
@@ -121,7 +121,7 @@ def transpose(operand: Value, permutation: Sequence[int]) -> Value:
     return transpose_p.bind(operand, permutation=permutation)
 
 
-rev_p = Primitive("rev")
+rev_p = Primitive("rev", linearity="linear")
 
 
 @rev_p.def_abstract_eval
@@ -152,7 +152,7 @@ def rev(operand: Value, dimensions: Axes) -> Value:
     return rev_p.bind(operand, dimensions=dims) if dims else settled(operand)
 
 
-squeeze_p = Primitive("squeeze")
+squeeze_p = Primitive("squeeze", linearity="linear")
 
 
 @squeeze_p.def_abstract_eval(cached=True)
@@ -191,7 +191,7 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
 
 # Parts
 
-slice_p = Primitive("slice")
+slice_p = Primitive("slice", linearity="linear")
 
 
 @slice_p.def_abstract_eval(cached=True)
@@ -251,7 +251,7 @@ def slice(
 
 # More elements
 
-pad_p = Primitive("pad")
+pad_p = Primitive("pad", linearity="linear")
 
 
 @pad_p.def_abstract_eval(cached=True)
@@ -326,7 +326,7 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
     return pad_p.bind(operand, padding_value, padding_config=config)
 
 
-concatenate_p = Primitive("concatenate")
+concatenate_p = Primitive("concatenate", linearity="linear")
 
 
 @concatenate_p.def_abstract_eval(cached=True)

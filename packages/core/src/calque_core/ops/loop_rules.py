@@ -1,0 +1,71 @@
+"""The parts of loops that the rules of every transformation take apart: operands by their role, carries by marks.
+
+Read next: `scan.py` and `while_loop.py` for the loops themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from calque_core.jaxpr import Jaxpr
+from calque_core.rules import settings_key
+
+How = dict[str, Any]  # the parameters of a scan that say nothing about its body: length, reverse, unroll
+
+
+def marked_carries(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
+    """Return which carries are marked at some step: those in `mask`, and those that `step` adds until none is new.
+
+    >>> marked_carries([True, False, False], lambda mask: [False, mask[0], mask[1]])
+    [True, True, True]
+    """
+    marks = list(mask)
+    while True:
+        joined = [a or b for a, b in zip(marks, step(marks))]
+        if joined == marks:
+            return marks
+        marks = joined
+
+
+class Loop(NamedTuple):
+    """The body of a scan; its arguments are constants, the carry, and one slice of each input."""
+
+    jaxpr: Jaxpr
+    num_consts: int
+    num_carry: int
+
+    def thirds(self, items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return the items of the constants, of the carry, and of the inputs."""
+        start = self.num_consts + self.num_carry
+        return list(items[: self.num_consts]), list(items[self.num_consts : start]), list(items[start:])
+
+    def params(self, how: How) -> dict[str, Any]:
+        """Return the parameters of the scan over this body."""
+        return {"jaxpr": self.jaxpr, "num_consts": self.num_consts, "num_carry": self.num_carry, **how}
+
+    def memo(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return `make()`, computed once per loop and key."""
+        return self.jaxpr.memo(("loop", self.num_consts, self.num_carry, *key, *settings_key()), make)
+
+
+def while_parts(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the items of the constants of a condition, of those of a body, and of the carry.
+
+    >>> while_parts("abcde", 1, 2)
+    (['a'], ['b', 'c'], ['d', 'e'])
+    """
+    start = cond_nconsts + body_nconsts
+    return list(items[:cond_nconsts]), list(items[cond_nconsts:start]), list(items[start:])
+
+
+def consts_first(body: Jaxpr, num_consts: int, num_carry: int) -> Jaxpr:
+    """Return a body of values, then their derivatives, with the derivatives of constants before the carry.
+
+    `num_consts` and `num_carry` count values.
+    """
+    num_values, num_carried = num_consts + num_carry, len(body.outvars) - num_carry
+    values, dots = body.invars[:num_values], body.invars[num_values:]
+    num_const_dots = len(dots) - num_carried
+    ordered = [*values[:num_consts], *dots[:num_const_dots], *values[num_consts:], *dots[num_const_dots:]]
+    return body.replace(invars=ordered)

@@ -1,0 +1,70 @@
+"""Which operands and which elements a choice takes: what the rules of its derivatives, of any order, have in common.
+
+Conventions where a derivative does not exist: `max` and `min` share equally at a tie, and so do the extreme elements
+of a reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.avals import Shape, typeof
+from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.compare import eq
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.create import broadcasted_iota
+from calque_core.ops.elementwise import add, div, mul
+from calque_core.ops.reduce import reduce_sum
+from calque_core.ops.sort import sort_p
+
+Value = Any
+
+
+def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
+    """Return an operand's share in a result that is one of two: 1, 0, or a half where both are equal.
+
+    It is 0 beside NaN: a NaN would come through a choice around it, `where(isnan(x), 0, maximum(x, 0))`.
+
+    >>> share(np.bool_(True), np.bool_(False), 2.0)  # 2.0 is one of two equal numbers
+    np.float64(0.5)
+    """
+    dtype = typeof(out).dtype
+    return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
+
+
+def restored(out: Value, shape: Shape, axes: Shape) -> Value:
+    """Return a reduced array with the shape that it had, repeated along the axes that were reduced."""
+    return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
+
+
+def extreme_weights(x: Value, out: Value, axes: Shape) -> Value:
+    """Return the weight of each element of `x` in its greatest or smallest one, `out`: equal ones share it.
+
+    >>> extreme_weights(np.array([1.0, 3.0, 3.0]), 3.0, (0,))
+    array([0. , 0.5, 0.5])
+    """
+    aval = typeof(x)
+    is_extreme = convert_element_type(eq(x, restored(out, aval.shape, axes)), aval.dtype)
+    return div(is_extreme, restored(reduce_sum(is_extreme, axes), aval.shape, axes))
+
+
+def positions(x: Value, dimension: int) -> Value:
+    """Return an array of the shape of `x` that holds each element's position along an axis.
+
+    >>> positions(np.zeros((2, 3)), 1).tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    return broadcasted_iota(np.int32, typeof(x).shape, dimension)
+
+
+def sorted_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
+    """Return the arrays `carried`, rearranged as sorting the keys would rearrange them.
+
+    >>> sorted_by([np.array([3, 1, 2])], [np.array([0.3, 0.1, 0.2])], 0)
+    [array([0.1, 0.2, 0.3])]
+    """
+    outs = sort_p.bind(*keys, *carried, dimension=dimension, is_stable=True, num_keys=len(keys))
+    return list(outs[len(keys) :])

@@ -1,0 +1,60 @@
+"""Taylor rules that follow from what a primitive is declared to be: linear, bilinear or constant.
+
+One idea: a linear operation is applied to each coefficient, a bilinear one makes a convolution, and a constant one has
+no coefficients.  The declaration is the primitive's own (`Primitive.linearity`), whoever made it.
+
+Read next: `jet_trace.py`, which asks for these rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.avals import typeof
+from calque_core.dtypes import is_float
+from calque_core.primitive import Primitive
+from calque_jet.series import Coefficient, Series, coefficient, instantiated
+
+Value = Any
+Params = dict[str, Any]
+Results = tuple[list[Value], list[Series]]
+
+
+def linear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: Params) -> Results:
+    """Apply the primitive to each coefficient; operands without derivatives, such as positions, are parameters."""
+    outs = results_of(primitive, primals, params)
+    is_parameter = [not is_float(typeof(x).dtype) for x in primals]
+
+    def term(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
+        if all(c is None for c in coefficients):
+            return [None] * len(outs)
+        operands = [x if p else instantiated(x, c) for x, c, p in zip(primals, coefficients, is_parameter)]
+        return results_of(primitive, operands, params)
+
+    return outs, [list(out_series) for out_series in zip(*map(term, zip(*series)))]
+
+
+def bilinear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: Params) -> Results:
+    """Multiply two series."""
+    xs, ys = ([x, *s] for x, s in zip(primals, series))
+
+    def multiply(x: Value, y: Value) -> Value:
+        return primitive.bind(x, y, **params)
+
+    return [multiply(*primals)], [[coefficient(xs, ys, k, multiply) for k in range(1, len(xs))]]
+
+
+def constant(primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: Params) -> Results:
+    """Return results without coefficients."""
+    outs = results_of(primitive, primals, params)
+    return outs, [[None] * len(series[0]) for _ in outs]
+
+
+derived_rules: dict[str, Callable[..., Results]] = {"linear": linear, "bilinear": bilinear, "constant": constant}
+
+
+def results_of(primitive: Primitive, operands: Sequence[Value], params: Params) -> list[Value]:
+    """Return the list of results of a primitive, also where it has one."""
+    out = primitive.bind(*operands, **params)
+    return list(out) if primitive.multiple_results else [out]

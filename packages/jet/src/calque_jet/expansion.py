@@ -1,0 +1,162 @@
+"""`jet`: the derivatives of a function along a curve, up to any order, in one pass.
+
+One idea: the caller speaks of derivatives, the trace of Taylor coefficients; the factorials between the two are put in
+and taken out here, once.
+
+Read next: `jet_trace.py`, which does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from calque_core.api_util import FlatFunction, check_arrays, check_callable, describe_value
+from calque_core.avals import typeof
+from calque_core.dtypes import dtype_name
+from calque_core.linear import Zero
+from calque_core.memory import unshared
+from calque_core.source import describe_function
+from calque_core.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.trace import current_trace, started, tracing
+from calque_core.tracebacks import api_boundary
+from calque_jet.jet_trace import JetTrace
+from calque_jet.series import Coefficient, Series, instantiated, over, times
+from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_structure
+
+Value = Any
+
+
+@api_boundary
+def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
+    """Return `fun(x(0))` and the derivatives of `fun(x(t))` at t = 0, along the curve that `series` describes.
+
+    `primals` is a tuple or list of pytrees, x(0).  `series` is one of the same, with a list in place of each leaf: the
+    derivatives x'(0), x''(0), ..., as many for each leaf, of its shape and dtype (`float0` for integers and bools); the
+    Python number 0 stands for zeros of any type, and costs nothing.  The second result has such lists in place of the
+    leaves of the first.  With `([1.0, 0, 0],)` as series, these are the derivatives of a function of one number.
+
+    The cost grows with the square of the number of derivatives; nested calls of `jvp` double it for each.
+    Raises: TypeError if structures, shapes or dtypes differ; ValueError if the lists differ in length, there are none,
+    or the factorial of the length is beyond the dtype of a leaf.
+
+    >>> from calque_jet import jet
+    >>> from calque_core import lax
+    >>> jet(lambda x: x * x * x, (2.0,), ([1.0, 0, 0],))
+    (8.0, [np.float64(12.0), np.float64(12.0), np.float64(6.0)])
+    >>> jet(lambda p: {"y": p["x"] * p["x"]}, ({"x": 3.0},), ({"x": [1.0, 0]},))
+    ({'y': 9.0}, {'y': [np.float64(6.0), np.float64(2.0)]})
+    """
+    check_callable(fun, "jet")
+    what = f"jet of {describe_function(fun)}"
+    leaves, in_tree = flatten_primals("jet", fun, primals)
+    derivatives = derivatives_of(what, tuple(primals), leaves, series)
+    order = len(derivatives[0])
+    check_factorial(what, leaves, order)
+    coefficients = [[over(d, factorial(k)) for k, d in enumerate(ds, 1)] for ds in derivatives]
+    flat = FlatFunction(fun, in_tree, "jet")
+    outs, out_coefficients = jet_flat(flat, fun, leaves, coefficients, order)
+    check_factorial(what, outs, order)
+    out_series = [scaled(x, cs) for x, cs in zip(outs, out_coefficients)]
+    separate = iter(unshared([*outs, *chain(*out_series)], leaves, *derivatives))
+    out = flat.out_tree.unflatten([next(separate) for _ in outs])
+    return out, flat.out_tree.unflatten([[next(separate) for _ in terms] for terms in out_series])
+
+
+def jet_flat(
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], series: Sequence[Series], order: int
+) -> tuple[list[Value], list[Series]]:
+    """Return the results and the Taylor coefficients of a flat function."""
+    trace = JetTrace(current_trace(), order)
+    started(trace, fun)
+    with tracing(trace):
+        results = flat(*map(trace.value, primals, series))
+        check_outputs(trace, results)
+        outs, coefficients = trace.split(results)
+    return unshared(outs, results), coefficients  # an array of the user's may be among the results
+
+
+def scaled(primal: Value, coefficients: Series) -> list[Value]:
+    """Return Taylor coefficients as derivatives, zeros with their elements."""
+    found = [c if k == 1 else times(float(factorial(k)), c) for k, c in enumerate(coefficients, 1)]
+    return [instantiated(primal, d) for d in found]
+
+
+# What is asked of the series
+
+
+def derivatives_of(what: str, primals: tuple[Any, ...], leaves: Sequence[Value], series: Any) -> list[Series]:
+    """Return the derivatives of each leaf of the primals, checked, None for zero.
+
+    Raises: TypeError if structures, shapes or dtypes differ, ValueError if lengths do; the message names the leaf.
+    """
+    check_sequence(what, "series", series)
+    tree = tree_structure(primals)
+    names = [keystr(path) for path, _ in tree_flatten_with_path(primals)[0]]
+    lists = lists_of(what, tree, names, tuple(series))
+    order = common_length(what, names, lists)
+    columns = [column(what, k, tree, names, leaves, [terms[k] for terms in lists]) for k in range(order)]
+    return [list(row) for row in zip(*columns)] if order else [[] for _ in lists]
+
+
+def lists_of(what: str, tree: PyTreeDef, names: Sequence[str], series: tuple[Any, ...]) -> list[Sequence[Any]]:
+    """Return the list of derivatives of each leaf."""
+    try:
+        lists = tree.flatten_up_to(series)
+    except ValueError:
+        raise TypeError(
+            f"{what}: the series have the structure {tree_structure(series)}, but {tree} is needed, with a list in "
+            "place of each leaf. Give the containers of the primals, and a list of derivatives for each array."
+        ) from None
+    for name, terms in zip(names, lists):
+        if not isinstance(terms, (tuple, list)):
+            raise TypeError(
+                f"{what}: the series at {name} is {describe_value(terms)}. Give a list of derivatives, the first one "
+                "first."
+            )
+    return lists
+
+
+def common_length(what: str, names: Sequence[str], lists: Sequence[Sequence[Any]]) -> int:
+    """Return how many derivatives there are.
+
+    Raises: ValueError that names two leaves with different numbers of them.
+    """
+    if not lists:
+        raise ValueError(f"{what} got primals without an array. Give at least one argument to expand in.")
+    for name, terms in zip(names, lists):
+        if len(terms) != len(lists[0]):
+            raise ValueError(
+                f"{what}: the series at {names[0]} has {len(lists[0])} derivatives, but the one at {name} has "
+                f"{len(terms)}. Give as many for each; 0 stands for one that is zero."
+            )
+    return len(lists[0])
+
+
+def column(
+    what: str, k: int, tree: PyTreeDef, names: Sequence[str], leaves: Sequence[Value], terms: Sequence[Value]
+) -> list[Coefficient]:
+    """Return the derivatives of order k + 1 of all leaves, checked against their types."""
+    check_arrays(terms, lambda: [f"the series at {name}[{k}]" for name in names], what)
+    is_none = [type(d) in (bool, int, float, complex) and d == 0 for d in terms]
+    avals = [typeof(x) for x in leaves]
+    stated = [Zero(aval.to_tangent_aval()) if none else d for d, aval, none in zip(terms, avals, is_none)]
+    found = tangent_leaves(what, f"derivatives of order {k + 1}", avals, tree, tree.unflatten(stated))
+    return [None if type(d) is Zero else d for d in found]
+
+
+def check_factorial(what: str, values: Sequence[Value], order: int) -> None:
+    """Check that the factors between coefficients and derivatives are finite.
+
+    Raises: ValueError.
+    """
+    for dtype in dict.fromkeys(typeof(x).dtype for x in values):
+        if dtype.kind in "fc" and factorial(order) > float(np.finfo(dtype).max):
+            raise ValueError(
+                f"{what}: {order} derivatives need the factorial of {order}, which {dtype_name(dtype)} cannot hold. "
+                "Ask for fewer, or convert to a wider dtype."
+            )

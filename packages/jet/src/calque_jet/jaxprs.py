@@ -1,0 +1,86 @@
+"""The Taylor series of programs: what the rules of higher-order primitives are made of.
+
+One idea: a program of values becomes a program of values and coefficients.  Masks say which coefficients there are, one
+mask for each value: a coefficient that is zero is neither an argument nor a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Jaxpr
+from calque_core.rules import settings_key
+from calque_core.stage import stage
+from calque_core.trace import current_trace, tracing
+from calque_jet.jet_trace import JetTrace
+from calque_jet.series import Coefficient, Series, instantiated
+
+Value = Any
+Mask = tuple[bool, ...]
+
+
+def masks_of(series: Sequence[Series]) -> list[Mask]:
+    """Return which coefficients of each series are not zero."""
+    return [tuple(c is not None for c in s) for s in series]
+
+
+def nonzeros(series: Sequence[Series]) -> list[Value]:
+    """Return the coefficients that are not zero, one series after the other."""
+    return [c for s in series for c in s if c is not None]
+
+
+def with_zeros(coefficients: Iterable[Value], masks: Sequence[Mask]) -> list[Series]:
+    """Return the series of which `coefficients` are those that are not zero."""
+    rest = iter(coefficients)
+    return [[next(rest) if m else None for m in mask] for mask in masks]
+
+
+def joined(masks: Sequence[Sequence[Mask]]) -> list[Mask]:
+    """Return which coefficients there are in one at least of several lists of masks."""
+    return [tuple(map(any, zip(*of_one))) for of_one in zip(*masks)]
+
+
+def filled(primal: Value, coefficients: Series, mask: Mask) -> list[Coefficient]:
+    """Return the coefficients in `mask`, zeros where they are None; and the others, if they are not."""
+    return [instantiated(primal, c) if m else c for c, m in zip(coefficients, mask)]
+
+
+def run_jet(jaxpr: Jaxpr, primals: Sequence[Value], series: Sequence[Series]) -> tuple[list[Value], list[Series]]:
+    """Return the results of `jaxpr` and their series, by running its equations."""
+    trace = JetTrace(current_trace(), len(series[0]))
+    with tracing(trace):
+        return trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *map(trace.value, primals, series)))
+
+
+def jet_jaxpr(
+    jaxpr: Jaxpr, masks: Sequence[Mask], instantiate: Sequence[Mask] | None = None
+) -> tuple[Jaxpr, list[Mask]]:
+    """Return the program of the Taylor series of `jaxpr`, and which coefficients of its results it gives.
+
+    It takes the primals, then the coefficients that `masks` marks, of one argument after the other; it gives the
+    results, then their coefficients that are not identically zero, or that `instantiate` marks.
+
+    >>> from calque_jet import jet_jaxpr
+    >>> from calque_core import make_jaxpr
+    >>> jet_jaxpr(make_jaxpr(lambda x: -x)(1.0), [(False, True)])
+    ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [(False, True)])
+    """
+    mask_key = tuple(masks)
+    wanted = None if instantiate is None else tuple(instantiate)
+
+    def make() -> tuple[Jaxpr, list[Mask]]:
+        out_masks: list[Mask] = []
+
+        def expanded(*args: Value) -> list[Value]:
+            outs, out_series = run_jet(jaxpr, args[: len(mask_key)], with_zeros(args[len(mask_key) :], mask_key))
+            if wanted is not None:
+                out_series = [filled(x, s, mask) for x, s, mask in zip(outs, out_series, wanted)]
+            out_masks[:] = masks_of(out_series)
+            return [*outs, *nonzeros(out_series)]
+
+        avals = [v.aval.to_tangent_aval() for v, mask in zip(jaxpr.invars, mask_key) for m in mask if m]
+        return stage(expanded, [*jaxpr.in_avals, *avals], verb="jet"), out_masks
+
+    return jaxpr.memo(("jet", mask_key, wanted, *settings_key()), make)  # type: ignore[no-any-return]

@@ -1,0 +1,177 @@
+"""Values that carry a Taylor series, and the trace that applies Taylor rules to them.
+
+One idea: a value is x(t), a primal and the coefficients of t, t**2, ... up to the order of the trace; an operation
+makes another of it.  A coefficient has the type of its primal, so a zero one needs no more than None.
+
+A rule is `(primals, series, **params) -> (out, out_series)`, lists with `multiple_results`; each series is a list of
+coefficients.  The rule of a primitive without one follows from what it is declared to be: linear, bilinear, constant.
+Any other is run by its derivative rule: y'(t) is the tangent along x'(t).
+
+Read next: `expansion.py` for the public function, `series.py` for the arithmetic, `rules` for the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.avals import typeof
+from calque_core.captured import cells_of
+from calque_core.context import here
+from calque_core.custom_rules import closed_over
+from calque_core.errors import UnexpectedTracerError
+from calque_core.linear import Zero, zero_tangent
+from calque_core.primitive import Primitive, decompose
+from calque_core.source import Position
+from calque_core.trace import Trace, current_trace, hand_custom_down, hand_down, tracing
+from calque_core.tracer import Tracer, check_lift
+from calque_jet.derived import derived_rules
+from calque_jet.series import Series, derivative, instantiated, integral
+
+Value = Any
+JvpRule = Callable[[Sequence[Value], Sequence[Value]], tuple[list[Value], list[Value]]]
+
+
+class JetTracer(Tracer):
+    """A primal and its coefficients, not all None: a value without coefficients is no tracer."""
+
+    __slots__ = ("aval", "coefficients", "primal")
+
+    def __init__(self, trace: Trace, primal: Value, coefficients: Series) -> None:
+        self._trace, self.primal, self.coefficients = trace, primal, coefficients
+        self.aval = typeof(primal)
+
+    @property
+    def known_value(self) -> Value:
+        """The primal, if it is known: Python control flow may look at it."""
+        return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The primal, and the coefficients that are not zero."""
+        return self.primal, *(c for c in self.coefficients if c is not None)
+
+    @property
+    def origin(self) -> Position | None:
+        """Where the value was made, as the array under it remembers."""
+        return self.primal.origin if isinstance(self.primal, Tracer) else self._trace.position
+
+    def __repr__(self) -> str:
+        return f"JetTracer(primal={self.primal!r}, coefficients={self.coefficients!r})"
+
+
+class JetTrace(Trace):
+    """Applies Taylor rules of one order to what carries a series of its own; hands all else to its parent."""
+
+    verb = "jet"
+
+    def __init__(self, parent: Trace, order: int) -> None:
+        super().__init__(parent)
+        self.order = order
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        primals, series = self.split(args)
+        if not any(map(self.owns, args)):
+            return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
+        if not has_rule(primitive):
+            return decompose(self, primitive, args, params, "jet")
+        context = here()
+        before = context.trace
+        try:
+            context.trace = self.parent
+            outs, out_series = apply_rule(primitive, primals, series, params)
+        except FloatingPointError as error:
+            error.add_note(f"This happened in the Taylor rule of '{primitive.name}', in {self.describe()}.")
+            raise
+        finally:
+            context.trace = before
+        return [self.value(x, s) for x, s in zip(outs, out_series)]
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Apply the jvp rule of the function if an argument carries a series, otherwise leave it to the parent."""
+        rules = params["rules"]
+        if not rules.has_derivative:
+            return list(fun(*args))
+        if any(self.owns(x) for x in cells_of(rules.functions[0])):
+            raise UnexpectedTracerError(closed_over(rules.name))
+        if any(self.owns(x) for x in args):
+            return self.process_primitive(primitive, args, params)
+        return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` carries a series of this trace."""
+        return type(x) is JetTracer and x._trace is self
+
+    def value(self, primal: Value, coefficients: Series) -> Value:
+        """Return the value with these coefficients: a tracer, unless there are none but zeros."""
+        return primal if all(c is None for c in coefficients) else JetTracer(self, primal, coefficients)
+
+    def split(self, values: Sequence[Value]) -> tuple[list[Value], list[Series]]:
+        """Return the primals and the series of `values`.
+
+        Raises: UnexpectedTracerError for a tracer that is no constant here: its zero series would be a wrong number.
+        """
+        primals, series = [], []
+        for x in values:
+            if self.owns(x):
+                primals.append(x.primal)
+                series.append(x.coefficients)
+            else:
+                if isinstance(x, Tracer):
+                    check_lift(x, self)
+                primals.append(x)
+                series.append([None] * self.order)
+        return primals, series
+
+
+def has_rule(primitive: Primitive) -> bool:
+    """Tell whether a primitive has a Taylor rule, its own or a derived one."""
+    return "jet" in primitive.adapted or primitive.linearity is not None or "jvp" in primitive.adapted
+
+
+def apply_rule(
+    primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: dict[str, Any]
+) -> tuple[list[Value], list[Series]]:
+    """Return the results and their series, by the primitive's own rule, by what it is declared to be, or by its jvp."""
+    rules = primitive.adapted
+    if "jet" in rules:
+        return rules["jet"](primals, series, **params)  # type: ignore[no-any-return]
+    if primitive.linearity is not None:
+        return derived_rules[primitive.linearity](primitive, primals, series, params)
+    return jet_through_jvp(lambda xs, x_dots: rules["jvp"](xs, x_dots, **params), primals, series)
+
+
+def jet_through_jvp(
+    jvp_rule: JvpRule, primals: Sequence[Value], series: Sequence[Series]
+) -> tuple[list[Value], list[Series]]:
+    """Return the results and their series by a derivative rule: as y = f(x(t)), y' is the tangent of f along x'.
+
+    Both x and x' are series of one order less there, and so is y'; where the rule calls the primitive itself, the same
+    is done again, for one order less.  That is of polynomial cost if it does so once.
+    """
+    lower = JetTrace(current_trace(), len(series[0]) - 1)
+    with tracing(lower):
+        xs = [lower.value(x, s[:-1]) for x, s in zip(primals, series)]
+        x_dots = [velocity(lower, x, s) for x, s in zip(primals, series)]
+        results, dots = jvp_rule(xs, x_dots)
+        outs, _ = lower.split(results)
+        slopes = [series_of(lower, t) for t in dots]
+    return outs, [integral(None, s)[1:] for s in slopes]
+
+
+def series_of(trace: JetTrace, x_dot: Value) -> Series:
+    """Return the series of a tangent under `trace`, from coefficient 0 on; a `Zero` has none but zeros."""
+    if type(x_dot) is Zero:
+        return [None] * (trace.order + 1)
+    (first,), (others,) = trace.split([x_dot])
+    return [first, *others]
+
+
+def velocity(trace: JetTrace, x: Value, coefficients: Series) -> Value:
+    """Return x'(t) as a tangent of `x` under `trace`, whose order is one less than that of x(t)."""
+    if all(c is None for c in coefficients):
+        return zero_tangent(x)
+    first, *others = derivative([x, *coefficients])
+    return trace.value(instantiated(x, first), others)

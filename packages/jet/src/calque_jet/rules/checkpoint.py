@@ -1,0 +1,30 @@
+"""The Taylor rules of `remat`, `name` and `optimization_barrier`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.lax import name_p, optimization_barrier_p, remat_p
+from calque_jet.jaxprs import masks_of, nonzeros, with_zeros
+from calque_jet.rules.call import def_call
+from calque_jet.rules.elementwise import Result
+from calque_jet.series import Series
+
+Value = Any
+
+def_call(remat_p)
+
+
+@name_p.def_rule("jet")
+def name_jet(primals: Sequence[Value], series: Sequence[Series], *, name: str) -> Result:
+    """Name the value, not its coefficients."""
+    return name_p.bind(*primals, name=name), series[0]
+
+
+@optimization_barrier_p.def_rule("jet")
+def optimization_barrier_jet(primals: Sequence[Value], series: Sequence[Series]) -> tuple[list[Value], list[Series]]:
+    """Let the coefficients that are not zero pass a barrier of their own."""
+    return optimization_barrier_p.bind(*primals), with_zeros(
+        optimization_barrier_p.bind(*nonzeros(series)), masks_of(series)
+    )

@@ -1,0 +1,48 @@
+"""The Taylor rules of choices: every coefficient is chosen as the value is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.avals import typeof
+from calque_core.lax import bitwise_and, clamp, clamp_p, gt, lt, max, select, select_n, select_n_p
+from calque_core.ops.broadcast import spread
+from calque_jet.rules.elementwise import Result, spread_each
+from calque_jet.series import Coefficient, Series, plus
+
+Value = Any
+
+
+@select_n_p.def_rule("jet")
+def select_n_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
+    """Choose among the coefficients as among the cases."""
+    out = select_n(*primals)
+    zero = typeof(out).dtype.type(0)
+
+    def chosen(cases: Sequence[Coefficient]) -> Coefficient:
+        if all(c is None for c in cases):
+            return None
+        return select_n(primals[0], *[zero if c is None else c for c in cases])
+
+    return out, spread_each([chosen(cases) for cases in zip(*series[1:])], out)
+
+
+@clamp_p.def_rule("jet")
+def clamp_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
+    """Take the coefficients of the operand or the bound that is the result; none where they meet."""
+    low, x, high = primals
+    out = clamp(low, x, high)
+    zero = typeof(out).dtype.type(0)
+    masks: Sequence[Callable[[], Value]] = (
+        lambda: bitwise_and(lt(x, low), lt(low, high)),
+        lambda: bitwise_and(lt(low, x), lt(x, high)),
+        lambda: gt(max(x, low), high),
+    )
+    total: Series = [None] * len(series[0])
+    for coefficients, is_result in zip(series, masks):
+        if any(c is not None for c in coefficients):
+            mask = is_result()
+            kept = [None if c is None else select(mask, spread(c, out), zero) for c in coefficients]
+            total = [plus(a, b) for a, b in zip(total, kept)]
+    return out, total

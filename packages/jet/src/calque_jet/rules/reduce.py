@@ -1,0 +1,33 @@
+"""The Taylor rules of the extreme elements along axes: every coefficient is that of the greatest or smallest element.
+
+At a tie it is the average, at every order, as that of tangents is; the derivatives there do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.avals import Shape
+from calque_core.lax import mul, reduce_max_p, reduce_min_p, reduce_sum
+from calque_core.ops.selection import extreme_weights
+from calque_core.primitive import Primitive
+from calque_jet.rules.elementwise import Result
+from calque_jet.series import Series
+
+Value = Any
+
+
+def def_extreme(primitive: Primitive) -> None:
+    """Give the rule of a maximum or a minimum."""
+
+    @primitive.def_rule("jet")
+    def extreme_jet(primals: Sequence[Value], series: Sequence[Series], *, axes: Shape) -> Result:
+        (x,), (xs,) = primals, series
+        out = primitive.bind(x, axes=axes)
+        weights = extreme_weights(x, out, axes)
+        return out, [None if c is None else reduce_sum(mul(c, weights), axes) for c in xs]
+
+
+def_extreme(reduce_max_p)
+def_extreme(reduce_min_p)

@@ -1,0 +1,24 @@
+"""The Taylor rule of sorting: coefficients are moved as the elements were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.lax import sort_p
+from calque_core.ops.selection import positions, sorted_by
+from calque_jet.series import Series
+
+Value = Any
+
+
+@sort_p.def_rule("jet")
+def sort_jet(
+    primals: Sequence[Value], series: Sequence[Series], *, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[list[Value], list[Series]]:
+    """Carry positions along to learn the order, then move the coefficients of all operands at once."""
+    here = positions(primals[0], dimension)
+    *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
+    (rank,) = sorted_by([order], [here], dimension)
+    moved = iter(sorted_by([rank], [c for s in series for c in s if c is not None], dimension))
+    return outs, [[None if c is None else next(moved) for c in s] for s in series]
