@@ -80,7 +80,7 @@ def test_unflatten_with_a_wrong_number_of_leaves_is_refused(count, text):
     with pytest.raises(ValueError, match=text):
         structure([1, 2]).walk(lambda children, data: None, None, range(count))
     assert str(caught.value).startswith("PyTreeDef([*, *]) has 2 leaves")
-    assert str(caught.value).endswith("Give exactly one value for each leaf.")
+    assert str(caught.value).endswith("Give one value for each leaf.")
 
 
 def test_unflatten_takes_any_iterable():
