@@ -264,7 +264,7 @@ class Interval(NamedTuple):
 
 
 class IntervalTrace(core.ValueTrace):
-    kind = "interval"
+    kind = "bounds"
 
     def lift(self, x):
         return Interval(x, x)
@@ -289,16 +289,16 @@ def interval_mul(x, y):
     return Interval(low, high)
 
 
-lax.mul_p.def_rule("interval", interval_mul)
-lax.add_p.def_rule("interval", lambda x, y: Interval(lax.add(x.low, y.low), lax.add(x.high, y.high)))
-lax.min_p.def_rule("interval", lambda x, y: Interval(*map(lax.min, x, y)))
-lax.max_p.def_rule("interval", lambda x, y: Interval(*map(lax.max, x, y)))
-lax.neg_p.def_rule("interval", lambda x: Interval(-x.high, -x.low))
-lax.lt_p.def_rule("interval", lambda x, y: Interval(lax.lt(x.high, y.low), lax.lt(x.low, y.high)))
-lax.gt_p.def_rule("interval", lambda x, y: Interval(lax.gt(x.low, y.high), lax.gt(x.high, y.low)))
+lax.mul_p.def_rule("bounds", interval_mul)
+lax.add_p.def_rule("bounds", lambda x, y: Interval(lax.add(x.low, y.low), lax.add(x.high, y.high)))
+lax.min_p.def_rule("bounds", lambda x, y: Interval(*map(lax.min, x, y)))
+lax.max_p.def_rule("bounds", lambda x, y: Interval(*map(lax.max, x, y)))
+lax.neg_p.def_rule("bounds", lambda x: Interval(-x.high, -x.low))
+lax.lt_p.def_rule("bounds", lambda x, y: Interval(lax.lt(x.high, y.low), lax.lt(x.low, y.high)))
+lax.gt_p.def_rule("bounds", lambda x, y: Interval(lax.gt(x.low, y.high), lax.gt(x.high, y.low)))
 for primitive in (lax.reduce_sum_p, lax.convert_element_type_p):
     rule = lambda x, primitive=primitive, **params: Interval(*(primitive.bind(bound, **params) for bound in x))
-    primitive.def_rule("interval", rule)
+    primitive.def_rule("bounds", rule)
 
 
 def interval(f):

@@ -3,7 +3,7 @@
 One idea: function and rules run on values, under a trace of the transformation made anew wherever they run; to the
 parent, they are a function and rules of the arrays that the values are made of.
 
-Read next: `value_programs.py` for how values are made of arrays.
+Read next: `value_parts.py` for how values are made of arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from calque_core.ops.call import run_program
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.primitive import Primitive
 from calque_core.trace import current_trace, hand_custom_down, tracing
-from calque_core.value_programs import Part, Parts, flattened, restored
+from calque_core.value_parts import Part, Parts, flattened, restored
 
 Value = Any
 Array = Any
@@ -42,6 +42,7 @@ def custom_call_on_values(
         transpose=None,
     )
     outs = hand_custom_down(trace.parent, primitive, partial(call.function, fun), arrays, {"rules": on_arrays})
+    assert len(call.out_parts) > 0 or not outs, "neither the function nor a rule has run"
     return restored(trace, call.out_parts, outs)
 
 
