@@ -78,8 +78,6 @@ from calque_core.walk import count_eqns
 
 __version__ = "0.1.0"
 
-register_internal_folder(__path__[0])
-
 __all__ = [
     # types of values
     "AbstractValue", "ShapedArray", "ShapeDtypeStruct", "get_aval", "typeof", "register_aval", "ArrayMethods",
