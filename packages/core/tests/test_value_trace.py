@@ -186,6 +186,35 @@ def test_a_jitted_program_is_bound_with_its_compiler_and_made_once():
         assert len(made) == count
 
 
+def test_a_checkpointed_program_stays_one():
+    jaxpr = core.make_jaxpr(np.sin)(np.float64(1.0))
+    params = {"policy": None, "prevent_cse": True, "differentiated": False}
+    f = lambda x: lax.remat_p.bind(x, jaxpr=jaxpr, **params)[0]
+    staged = core.make_jaxpr(lambda x: tagged(f, x).array)(np.float64(1.0))
+    assert [eqn.primitive.name for eqn in staged.eqns] == ["remat"]
+    assert {name: staged.eqns[0].params[name] for name in params} == params
+
+
+def test_a_program_that_holds_a_tracer_is_made_anew_in_the_next_run():
+    jaxpr = core.make_jaxpr(np.sin)(np.float64(1.0))
+    f = lambda x: lax.jit_p.bind(x, jaxpr=jaxpr, name="f", compiler=None)[0]
+    factor = []
+
+    class Scaling(TagTrace):
+        key = ()
+
+        def apply(self, primitive, values, params):
+            return [Tagged(lax.mul(x.array, factor[-1]), x.tag) for x in super().apply(primitive, values, params)]
+
+    def scaled(x):
+        factor.append(x)
+        return tagged(f, 0.5, trace_class=Scaling).array
+
+    for _ in range(2):
+        staged = core.make_jaxpr(scaled)(np.float64(3.0))
+        assert core.eval_jaxpr(staged, staged.consts, 3.0) == [3.0 * np.sin(0.5)]
+
+
 def test_a_counter_of_a_loop_stays_a_constant():
     staged = core.make_jaxpr(lambda x: tagged(lambda y: lax.fori_loop(0, 4, lambda i, c: c * y, y), x).array)(2.0)
     (scan,) = [eqn for eqn in staged.eqns if eqn.primitive.name == "scan"]
