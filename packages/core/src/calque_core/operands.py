@@ -129,7 +129,7 @@ def promote(name: str, args: Sequence[Value]) -> list[Value]:
     for aval in avals:
         if aval.dtype is not first:
             check_dtypes(name, avals)
-            dtype = _result_dtype(avals)
+            dtype = promoted_type(avals)
             if name in _COMPARISONS and dtype.kind in "iu":
                 dtype = _comparable(args, dtype)
             args = [_converted(x, aval, dtype) for x, aval in zip(args, avals)]
@@ -201,7 +201,7 @@ def promoted_dtype(name: str, *args: Value) -> np.dtype[Any]:
     """Return the dtype that the operands of `name` are promoted to.  Raises: what `check_dtypes` raises."""
     avals = [typeof(x) for x in args]
     check_dtypes(name, avals)
-    return _result_dtype(avals)
+    return promoted_type(avals)
 
 
 def floating(x: Value) -> Value:
@@ -246,7 +246,7 @@ def result_type(*args: Value) -> np.dtype[Any]:
     >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
     (dtype('float32'), dtype('float64'))
     """
-    return _result_dtype([_as_aval(x) for x in args])
+    return promoted_type([_as_aval(x) for x in args])
 
 
 def _as_aval(x: Value) -> ShapedArray:
@@ -257,7 +257,8 @@ def _as_aval(x: Value) -> ShapedArray:
     return typeof(x)  # type: ignore[no-any-return]
 
 
-def _result_dtype(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
+def promoted_type(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
+    """Return the dtype to which operands of these types are promoted."""
     strong = tuple(aval.dtype for aval in avals if not aval.weak_type)
     return weak_promotion(strong, tuple(_SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
 

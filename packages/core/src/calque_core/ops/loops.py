@@ -3,9 +3,9 @@
 A weak carry takes the type that a step gives it, as in a loop of Python's: the body is traced again until its carry has
 the types that it takes.  So that loops inside of loops are not traced again and again, the trace of a body remembers
 the types of the carries inside it, and the next trace of that body starts from them; and the first trace of a body, of
-which only types are wanted, traces no loop inside it again whose carry is all that it gives.
+which only types are wanted, traces no loop inside it again whose types follow from its first trace.
 
-Read next: `scan.py` and `while_loop.py`.
+Read next: `scan.py` and `while_loop.py`; `retyping.py` for types that follow from a trace.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from calque_core.jaxpr import Jaxpr
 from calque_core.operands import scalar_kind, strong, weak
 from calque_core.ops.control_flow import converted_to, join_constants, reaches, stage_once
 from calque_core.ops.convert import convert_element_type, narrowed
+from calque_core.retyping import derived_types
 from calque_core.source import describe_function, where
 from calque_core.stage import JaxprTrace, stage
 from calque_core.trace import Trace, current_trace
@@ -103,8 +104,9 @@ def trace_step(
         after = list(map(_after_step, before, body.jaxpr.out_avals))
         if after == list(before) and (only_types_count or not is_rough):
             break
-        if after != list(before) and only_types_count and len(body.jaxpr.outvars) == len(carry):
-            body, before, is_rough = _retyped(body, before, after, len(xs)), after, True
+        derived = _derived(body, before, after, len(xs)) if after != list(before) and only_types_count else None
+        if derived is not None:
+            body, before, is_rough = _retyped(body, before, *derived, len(xs)), derived[0], True
             break
         types_only = after != list(before) and any(aval.weak_type for aval in after)
         before = after
@@ -133,7 +135,23 @@ def _may_become(before: Types, after: Types) -> bool:
     )
 
 
-def _retyped(body: Body, before: Types, after: Types, num_xs: int) -> Body:
+def _derived(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
+    """Return the types that the carry of a body settles at and those of its other results, None if there is a doubt."""
+    if len(body.jaxpr.outvars) == len(before):
+        return after, ()
+    avals = body.jaxpr.in_avals
+    stop = len(avals) - num_xs
+    while True:
+        outs = derived_types(body.jaxpr, [*avals[: stop - len(after)], *after, *avals[stop:]])
+        if outs is None:
+            return None
+        then = list(map(_after_step, after, outs))
+        if then == list(after):
+            return after, outs[len(after) :]
+        after = then
+
+
+def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) -> Body:
     """Return a body that takes a carry of other types and converts it: as good as the right one if only types count."""
     stop = len(body.jaxpr.invars) - num_xs
     start = stop - len(before)
@@ -141,7 +159,7 @@ def _retyped(body: Body, before: Types, after: Types, num_xs: int) -> Body:
     def converted(*args: Value) -> list[Value]:
         carry = [x if a is b else weak(x, scalar_kind(b)) for x, a, b in zip(args[start:stop], after, before)]
         outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args[:start], *carry, *args[stop:])
-        return list(map(converted_to, outs, after))
+        return list(map(converted_to, outs, [*after, *ys]))
 
     avals = body.jaxpr.in_avals
     return body._replace(jaxpr=stage(converted, [*avals[:start], *after, *avals[stop:]], verb="loop"))
