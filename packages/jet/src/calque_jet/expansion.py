@@ -52,15 +52,15 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     ({'y': 9.0}, {'y': [np.float64(6.0), np.float64(2.0)]})
     """
     check_callable(fun, "jet")
-    what = f"jet of {describe_function(fun)}"
+    caller = f"jet of {describe_function(fun)}"
     leaves, in_tree = flatten_primals("jet", fun, primals)
-    derivatives = derivatives_of(what, tuple(primals), leaves, series)
+    derivatives = derivatives_of(caller, tuple(primals), leaves, series)
     order = len(derivatives[0])
-    check_factorial(what, leaves, order)
+    check_factorial(caller, leaves, order)
     coefficients = [[over(d, factorial(k)) for k, d in enumerate(ds, 1)] for ds in derivatives]
     flat = FlatFunction(fun, in_tree, "jet")
     outs, out_coefficients = jet_flat(flat, fun, leaves, coefficients, order)
-    check_factorial(what, outs, order)
+    check_factorial(caller, outs, order)
     out_series = [scaled(x, cs) for x, cs in zip(outs, out_coefficients)]
     separate = iter(unshared([*outs, *chain(*out_series)], leaves, *derivatives))
     out = flat.out_tree.unflatten([next(separate) for _ in outs])
@@ -82,74 +82,74 @@ def jet_flat(
 
 def scaled(primal: Value, coefficients: Series) -> list[Value]:
     """Return Taylor coefficients as derivatives, zeros with their elements."""
-    found = [c if k == 1 else times(float(factorial(k)), c) for k, c in enumerate(coefficients, 1)]
-    return [instantiated(primal, d) for d in found]
+    derivatives = [c if k == 1 else times(float(factorial(k)), c) for k, c in enumerate(coefficients, 1)]
+    return [instantiated(primal, d) for d in derivatives]
 
 
-# What is asked of the series
+# Checks of the series
 
 
-def derivatives_of(what: str, primals: tuple[Any, ...], leaves: Sequence[Value], series: Any) -> list[Series]:
+def derivatives_of(caller: str, primals: tuple[Any, ...], leaves: Sequence[Value], series: Any) -> list[Series]:
     """Return the derivatives of each leaf of the primals, checked, None for zero.
 
     Raises: TypeError if structures, shapes or dtypes differ, ValueError if lengths do; the message names the leaf.
     """
-    check_sequence(what, "series", series)
+    check_sequence(caller, "series", series)
     tree = tree_structure(primals)
     names = [keystr(path) for path, _ in tree_flatten_with_path(primals)[0]]
-    lists = lists_of(what, tree, names, tuple(series))
-    order = common_length(what, names, lists)
-    columns = [column(what, k, tree, names, leaves, [terms[k] for terms in lists]) for k in range(order)]
+    lists = lists_of(caller, tree, names, tuple(series))
+    order = common_length(caller, names, lists)
+    columns = [column(caller, k, tree, names, leaves, [terms[k] for terms in lists]) for k in range(order)]
     return [list(row) for row in zip(*columns)] if order else [[] for _ in lists]
 
 
-def lists_of(what: str, tree: PyTreeDef, names: Sequence[str], series: tuple[Any, ...]) -> list[Sequence[Any]]:
+def lists_of(caller: str, tree: PyTreeDef, names: Sequence[str], series: tuple[Any, ...]) -> list[Sequence[Any]]:
     """Return the list of derivatives of each leaf."""
     try:
         lists = tree.flatten_up_to(series)
     except ValueError:
         raise TypeError(
-            f"{what}: the series have the structure {tree_structure(series)}, but {tree} is needed, with a list in "
+            f"{caller}: the series have the structure {tree_structure(series)}, but {tree} is needed, with a list in "
             "place of each leaf. Give the containers of the primals, and a list of derivatives for each array."
         ) from None
     for name, terms in zip(names, lists):
         if not isinstance(terms, (tuple, list)):
             raise TypeError(
-                f"{what}: the series at {name} is {describe_value(terms)}. Give a list of derivatives, the first one "
+                f"{caller}: the series at {name} is {describe_value(terms)}. Give a list of derivatives, the first one "
                 "first."
             )
     return lists
 
 
-def common_length(what: str, names: Sequence[str], lists: Sequence[Sequence[Any]]) -> int:
+def common_length(caller: str, names: Sequence[str], lists: Sequence[Sequence[Any]]) -> int:
     """Return how many derivatives there are.
 
     Raises: ValueError that names two leaves with different numbers of them.
     """
     if not lists:
-        raise ValueError(f"{what} got primals without an array. Give at least one argument to expand in.")
+        raise ValueError(f"{caller} got primals without an array. Give at least one argument to expand in.")
     for name, terms in zip(names, lists):
         if len(terms) != len(lists[0]):
             raise ValueError(
-                f"{what}: the series at {names[0]} has {len(lists[0])} derivatives, but the one at {name} has "
+                f"{caller}: the series at {names[0]} has {len(lists[0])} derivatives, but the one at {name} has "
                 f"{len(terms)}. Give as many for each; 0 stands for one that is zero."
             )
     return len(lists[0])
 
 
 def column(
-    what: str, k: int, tree: PyTreeDef, names: Sequence[str], leaves: Sequence[Value], terms: Sequence[Value]
+    caller: str, k: int, tree: PyTreeDef, names: Sequence[str], leaves: Sequence[Value], terms: Sequence[Value]
 ) -> list[Coefficient]:
     """Return the derivatives of order k + 1 of all leaves, checked against their types."""
-    check_arrays(terms, lambda: [f"the series at {name}[{k}]" for name in names], what)
+    check_arrays(terms, lambda: [f"the series at {name}[{k}]" for name in names], caller)
     is_none = [type(d) in (bool, int, float, complex) and d == 0 for d in terms]
     avals = [typeof(x) for x in leaves]
     stated = [Zero(aval.to_tangent_aval()) if none else d for d, aval, none in zip(terms, avals, is_none)]
-    found = tangent_leaves(what, f"derivatives of order {k + 1}", avals, tree, tree.unflatten(stated))
-    return [None if type(d) is Zero else d for d in found]
+    tangents = tangent_leaves(caller, f"derivatives of order {k + 1}", avals, tree, tree.unflatten(stated))
+    return [None if type(d) is Zero else d for d in tangents]
 
 
-def check_factorial(what: str, values: Sequence[Value], order: int) -> None:
+def check_factorial(caller: str, values: Sequence[Value], order: int) -> None:
     """Check that the factors between coefficients and derivatives are finite.
 
     Raises: ValueError.
@@ -157,6 +157,6 @@ def check_factorial(what: str, values: Sequence[Value], order: int) -> None:
     for dtype in dict.fromkeys(typeof(x).dtype for x in values):
         if dtype.kind in "fc" and factorial(order) > float(np.finfo(dtype).max):
             raise ValueError(
-                f"{what}: {order} derivatives need the factorial of {order}, which {dtype_name(dtype)} cannot hold. "
+                f"{caller}: {order} derivatives need the factorial of {order}, which {dtype_name(dtype)} cannot hold. "
                 "Ask for fewer, or convert to a wider dtype."
             )

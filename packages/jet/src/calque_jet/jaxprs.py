@@ -1,4 +1,4 @@
-"""The Taylor series of programs: what the rules of higher-order primitives are made of.
+"""The Taylor series of programs, for the rules of primitives that hold programs.
 
 One idea: a program of values becomes a program of values and coefficients.  Masks say which coefficients there are, one
 mask for each value: a coefficient that is zero is neither an argument nor a result.
@@ -32,18 +32,18 @@ def nonzeros(series: Sequence[Series]) -> list[Value]:
 
 
 def with_zeros(coefficients: Iterable[Value], masks: Sequence[Mask]) -> list[Series]:
-    """Return the series of which `coefficients` are those that are not zero."""
-    rest = iter(coefficients)
-    return [[next(rest) if m else None for m in mask] for mask in masks]
+    """Return series from their coefficients that are not zero, one series after the other."""
+    remaining = iter(coefficients)
+    return [[next(remaining) if m else None for m in mask] for mask in masks]
 
 
 def joined(masks: Sequence[Sequence[Mask]]) -> list[Mask]:
-    """Return which coefficients there are in one at least of several lists of masks."""
+    """Return masks of the coefficients that are not zero in at least one of several lists of masks."""
     return [tuple(map(any, zip(*of_one))) for of_one in zip(*masks)]
 
 
 def filled(primal: Value, coefficients: Series, mask: Mask) -> list[Coefficient]:
-    """Return the coefficients in `mask`, zeros where they are None; and the others, if they are not."""
+    """Return the coefficients, with zeros for those in `mask` that are None."""
     return [instantiated(primal, c) if m else c for c, m in zip(coefficients, mask)]
 
 
@@ -68,19 +68,19 @@ def jet_jaxpr(
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [(False, True)])
     """
     mask_key = tuple(masks)
-    wanted = None if instantiate is None else tuple(instantiate)
+    required = None if instantiate is None else tuple(instantiate)
 
     def make() -> tuple[Jaxpr, list[Mask]]:
         out_masks: list[Mask] = []
 
         def expanded(*args: Value) -> list[Value]:
             outs, out_series = run_jet(jaxpr, args[: len(mask_key)], with_zeros(args[len(mask_key) :], mask_key))
-            if wanted is not None:
-                out_series = [filled(x, s, mask) for x, s, mask in zip(outs, out_series, wanted)]
+            if required is not None:
+                out_series = [filled(x, s, mask) for x, s, mask in zip(outs, out_series, required)]
             out_masks[:] = masks_of(out_series)
             return [*outs, *nonzeros(out_series)]
 
         avals = [v.aval.to_tangent_aval() for v, mask in zip(jaxpr.invars, mask_key) for m in mask if m]
         return stage(expanded, [*jaxpr.in_avals, *avals], verb="jet"), out_masks
 
-    return jaxpr.memo(("jet", mask_key, wanted, *settings_key()), make)  # type: ignore[no-any-return]
+    return jaxpr.memo(("jet", mask_key, required, *settings_key()), make)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Truncated power series: the arithmetic that Taylor rules are made of.
+"""Truncated power series: the arithmetic of Taylor rules.
 
 One idea: x(t) = x0 + x1 t + x2 t**2 + ... is a primal x0 and the list of its coefficients x1, x2, ..., all of its type.
 A coefficient that is zero is None, and costs nothing.  Products are convolutions, and an equation between derivatives
@@ -56,7 +56,7 @@ def over(x: Coefficient, divisor: Value) -> Coefficient:
 
 
 def coefficient(xs: Sequence[Coefficient], ys: Sequence[Coefficient], k: int, multiply: Times = mul) -> Coefficient:
-    """Return coefficient k of the product of two series, which are given from coefficient 0 on."""
+    """Return coefficient k of the product of two series, both from coefficient 0 on."""
     total = None
     for x, y in zip(xs[: k + 1], reversed(ys[: k + 1])):
         if x is not None and y is not None:
@@ -71,7 +71,7 @@ def square_coefficient(xs: Sequence[Coefficient], k: int) -> Coefficient:
     return plus(times(2.0, half), None if middle is None else mul(middle, middle))
 
 
-# Whole series, given from coefficient 0 on
+# Whole series, from coefficient 0 on
 
 
 def derivative(xs: Sequence[Coefficient]) -> Series:
@@ -86,33 +86,33 @@ def integral(start: Value, slopes: Sequence[Coefficient]) -> Series:
 
 def quotient(xs: Sequence[Coefficient], ys: Sequence[Coefficient], start: Value = None) -> Series:
     """Return the series of q = x / y, from q y = x; `start` is its first coefficient, if it is known already."""
-    found: Series = [] if start is None else [start]
-    for k in range(len(found), len(xs)):
-        found.append(over(minus(xs[k], coefficient(ys[1:], found, k - 1)), ys[0]))
-    return found
+    qs: Series = [] if start is None else [start]
+    for k in range(len(qs), len(xs)):
+        qs.append(over(minus(xs[k], coefficient(ys[1:], qs, k - 1)), ys[0]))
+    return qs
 
 
 def power(start: Value, xs: Sequence[Coefficient], exponent: Value) -> Series:
     """Return the series of y = x**r, which begins with `start`, for a constant r, from x y' = r y x'."""
-    slopes, found, y_slopes = derivative(xs), [start], Series()
+    slopes, ys, y_slopes = derivative(xs), [start], Series()
     for k, _ in enumerate(slopes):
-        rest = coefficient(xs[1:], y_slopes, k - 1)
-        y_slopes.append(over(minus(times(exponent, coefficient(found, slopes, k)), rest), xs[0]))
-        found.append(over(y_slopes[k], k + 1))
-    return found
+        others = coefficient(xs[1:], y_slopes, k - 1)
+        y_slopes.append(over(minus(times(exponent, coefficient(ys, slopes, k)), others), xs[0]))
+        ys.append(over(y_slopes[k], k + 1))
+    return ys
 
 
 def whole_power(xs: Sequence[Coefficient], exponent: int) -> Series:
     """Return the series of x**n for n > 0 by repeated squaring, which divides by nothing: x0 may be 0."""
-    found: Series | None = None
+    product: Series | None = None
     base = list(xs)
     while True:
         if exponent & 1:
-            found = base if found is None else [coefficient(found, base, k) for k in range(len(base))]
+            product = base if product is None else [coefficient(product, base, k) for k in range(len(base))]
         exponent >>= 1
         if not exponent:
-            assert found is not None
-            return found
+            assert product is not None
+            return product
         base = [square_coefficient(base, k) for k in range(len(base))]
 
 
@@ -122,19 +122,19 @@ Slopes = Callable[..., Sequence[Coefficient]]
 def solution(starts: Sequence[Value], slopes: Slopes, xs: Sequence[Coefficient]) -> list[Series]:
     """Return the series of functions y_i of x(t) that begin with `starts` and satisfy y_i' = h_i x'.
 
-    `slopes` gets what is known of each series y_i, up to coefficient k, and gives coefficient k of each h_i.
+    `slopes` takes the coefficients of each y_i up to k, and gives coefficient k of each h_i.
 
     >>> solution([1.0], lambda y: [y[-1]], [0.0, 1.0, None, None])[0][1:]  # exp(t)
     [np.float64(1.0), np.float64(0.5), np.float64(0.16666666666666666)]
     """
     dx = derivative(xs)
-    found, factors = [[y] for y in starts], [Series() for _ in starts]
+    solutions, factors = [[y] for y in starts], [Series() for _ in starts]
     for k, _ in enumerate(dx):
-        for h, newest in zip(factors, slopes(*found)):
+        for h, newest in zip(factors, slopes(*solutions)):
             h.append(newest)
-        for y, h in zip(found, factors):
+        for y, h in zip(solutions, factors):
             y.append(over(coefficient(h, dx, k), k + 1))
-    return found
+    return solutions
 
 
 def raised(x: Coefficient, k: int, start: float) -> Coefficient:

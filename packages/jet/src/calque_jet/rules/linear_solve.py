@@ -1,7 +1,7 @@
 """The Taylor rule of `custom_linear_solve`: one more equation with the same operator for each coefficient.
 
-One idea: of A(t) x(t) = b(t), coefficient k says A0 xk = bk - rk, where rk is what the coefficients of x before k make
-of the left-hand side.  No rule looks into a solver.
+One idea: of A(t) x(t) = b(t), coefficient k says A0 xk = bk - rk, where rk is the left-hand side of
+the coefficients of x before k.  No rule looks into a solver.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def implicit_series(
     `consts` are values and their series.  `solve` solves the equation that is linearized at the constants and the
     solution.
     """
-    found: list[Series] = [[] for _ in solution]
+    xs: list[Series] = [[] for _ in solution]
     for k in range(len(rights[0])):
-        known = [[*s, None] for s in found]
+        known = [[*s, None] for s in xs]
         _, lefts = run_jet(jaxpr, [*consts[0], *solution], [*(s[: k + 1] for s in consts[1]), *known])
-        rest = [minus(right[k], left[k]) for right, left in zip(rights, lefts)]
-        is_zero = all(c is None for c in rest)
-        newest: Sequence[Coefficient] = rest if is_zero else solve([*map(instantiated, solution, rest)])
-        for s, c in zip(found, newest):
+        remainders = [minus(right[k], left[k]) for right, left in zip(rights, lefts)]
+        is_zero = all(c is None for c in remainders)
+        newest: Sequence[Coefficient] = remainders if is_zero else solve([*map(instantiated, solution, remainders)])
+        for s, c in zip(xs, newest):
             s.append(c)
-    return found
+    return xs
 
 
 @custom_linear_solve_p.def_rule("jet")
@@ -52,9 +52,9 @@ def custom_linear_solve_jet(
     consts, rights = primals[:num_consts], series[num_consts:]
     size = len(rights)
 
-    def solved(rest: Sequence[Value]) -> list[Value]:
-        found: list[Value] = custom_linear_solve_p.bind(*consts, *rest, solve=without_aux(solve, size), **params)
-        return found
+    def solved(rights: Sequence[Value]) -> list[Value]:
+        xs: list[Value] = custom_linear_solve_p.bind(*consts, *rights, solve=without_aux(solve, size), **params)
+        return xs
 
-    found = implicit_series(matvec, (consts, series[:num_consts]), outs[:size], rights, solved)
-    return outs, [*found, *([None] * len(series[0]) for _ in outs[size:])]
+    xs = implicit_series(matvec, (consts, series[:num_consts]), outs[:size], rights, solved)
+    return outs, [*xs, *([None] * len(series[0]) for _ in outs[size:])]

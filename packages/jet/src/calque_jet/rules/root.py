@@ -1,7 +1,7 @@
 """The Taylor rule of `custom_root`: a linear equation for each coefficient.
 
-One idea: of f(c(t), x(t)) = 0, coefficient k says df/dx xk = -rk, where rk is what the coefficients of x before k make
-of f.
+One idea: of f(c(t), x(t)) = 0, coefficient k says df/dx xk = -rk, where rk is f of the coefficients of x
+before k.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ def custom_root_jet(
     consts, x, order = primals[:num_consts], outs[: len(primals) - num_consts], len(series[0])
     matvec = linearized(f, num_consts)
 
-    def solved(rest: Sequence[Value]) -> list[Value]:
-        found: list[Value] = custom_linear_solve_p.bind(
+    def solved(rights: Sequence[Value]) -> list[Value]:
+        xs: list[Value] = custom_linear_solve_p.bind(
             *consts,
             *x,
-            *rest,
+            *rights,
             matvec=matvec,
             vecmat=None,
             solve=tangent_solve,
             transpose_solve=None,
             num_consts=num_consts + len(x),
         )
-        return found
+        return xs
 
     zeros: list[Series] = [[None] * order for _ in x]
-    found = implicit_series(f, (consts, series[:num_consts]), x, zeros, solved)
-    return outs, [*found, *([None] * order for _ in outs[len(x) :])]
+    xs = implicit_series(f, (consts, series[:num_consts]), x, zeros, solved)
+    return outs, [*xs, *([None] * order for _ in outs[len(x) :])]
 
 
 def linearized(f: Jaxpr, num_consts: int) -> Jaxpr:

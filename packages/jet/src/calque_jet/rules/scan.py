@@ -1,7 +1,7 @@
 """The Taylor rule of `scan`: a loop that carries values and their coefficients.
 
-One idea: which parts of the carry have a series at some step is found by repeating a step until the answer stays; such
-a part carries all its coefficients, so that there are few answers to try.
+One idea: a step is repeated until the parts of the carry that have a series stay the same.  Such a part carries all its
+coefficients, so that few repetitions are needed.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def jet_loop(loop: Loop, masks: Sequence[Mask]) -> tuple[Loop, list[Mask], list[
         return [any(mask) for mask in out_masks[:num_carry]]
 
     carry_masks = whole(marked_carries([any(mask) for mask in start_masks], reached), order)
-    wanted = [*carry_masks, *[(False,) * order] * (len(jaxpr.outvars) - num_carry)]
-    expanded, out_masks = jet_jaxpr(jaxpr, [*const_masks, *carry_masks, *xs_masks], instantiate=wanted)
+    required = [*carry_masks, *[(False,) * order] * (len(jaxpr.outvars) - num_carry)]
+    expanded, out_masks = jet_jaxpr(jaxpr, [*const_masks, *carry_masks, *xs_masks], instantiate=required)
     num_consts, num_carried = sum(map(sum, const_masks)), sum(map(sum, carry_masks))
     ordered = carry_together(expanded, loop, num_consts, num_carried)
     return Loop(ordered, loop.num_consts + num_consts, num_carry + num_carried), carry_masks, out_masks[num_carry:]

@@ -39,7 +39,7 @@ def while_jet(
         body_jaxpr=expanded.memo(("while", body_nconsts), lambda: consts_first(expanded, body_nconsts, len(carry))),
         body_nconsts=body_nconsts + len(nonzeros(const_series)),
         cond_jaxpr=cond_jaxpr.memo(
-            ("without series", tuple(carry_masks)), lambda: without_series(cond_jaxpr, cond_nconsts, carry_masks)
+            ("ignoring series", tuple(carry_masks)), lambda: ignoring_series(cond_jaxpr, cond_nconsts, carry_masks)
         ),
         cond_nconsts=cond_nconsts,
         **params,
@@ -59,7 +59,7 @@ def jet_body(
     return jet_jaxpr(body_jaxpr, [*const_masks, *carry_masks], instantiate=carry_masks)[0], carry_masks
 
 
-def without_series(cond_jaxpr: Jaxpr, num_consts: int, masks: Sequence[Mask]) -> Jaxpr:
+def ignoring_series(cond_jaxpr: Jaxpr, num_consts: int, masks: Sequence[Mask]) -> Jaxpr:
     """Return the condition as one that also takes the coefficients in `masks` of the carry, and ignores them."""
     carry = cond_jaxpr.invars[num_consts:]
     ignored = [Var(v.aval.to_tangent_aval()) for v, mask in zip(carry, masks) for m in mask if m]

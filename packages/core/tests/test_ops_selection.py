@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from calque_core import lax
+from calque_core.ops.broadcast import spread
+from calque_core.ops.selection import extreme_weights, positions, restored, share, sorted_by
+
+
+@pytest.mark.parametrize(("x", "want"), [(1.0, 0.0), (2.0, 0.5), (3.0, 1.0), (np.nan, 0.0)])
+def test_the_share_of_an_operand_is_1_0_or_a_half_at_a_tie_and_0_beside_nan(x, want):
+    assert share(lax.ge(x, 2.0), lax.gt(x, 2.0), lax.max(x, 2.0)) == want
+
+
+def test_a_share_has_the_dtype_of_the_result():
+    out = np.float32(2)
+    assert share(lax.ge(out, out), lax.gt(out, out), out).dtype == np.float32
+
+
+def test_equal_extreme_elements_share_their_weight():
+    x = np.array([[1.0, 3.0, 3.0], [5.0, 2.0, 0.0]])
+    np.testing.assert_array_equal(extreme_weights(x, lax.reduce_max(x, 1), (1,)), [[0, 0.5, 0.5], [1, 0, 0]])
+    np.testing.assert_array_equal(extreme_weights(x, lax.reduce_min(x, (0, 1)), (0, 1)), [[0, 0, 0], [0, 0, 1]])
+
+
+def test_a_reduced_array_gets_its_axes_back():
+    np.testing.assert_array_equal(restored(np.array([1.0, 2.0]), (3, 2), (0,)), [[1, 2]] * 3)
+
+
+def test_arrays_are_moved_as_the_keys_are_sorted_and_back_by_positions():
+    keys, carried = np.array([[3, 1, 2], [7, 9, 8]]), np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(sorted_by([keys], [carried], 1), [[[1, 2, 0], [3, 5, 4]]])
+    (order,) = sorted_by([keys], [positions(keys, 1)], 1)
+    (moved,) = sorted_by([keys], [carried], 1)
+    np.testing.assert_array_equal(sorted_by([order], [moved], 1)[0], carried)
+
+
+def test_an_operand_of_rank_0_is_repeated_and_others_are_kept():
+    x = np.ones(2)
+    assert spread(x, x) is x
+    assert spread(2.0, 1.0) == 2.0
+    np.testing.assert_array_equal(spread(2.0, x), [2.0, 2.0])
