@@ -47,7 +47,7 @@ nox.needs_version = ">=2025.10.14"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
-# The laws take nine minutes for each Python: by default they are asked of the oldest and the newest jaxlib we take.
+# The laws are asked of the oldest and the newest jaxlib that we take, each with a sample of its own.
 LAWS = [f"laws-{PYTHONS[0]}", f"laws-{PYTHONS[-1]}"]
 nox.options.sessions = ["wheels", "lint", "types", "imports", "tests", *LAWS, "docs", "examples"]
 
@@ -74,10 +74,14 @@ def tests(session: nox.Session, package: str) -> None:
 
 @nox.session(python=PYTHONS, requires=["wheels"])
 def laws(session: nox.Session) -> None:
-    """Test what needs two packages or more; mypy reads a user's program there."""
-    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "mypy>=1.18")
-    session.chdir(session.create_tmp())
-    run_pytest(session, *TWO_AT_A_TIME, ROOT / "tests" / "laws")
+    """Test what needs two packages or more, by a sample of the cases; mypy reads a user's program there."""
+    run_laws(session)
+
+
+@nox.session(python=PYTHONS[0], requires=["wheels"])
+def laws_full(session: nox.Session) -> None:
+    """Test the same by every case; on another Python: `nox -s laws-3.13 -- --full`."""
+    run_laws(session, "--full")
 
 
 @nox.session
@@ -126,6 +130,13 @@ def bench(session: nox.Session) -> None:
     for peer in ("jax>=0.10,<0.13", "autograd", "torch==2.13.0", "optree"):
         session.install(peer, success_codes=[0, 1])
     session.run("python", "benchmarks/run.py", *session.posargs, env={"PYTHONPATH": None})
+
+
+def run_laws(session: nox.Session, *args: str) -> None:
+    """Run the laws beside all packages."""
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "mypy>=1.18")
+    session.chdir(session.create_tmp())
+    run_pytest(session, *TWO_AT_A_TIME, ROOT / "tests" / "laws", *args)
 
 
 def run_pytest(session: nox.Session, *args: str | Path) -> None:

@@ -14,6 +14,8 @@ from calque_batching import vmap
 from calque_core import lax, make_jaxpr
 from calque_xla_backend import jit
 
+pytestmark = pytest.mark.usefixtures("few_objects")
+
 
 class Model:
     """What rules close over."""
@@ -105,6 +107,7 @@ USES = {
 }
 
 
+@pytest.mark.sampled(keep=0.2, rows=["use"])
 @each_kind
 @pytest.mark.parametrize("use", USES)
 def test_rules_and_what_they_close_over_are_freed(make, use):

@@ -81,6 +81,7 @@ def loss(f):
     return scalar
 
 
+@pytest.mark.sampled(keep=0.1, rows=["name"])
 @each_policy
 @pytest.mark.parametrize("name", COMPOSITIONS)
 def test_a_checkpoint_changes_no_value(name, policy):

@@ -192,6 +192,7 @@ FORWARDS = {
 CASES = [(f, how) for f in FORWARD for how in [*REVERSE, *FORWARDS]] + [(f, how) for f in BACKWARD for how in REVERSE]
 
 
+@pytest.mark.sampled(keep=0.1, rows=["name"])
 @pytest.mark.parametrize(("name", "how"), CASES, ids=[f"{how}: {name}" for name, how in CASES])
 def test_the_numbers_are_those_of_jax(name, how):
     make, run = (FORWARD | BACKWARD)[name], (REVERSE | FORWARDS)[how]

@@ -128,6 +128,7 @@ def test_the_work_on_programs_grows_linearly(name):
     check_growth(OF_PROGRAMS[name], make, make)
 
 
+@pytest.mark.sampled(keep=0.2)
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_functions_of_100_000_operations(name):
     OF_FUNCTIONS[name](LONG)
@@ -138,6 +139,7 @@ def long_program():
     return program(LONG, None)
 
 
+@pytest.mark.sampled(keep=0.2)
 @pytest.mark.parametrize("name", OF_PROGRAMS)
 def test_programs_of_100_000_equations(name, long_program):
     jaxpr = linear_part(long_program) if name == "transpose" else long_program
@@ -175,6 +177,7 @@ NESTED = {
 }
 
 
+@pytest.mark.sampled(keep=0.2)
 @pytest.mark.parametrize("name", NESTED)
 def test_500_nested_jits(name):
     # A level of the user's functions takes Python frames, which only the user can allow more of.
@@ -213,6 +216,7 @@ TREES = {
 }
 
 
+@pytest.mark.sampled(keep=0.2)
 @pytest.mark.parametrize("name", TREES)
 def test_trees_100_000_deep(name):
     out, depth = TREES[name](deep_tree(LONG, 3.0)), 0

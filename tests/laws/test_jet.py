@@ -121,6 +121,7 @@ def test_a_staged_jet_is_well_typed(program):
     check(got, expanded(example, 3)(*example.leaves), example.leaves)
 
 
+@pytest.mark.sampled(keep=0.1, rows=["program"])
 @pytest.mark.parametrize("name", NAMES)
 @each(FEWER)
 def test_transformations_of_jet(program, name):
@@ -129,6 +130,7 @@ def test_transformations_of_jet(program, name):
     check(got, PLAIN[name](nested(example, 2), mapped)(*leaves), leaves)
 
 
+@pytest.mark.sampled(keep=0.1, rows=["program"])
 @pytest.mark.parametrize("name", NAMES)
 @each(FEWER)
 def test_jet_of_transformations(program, name):

@@ -1,7 +1,5 @@
 """`config.checking_leaks` under every transformation: leaks are found, and ordinary programs have none."""
 
-import gc
-
 import numpy as np
 import pytest
 from composites import COMPOSITES
@@ -13,19 +11,13 @@ from calque_core import UnexpectedTracerError, typeof
 
 PROGRAMS = [*(row for rows in list(OPERATIONS.values())[::8] for row in rows[:1]), *COMPOSITES[::12]]
 
+pytestmark = pytest.mark.usefixtures("few_objects")
+
 
 @pytest.fixture(autouse=True)
 def checking():
     with config.checking_leaks():
         yield
-
-
-@pytest.fixture(autouse=True)
-def _few_objects():
-    """Let the search pass over the objects of all tests before: it looks at every object that there is."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize(

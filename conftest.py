@@ -1,0 +1,128 @@
+"""Which cases a run tests: all of them, or a sample that another day and another Python draw anew.
+
+One idea: a table of cases is written whole, and the mark `sampled` on its test names the parameter that is the row.  A
+run tests at least one case of each row; a hash of the seed and of the case's name decides about the others.  The seed
+chooses among the cases and makes none: where the full run passes, every sample passes.
+
+    pytest tests/laws                              a sample, by today's seed
+    pytest tests/laws --sample-seed=2026-11-22     the sample of another day
+    pytest tests/laws --full                       every case
+    pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sample", "which cases of the tables are tested")
+    group.addoption("--full", action="store_true", help="test every case of every table, not a sample")
+    group.addoption(
+        "--sample-seed", default=today(), metavar="TEXT", help="what the sample is drawn by; default: today"
+    )
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "sampled(keep, rows): a run without --full tests the fraction `keep` of the cases, and at least one of each "
+        "row; `rows` names the parameters that are the row, none by default",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"cases: {explanation(config)}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    if exitstatus and not is_full(config):
+        terminalreporter.write_line(f"Cases: {explanation(config)}")
+
+
+def explanation(config: pytest.Config) -> str:
+    """Say which cases a run tests, and how to test the same again."""
+    if is_full(config):
+        return "all"
+    return f"a sample, which --sample-seed={seed_of(config)} draws again on Python {PYTHON}; --full tests all"
+
+
+def is_full(config: pytest.Config) -> bool:
+    """Tell whether nothing is left out: so it is, too, where the command line names tests and not only files."""
+    return config.getoption("full") or any("::" in str(arg) for arg in config.args)
+
+
+def seed_of(config: pytest.Config) -> str:
+    """Return the seed; a worker of pytest-xdist has that of the process that started it, at midnight too."""
+    return getattr(config, "workerinput", {}).get("sample_seed", config.getoption("sample_seed"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["sample_seed"] = seed_of(node.config)
+
+
+@pytest.hookimpl(tryfirst=True)  # other plugins then look at the sample only
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if is_full(config):
+        return
+    marked = [item for item in items if item.get_closest_marker("sampled")]
+    left_out = set(marked) - set(sampled(marked, seed_of(config)))
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def sampled(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
+    """Return the tests to run: at least one of each row of each table, and of the others the fraction of their mark."""
+    rows: dict[tuple[str, ...], list[pytest.Item]] = {}
+    for item in items:
+        rows.setdefault(row_of(item), []).append(item)
+    return [item for row in rows.values() for item in drawn(row, keep_of(row[0]), lambda item: (seed, item.nodeid))]
+
+
+def row_of(item: pytest.Item) -> tuple[str, ...]:
+    """Return the name of a case's test and those of the parameters that are its row."""
+    names = item.get_closest_marker("sampled").kwargs.get("rows", ())
+    values = [item.callspec.params[name] for name in names]
+    return (item.nodeid.partition("[")[0], *(str(getattr(value, "name", value)) for value in values))
+
+
+def keep_of(item: pytest.Item) -> float:
+    return item.get_closest_marker("sampled").kwargs["keep"]
+
+
+def drawn(cases: Sequence[Any], keep: float, key: Callable[[Any], tuple[str, ...]]) -> list[Any]:
+    """Return the cases of which a hash of the key is below `keep`; the one with the lowest hash if there is none."""
+    numbers = [number_of(*key(case)) for case in cases]
+    return [case for case, number in zip(cases, numbers) if number < keep or number == min(numbers)]
+
+
+def number_of(*words: str) -> float:
+    """Return a number in [0, 1) by a hash of the words and of the version of Python."""
+    digest = hashlib.blake2b("\0".join([PYTHON, *words]).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64
+
+
+@pytest.fixture
+def sample(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], float], list[Any]]:
+    """Return a function `(cases, keep) -> cases` for the loop inside a test: at least one case, all in a full run."""
+
+    def draw(cases: Sequence[Any], keep: float) -> list[Any]:
+        if is_full(request.config):
+            return list(cases)
+        seed, name = seed_of(request.config), request.node.nodeid
+        return [case for _, case in drawn(list(enumerate(cases)), keep, lambda case: (seed, name, str(case[0])))]
+
+    return draw
