@@ -8,6 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from agreement import assert_within, types_of
+from branches import BRANCHES
+from complex_programs import COMPLEX_PROGRAMS
+from composites import COMPOSITES
+from custom import CUSTOM
+from loops import COUNTED, WHILES
+from operations import OPERATIONS
+from scans import MAPPINGS, SCANS
 
 import calque_core as core
 from calque import custom_jvp, custom_vjp, grad, jit, jvp, linearize, vmap
@@ -152,6 +160,21 @@ def noting(f):
             return trace.unwrap(f(trace.wrap(x, core.typeof(x))))
 
     return noted
+
+
+LOOPS = [row.on(lax) for row in [*BRANCHES, *SCANS, *MAPPINGS, *COUNTED, *WHILES]]
+OF_OPERATIONS = [program for programs in OPERATIONS.values() for program in programs]
+PROGRAMS = [*OF_OPERATIONS, *COMPOSITES, *COMPLEX_PROGRAMS, *(row.right for row in CUSTOM), *LOOPS]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+def test_a_program_on_values_computes_what_it_computes_on_arrays(program):
+    example = program.example(program.widest)
+    with core.tracing(NotingTrace(core.current_trace())) as trace:
+        outs = [trace.unwrap(x) for x in example(*[trace.wrap(x, core.typeof(x)) for x in example.leaves])]
+    expected = example(*example.leaves)
+    assert types_of(outs) == types_of(expected)
+    assert_within(outs, expected, program.ulps_in(program.widest), by_array=True)
 
 
 @custom_jvp

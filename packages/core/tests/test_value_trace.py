@@ -154,6 +154,18 @@ def test_a_primitive_that_holds_a_program_needs_a_rule():
         tagged(lambda x: holder_p.bind(x, jaxpr=core.make_jaxpr(np.sin)(1.0)), 1.0)
 
 
+def test_a_primitive_of_several_programs_runs_the_one_that_computes_or_is_refused():
+    holder_p = Primitive("holder", multiple_results=True)
+    holder_p.def_abstract_eval(lambda x, *, callee, other: [x])
+    holder_p.def_rule("interpret", lambda run, x, *, callee, other: run(callee, x))
+    callee = core.make_jaxpr(np.sin)(np.float64(1.0))
+    f = lambda x: holder_p.bind(x, callee=callee, other=callee)[0]
+    assert tagged(f, np.float64(1.0)) == (np.sin(1.0), 0)
+    assert names(Dropping, f) == ["sin"]
+    with pytest.raises(NotImplementedError, match=r"TagTrace does not say what becomes of the programs of 'holder' at"):
+        names(TagTrace, f)
+
+
 def test_python_control_flow_reads_the_predicate():
     assert tagged(lambda x: x + 1.0 if x > 1.0 else x, 2.0) == (3.0, 1)
     assert tagged(lambda x: (x + 1.0)[()] if [False, True][x > 1.0] else x, 0.5) == (0.5, 0)

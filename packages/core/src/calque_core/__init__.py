@@ -13,7 +13,6 @@ from calque_core import methods as _methods
 from calque_core import missing_methods as _missing_methods
 from calque_core import numpy_protocol as _numpy_protocol
 from calque_core import operators as _operators
-from calque_core import value_programs as _value_programs  # says what jit, branches and loops do to values
 from calque_core.api import eval_shape, make_jaxpr
 from calque_core.array_methods import ArrayMethods
 from calque_core.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof

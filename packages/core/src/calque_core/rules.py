@@ -79,6 +79,11 @@ kinds: dict[str, KindInfo] = {
     "decomposition": KindInfo(
         "Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'
     ),
+    "value": KindInfo(
+        "Rule of '{name}' for the values of a transformation not implemented",
+        "calque_core.ValueTrace",
+        '{name}_p.def_rule("value", fn)',
+    ),
     "pp": KindInfo("Printing rule for '{name}' not given", "calque_core", "{name}_p.def_pp(fn)"),
 }
 

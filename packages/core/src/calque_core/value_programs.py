@@ -23,7 +23,6 @@ from calque_core.ops.loops import Body, settled_carry
 from calque_core.ops.scan import scan_p, slice_aval
 from calque_core.ops.while_loop import while_p
 from calque_core.primitive import Primitive
-from calque_core.rules import rules
 from calque_core.source import where
 from calque_core.stage import JitTracer
 from calque_core.table_interpreter import scan_by_steps, while_by_steps
@@ -45,8 +44,6 @@ from calque_pytree import tree_structure
 
 Value = Any
 Array = Any
-
-rules("value")
 
 # Calls
 

@@ -26,6 +26,7 @@ from calque_core.source import where
 from calque_core.trace import Trace, hand_custom_down, hand_down, only_evaluates, run_under
 from calque_core.tracer import Tracer, check_lift, known, unknown
 from calque_core.value_custom import custom_call_on_values
+from calque_core.value_programs import run_opened
 from calque_core.walk import has_jaxpr
 
 Value = Any
@@ -209,7 +210,7 @@ class ValueTrace(Trace):
             if primitive is convert_element_type_p and params["new_dtype"] == args[0].aval.dtype:
                 return [ValueTracer(self, args[0].value, *self._types(primitive, args, params))]  # weak or strong
             if params and has_jaxpr(params):
-                raise self._missing(primitive)
+                return self._opened(primitive, args, params)
         outs = run_under(self.parent, self.apply, primitive, [self.unwrap(x) for x in args], params)
         if outs is NotImplemented:
             if "decomposition" not in primitive.adapted:
@@ -241,6 +242,22 @@ class ValueTrace(Trace):
         except NotImplementedError as error:
             error.add_note("If tangents and cotangents of its values are values, set keeps_custom_derivatives = True.")
             raise
+
+    def _opened(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
+        """Run the program that says what a primitive computes, if nothing can ask for what its other programs say."""
+        if "decomposition" in primitive.adapted:
+            return decompose(self, primitive, args, params, self.kind)
+        rule = primitive.adapted.get("interpret")
+        if rule is None:
+            raise missing_rule(primitive, self.kind or "value")
+        if not self.drops_custom_derivatives and not only_evaluates(self.parent):
+            name = type(self).__name__
+            raise NotImplementedError(
+                f"{name} does not say what becomes of the programs of '{primitive.name}'{where()}, whose derivatives a "
+                f'transformation around it may ask for. Give a rule, {primitive.name}_p.def_rule("value", fn), or set '
+                f"{name}.drops_custom_derivatives = True if the derivatives of its operations will do."
+            )
+        return list(rule(run_opened, *args, **params))
 
     def _types(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Any]:
         if primitive.abstract is None:
