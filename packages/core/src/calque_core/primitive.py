@@ -161,8 +161,8 @@ class Primitive:
                 f"'{self.name}' is declared {self.linearity}, and now {linearity}. Declare one of the two; to replace "
                 "the first, set the attribute `linearity` to None before."
             )
-        if self.linearity is None and self._rules:
-            tables.advance_rule_epoch()
+        if self.linearity is None and not self._rules.keys().isdisjoint(("jvp", "decomposition")):
+            tables.advance_rule_epoch()  # a program may have been derived by these before
         self.linearity = linearity
 
     def def_pp(self, function: F) -> F:
