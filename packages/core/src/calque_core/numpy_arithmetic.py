@@ -85,8 +85,11 @@ def sign(x: Value) -> Value:
 def true_divide(x: Value, y: Value) -> Value:
     """Return x / y: a float, of integers too.
 
-    >>> true_divide(np.array([1, 2]), 2)
-    array([0.5, 1. ])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1, 2])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.true_divide(x, 2))(x))(x)
+    [array([0.5, 1. ])]
     """
     x_aval, y_aval = typeof(x), typeof(y)
     if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
@@ -122,8 +125,11 @@ def _divisor(y: Value) -> Value:
 def remainder(x: Value, y: Value) -> Value:
     """Return the remainder that has the sign of `y`, as Python's `%`; 0 for an integer divisor of 0.
 
-    >>> remainder(np.array([-7, 7]), 3)
-    array([2, 1])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([-7, 7])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.remainder(x, 3))(x))(x)
+    [array([2, 1])]
     """
     x, y = _numbers("remainder", x, y)
     if _is_known(x, y):
@@ -136,8 +142,11 @@ def remainder(x: Value, y: Value) -> Value:
 def floor_divide(x: Value, y: Value) -> Value:
     """Return the quotient rounded towards minus infinity, as Python's `//`; 0 for an integer divisor of 0.
 
-    >>> floor_divide(np.array([-7, 7]), 3)
-    array([-3,  2])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([-7, 7])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.floor_divide(x, 3))(x))(x)
+    [array([-3,  2])]
     """
     x, y = _numbers("floor_divide", x, y)
     if _is_known(x, y):
@@ -182,8 +191,11 @@ def power(x: Value, y: Value) -> Value:
     Raises: ValueError for an integer to a negative integer power; NumpyRuleError for an integer to an array of
     integers.
 
-    >>> power(np.array([1.0, 3.0]), 2)
-    array([1., 9.])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.power(x, 2))(x))(x)
+    [array([1., 9.])]
     """
     if isinstance(y, (int, np.integer)) and not isinstance(y, bool):
         return _integer_power(x, y)

@@ -29,8 +29,11 @@ def matmul(x1: Value, x2: Value) -> Value:
     Shapes: x1 [*b, n, k], x2 [*b, k, m] -> [*b, n, m].  Dtype: promoted.
     Raises: ShapeError if the contracted sizes differ, the leading axes do not broadcast, or an operand has rank 0.
 
-    >>> matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
-    array([3., 7.])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.matmul(x, np.array([1.0, 1.0])))(x))(x)
+    [array([3., 7.])]
     """
     x1_shape, x2_shape = typeof(x1).shape, typeof(x2).shape
     if not x1_shape or not x2_shape:
@@ -84,8 +87,11 @@ def dot(a: Value, b: Value, out: None = None) -> Value:
     Shapes: a [*s, k], b [*t, k, m] -> [*s, *t, m]; with a scalar, the elementwise product.  Dtype: promoted.
     Raises: ShapeError if the contracted sizes differ; TypeError for `out`.
 
-    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    np.float64(11.0)
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 2.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.dot(x, np.array([3.0, 4.0])))(x))(x)
+    [np.float64(11.0)]
     """
     refuse("dot", out=out)
     a_shape, b_shape = typeof(a).shape, typeof(b).shape

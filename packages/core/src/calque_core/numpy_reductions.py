@@ -69,8 +69,11 @@ def sum(
     Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` says otherwise.
     Raises: ValueError for an axis that is not there; TypeError for `out`.
 
-    >>> sum(np.array([[1, 2], [3, 4]], np.int32), axis=0)
-    array([4, 6])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 2], [3, 4]], np.int32)
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.sum(x, axis=0))(x))(x)
+    [array([4, 6])]
     """
     refuse("sum", out=out)
     aval = typeof(a)
@@ -125,8 +128,11 @@ def mean(
     Dtype: kept for floats (those of 16 bits are summed in 32); float64 for integers and bools.
     Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out` and `where`.
 
-    >>> mean(np.array([[1, 2], [3, 4]]), axis=0)
-    array([2., 3.])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.mean(x, axis=0))(x))(x)
+    [array([2., 3.])]
     """
     refuse("mean", out=out, where=where)
     aval = typeof(a)
@@ -159,8 +165,11 @@ def var(
     Raises: ValueError for an axis that is not there; TypeError for `out`, `where` and `mean`, and for a `dtype` that
     drops the fractions of deviations, or is complex where they are not, or not where they are.
 
-    >>> var(np.array([1.0, 3.0]))
-    np.float64(1.0)
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(np.var)(x))(x)
+    [np.float64(1.0)]
     """
     ddof = options.pop("correction", ddof)
     refuse("var", out=out, **options)
@@ -197,8 +206,11 @@ def std(
 ) -> Value:
     """Return the square root of `var`, which has the same arguments.
 
-    >>> std(np.array([1.0, 3.0]))
-    np.float64(1.0)
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(np.std)(x))(x)
+    [np.float64(1.0)]
     """
     return lax.sqrt(var(a, axis, dtype, out, ddof, keepdims, **options))
 
@@ -232,8 +244,11 @@ def max(
 
     Raises: ValueError for an axis that is not there, or for no elements and no `initial`; TypeError for `out`.
 
-    >>> max(np.array([[1, 4], [3, 2]]), axis=1)
-    array([4, 3])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.max(x, axis=1))(x))(x)
+    [array([4, 3])]
     """
     refuse("max", out=out)
     return _extreme("max", a, axis, keepdims, initial, where)
@@ -248,8 +263,11 @@ def min(
 
     Raises: ValueError for an axis that is not there, or for no elements and no `initial`; TypeError for `out`.
 
-    >>> min(np.array([[1, 4], [3, 2]]), axis=1)
-    array([1, 2])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.min(x, axis=1))(x))(x)
+    [array([1, 2])]
     """
     refuse("min", out=out)
     return _extreme("min", a, axis, keepdims, initial, where)
@@ -275,8 +293,11 @@ def argmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 
     Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
 
-    >>> argmax(np.array([[1, 4], [3, 2]]), axis=1)
-    array([1, 0])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.argmax(x, axis=1))(x))(x)
+    [array([1, 0])]
     """
     refuse("argmax", out=out)
     return _arg_extreme("argmax", a, axis, keepdims)
@@ -289,8 +310,11 @@ def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 
     Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
 
-    >>> argmin(np.array([[1, 4], [3, 2]]), axis=1)
-    array([0, 1])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.argmin(x, axis=1))(x))(x)
+    [array([0, 1])]
     """
     refuse("argmin", out=out)
     return _arg_extreme("argmin", a, axis, keepdims)
@@ -304,8 +328,11 @@ def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
     """Tell whether one element over `axis` is not zero.
 
-    >>> any(np.array([[0, 1], [0, 0]]), axis=1)
-    array([ True, False])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[0, 1], [0, 0]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.any(x, axis=1))(x))(x)
+    [array([ True, False])]
     """
     refuse("any", out=out)
     axes = reduced_axes("any", axis, typeof(a).ndim)
@@ -317,8 +344,11 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
 def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
     """Tell whether every element over `axis` is not zero.
 
-    >>> all(np.array([[1, 1], [0, 0]]), axis=1)
-    array([ True, False])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 1], [0, 0]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.all(x, axis=1))(x))(x)
+    [array([ True, False])]
     """
     refuse("all", out=out)
     axes = reduced_axes("all", axis, typeof(a).ndim)

@@ -46,8 +46,10 @@ def ndim(a: Value) -> int:
 def size(a: Value, axis: Axes = None) -> int:
     """Return the number of elements, or that along `axis`.
 
-    >>> size(np.zeros((2, 3))), size(np.zeros((2, 3)), 1)
-    (6, 3)
+    >>> import numpy as np
+    >>> from calque_core import make_jaxpr
+    >>> print(make_jaxpr(lambda x: (np.size(x), np.size(x, 1)))(np.zeros((2, 3))))
+    { lambda ; a:f64[2,3]. let  in (6, 3) }
     """
     sizes = typeof(a).shape
     return math.prod(sizes[position] for position in canonical_axes("size", axis, len(sizes)))
@@ -60,8 +62,10 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
     `order` is "C" (the last axis varies fastest) or "F" (the first does).
     Raises: ShapeError if the number of elements does not fit; ValueError for another `order`.
 
-    >>> reshape(np.arange(6), (2, -1)).shape
-    (2, 3)
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(lambda x: np.reshape(x, (2, -1)), np.arange(6))
+    ShapeDtypeStruct(shape=(2, 3), dtype=int64)
     """
     sizes = _known_sizes(a, shape)
     if order == "F":
@@ -98,8 +102,10 @@ def transpose(a: Value, axes: Any = None) -> Value:
 
     Raises: ValueError if `axes` does not name each axis once.
 
-    >>> transpose(np.zeros((2, 3, 4)), (1, 0, -1)).shape
-    (3, 2, 4)
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(lambda x: np.transpose(x, (1, 0, -1)), np.zeros((2, 3, 4)))
+    ShapeDtypeStruct(shape=(3, 2, 4), dtype=float64)
     """
     n = len(typeof(a).shape)
     if axes is None:
@@ -112,8 +118,10 @@ def transpose(a: Value, axes: Any = None) -> Value:
 def swapaxes(a: Value, axis1: int, axis2: int) -> Value:
     """Return the array with two axes exchanged.
 
-    >>> swapaxes(np.zeros((2, 3, 4)), 0, -1).shape
-    (4, 3, 2)
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(lambda x: np.swapaxes(x, 0, -1), np.zeros((2, 3, 4)))
+    ShapeDtypeStruct(shape=(4, 3, 2), dtype=float64)
     """
     n = len(typeof(a).shape)
     one, other = canonical_axis("swapaxes", axis1, n), canonical_axis("swapaxes", axis2, n)
@@ -129,8 +137,10 @@ def squeeze(a: Value, axis: Axes = None) -> Value:
 
     Raises: ValueError if one of them has another size.
 
-    >>> squeeze(np.zeros((1, 3, 1))).shape
-    (3,)
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(np.squeeze, np.zeros((1, 3, 1)))
+    ShapeDtypeStruct(shape=(3,), dtype=float64)
     """
     if axis is None:
         axis = tuple(position for position, n in enumerate(typeof(a).shape) if n == 1)
@@ -149,8 +159,11 @@ def astype(
     As with NumPy, what is not zero becomes True, and a warning says so where imaginary parts are lost.
     Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype.
 
-    >>> astype(np.array([1.7]), np.int32)
-    array([1], dtype=int32)
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.7])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: x.astype(np.int32))(x))(x)
+    [array([1], dtype=int32)]
     """
     old, new = typeof(x).dtype, canonicalize_dtype(dtype)
     if not np.can_cast(old, new, casting):
@@ -183,8 +196,11 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
     Dtype: promoted.  The bounds may also be given as `min` and `max`.
     Raises: TypeError for complex numbers, `out`, and options that only arrays in memory have.
 
-    >>> clip(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
-    array([0. , 0.5, 1. ])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([-1.0, 0.5, 2.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.clip(x, 0.0, 1.0))(x))(x)
+    [array([0. , 0.5, 1. ])]
     """
     if (a_min is not None and "min" in bounds) or (a_max is not None and "max" in bounds):
         raise ValueError(f"clip{where()} got a bound twice, by position and by min= or max=. Give it once.")
@@ -202,8 +218,11 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     Dtype: kept; integers stay as they are.
     Raises: TypeError for `out`, and for integers with a negative number of decimals.
 
-    >>> round(np.array([0.125, 2.5]), 1), round(np.array([0.5, 1.5]))
-    (array([0.1, 2.5]), array([0., 2.]))
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([0.125, 2.5])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: (np.round(x, 1), np.round(x)))(x))(x)
+    [array([0.1, 2.5]), array([0., 2.])]
     """
     refuse("round", out=out)
     decimals, kind = index(decimals), typeof(a).dtype.kind

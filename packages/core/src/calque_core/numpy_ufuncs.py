@@ -113,8 +113,11 @@ def _ordered(is_first: Value, x: Value, y: Value) -> tuple[Value, Value]:
 def logaddexp(x: Value, y: Value) -> Value:
     """Return log(exp(x) + exp(y)) without overflow.
 
-    >>> logaddexp(np.array([0.0, 1000.0]), 0.0)
-    array([6.93147181e-01, 1.00000000e+03])
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([0.0, 1000.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.logaddexp(x, 0.0))(x))(x)
+    [array([6.93147181e-01, 1.00000000e+03])]
     """
     x, y = _floats("logaddexp", x, y)
     high, low = _ordered(lax.ge(x, y), x, y)
