@@ -1,13 +1,24 @@
 """What functions with rules of their own have in common: arguments, static ones, results, and whose fault it is."""
 
 import functools
+import traceback
 
 import numpy as np
 import pytest
 
 from calque_autodiff import custom_jvp, custom_rules, custom_vjp, grad, jvp, stop_gradient
 from calque_autodiff.custom_call import given_tangent, one_spelling
-from calque_core import ShapedArray, UnexpectedTracerError, Zero, eval_jaxpr, float0, lax, make_jaxpr, typeof
+from calque_core import (
+    ShapedArray,
+    UnexpectedTracerError,
+    Zero,
+    eval_jaxpr,
+    float0,
+    full_traceback,
+    lax,
+    make_jaxpr,
+    typeof,
+)
 
 F64 = ShapedArray((), "float64")
 I64 = ShapedArray((), "int64")
@@ -395,3 +406,25 @@ def test_whole_numbers_take_float0_and_nothing_else():
 
 def test_the_jvp_of_a_function_whose_argument_is_a_constant_is_that_of_a_constant():
     assert jvp(lambda x: (tripled(power)(5.0), x), (1.0,), (1.0,)) == ((25.0, 1.0), (0.0, 1.0))
+
+
+def fails(x):
+    raise ValueError("no value")
+
+
+def with_rule(decorate):
+    fun = decorate(fails)
+    if decorate is custom_jvp:
+        fun.defjvp(lambda primals, tangents: (fails(*primals), tangents[0]))
+    else:
+        fun.defvjp(lambda x: (fails(x), None), lambda _, ct: (ct,))
+    return fun
+
+
+@pytest.mark.parametrize("decorate", [custom_jvp, custom_vjp])
+@pytest.mark.parametrize("call", [lambda f: f(1.0), lambda f: f(), lambda f: grad(f)(1.0)])
+def test_an_error_in_a_function_with_rules_shows_the_users_frames_alone(decorate, call):
+    with pytest.raises((ValueError, TypeError)) as info:
+        call(with_rule(decorate))
+    assert {frame.filename for frame in traceback.extract_tb(info.value.__traceback__)} == {__file__}
+    assert full_traceback(info.value) is not info.value.__traceback__

@@ -7,7 +7,16 @@ import traceback
 import numpy as np
 import pytest
 
-from calque_core import api_boundary, config, full_traceback, lax, make_jaxpr, register_internal_folder
+from calque_core import (
+    api_boundary,
+    config,
+    eval_jaxpr,
+    full_traceback,
+    jaxpr_as_fun,
+    lax,
+    make_jaxpr,
+    register_internal_folder,
+)
 from calque_core.source import is_internal_file
 
 NOTE = "calque hides its own frames in this traceback. calque_core.config.traceback_filtering('off') shows them."
@@ -55,6 +64,15 @@ def test_a_traceback_shows_the_users_frames_alone(call):
     error = caught_from(call)
     assert files_in(error.__traceback__) == {__file__}
     assert functions_in(error.__traceback__)[-1] == "fails"
+    assert error.__notes__[-1] == NOTE
+
+
+@pytest.mark.parametrize("call", [lambda j: eval_jaxpr(j, j.consts, 1, 0), lambda j: jaxpr_as_fun(j)(1, 0)])
+@pytest.mark.parametrize("types", [(1, 1), (1.0,)])
+def test_an_error_of_a_program_shows_the_users_frames_alone(call, types):
+    jaxpr = make_jaxpr(lambda *xs: lax.div(xs[0], xs[-1]))(*types)
+    error = caught_from(call, jaxpr)
+    assert files_in(error.__traceback__) == {__file__}
     assert error.__notes__[-1] == NOTE
 
 
