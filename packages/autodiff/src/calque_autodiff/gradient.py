@@ -126,7 +126,7 @@ def _transform(
             outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, captures=captures)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
-            cts = backward_linear(jaxpr, [typeof(outs[0]).dtype.type(1)])
+            cts = backward_linear(jaxpr, jaxpr.consts, [typeof(outs[0]).dtype.type(1)])
             found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
             separate = unshared(found, leaves, tree_leaves(flat.aux), captures.held.values())
         (by_position, by_name), _ = tree.unflatten(separate)

@@ -110,9 +110,7 @@ def pull(
     """Return the cotangents of the primals for a cotangent of the output."""
     ct = only_argument(what, args, kwargs)
     cts = tangent_leaves(what, "cotangents", program.out_avals, program.out_tree, ct)
-    count, invars = len(consts), program.jaxpr.invars
-    jaxpr = program.jaxpr.replace(constvars=invars[:count], consts=tuple(consts), invars=invars[count:])
-    found = spread_cotangents(what, backward_linear(jaxpr, cts), program.in_avals)
+    found = spread_cotangents(what, backward_linear(program.jaxpr, consts, cts), program.in_avals)
     return program.in_tree.unflatten(unshared(found, consts, cts))
 
 

@@ -142,6 +142,8 @@ class TangentTrace(JaxprTrace):
 def kept_for_long(jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
     """Return a linear program with copies of the residuals that the user can write to: captured ones, and `shared`."""
     visible = {id(owner(x)) for x in shared if isinstance(x, np.ndarray)}
+    if not any(_is_reachable(x, visible) for x in jaxpr.consts):
+        return jaxpr
     return jaxpr.replace(consts=[x.copy() if _is_reachable(x, visible) else x for x in jaxpr.consts])
 
 

@@ -90,10 +90,14 @@ def _take(found: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None
     return [zero_of(v.aval) if ct is None else ct for v, ct in zip(outvars, cts)]
 
 
-def backward_linear(jaxpr: Jaxpr, cts: Sequence[Value]) -> list[Value]:
-    """Return the cotangents, `Zero`s included, of the arguments of a jaxpr that is linear in all of them."""
-    found = backward(jaxpr.eqns, dict(zip(jaxpr.constvars, jaxpr.consts)), jaxpr.outvars, cts)
-    return [found[v] if v in found else zero_of(v.aval) for v in jaxpr.invars]
+def backward_linear(jaxpr: Jaxpr, consts: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+    """Return the cotangents, `Zero`s included, of the arguments of a jaxpr that is linear in all of them.
+
+    `consts` are the values of its constants, and of its first arguments if there are more, which have no cotangent.
+    """
+    variables = (*jaxpr.constvars, *jaxpr.invars)
+    found = backward(jaxpr.eqns, dict(zip(variables, consts)), jaxpr.outvars, cts)
+    return [found[v] if v in found else zero_of(v.aval) for v in variables[len(consts) :]]
 
 
 def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:

@@ -66,7 +66,7 @@ def vmap(
         names = functools.partial(arg_names, fun, args, kwargs)
         check_arrays(leaves, names, what)
         leaves = [*narrowed(leaves)]
-        spec = _prefix(what, fun, in_axes, args, kwargs)
+        spec = in_axes if type(in_axes) is int else _prefix(what, fun, in_axes, args, kwargs)
         dims = _in_dims(what, leaves, names, _flat_axes(what, "in_axes", in_tree, spec))
         axis = AxisData(axis_name, _axis_size(what, leaves, names, dims, axis_size))
         flat = FlatFunction(fun, in_tree, "vmap")
@@ -115,6 +115,8 @@ def _prefix(what: str, fun: Any, in_axes: Axes, args: Sequence[Any], kwargs: dic
 
 
 def _flat_axes(what: str, name: str, tree: PyTreeDef, axes: Axes) -> list[Any]:
+    if type(axes) is int:  # nearly always
+        return [axes] * tree.num_leaves
     try:
         return flatten_axes(name, tree, axes)
     except ValueError as error:

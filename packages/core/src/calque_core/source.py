@@ -195,6 +195,9 @@ def where() -> str:
     return at_place(current_position())
 
 
+_base_name = functools.cache(os.path.basename)  # 1 us sooner
+
+
 def describe_function(fun: Any) -> str:
     """Return 'name (file.py:41)' for a user's function, or its name or repr where it has no source.
 
@@ -210,6 +213,4 @@ def describe_function(fun: Any) -> str:
     name = name if isinstance(name, str) else type(fun).__name__
     call = getattr(fun, "__call__", None)  # noqa: B004  its code is wanted, not whether there is one
     code = getattr(fun, "__code__", None) or getattr(call, "__code__", None)
-    return (
-        f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})" if isinstance(code, CodeType) else name
-    )
+    return f"{name} ({_base_name(code.co_filename)}:{code.co_firstlineno})" if isinstance(code, CodeType) else name

@@ -6,6 +6,7 @@ Read next: `linear.py` for the symbolic zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,11 @@ def flatten_primals(verb: str, fun: Callable[..., Any], primals: Sequence[Any]) 
 
     Raises: TypeError if a leaf is not an array.
     """
-    check_sequence(f"{verb} of {describe_function(fun)}", "primals", primals)
+    if type(primals) is not tuple:
+        check_sequence(f"{verb} of {describe_function(fun)}", "primals", primals)
     leaves, in_tree = tree_flatten((tuple(primals), {}))
-    check_arrays(leaves, lambda: arg_names(fun, tuple(primals), {}), f"{verb} of {describe_function(fun)}")
+    if not all(map(is_array_like, leaves)):
+        check_arrays(leaves, lambda: arg_names(fun, tuple(primals), {}), f"{verb} of {describe_function(fun)}")
     return [*narrowed(leaves)], in_tree
 
 
@@ -74,13 +77,17 @@ def tangent_leaves(what: str, name: str, avals: Sequence[Any], tree: PyTreeDef, 
     they go back to the user.
     Raises: TypeError if structure, shape or dtype differ; the message names the leaf.
     """
-    check_same_structure(what, name, tree, given)
-    pairs, _ = tree_flatten_with_path(given)
-    leaves = narrowed([leaf for _, leaf in pairs])
-    return [_tangent(what, name, path, aval, leaf) for (path, _), leaf, aval in zip(pairs, leaves, avals)]
+    leaves, given_tree = tree_flatten(given)
+    if given_tree != tree:
+        check_same_structure(what, name, tree, given)
+    leaf_name = lambda i: _leaf(name, tree_flatten_with_path(given)[0][i][0])
+    return [
+        _tangent(what, name, partial(leaf_name, i), aval, leaf)
+        for i, (leaf, aval) in enumerate(zip(narrowed(leaves), avals))
+    ]
 
 
-def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
+def _tangent(what: str, name: str, leaf_name: Callable[[], str], aval: Any, leaf: Value) -> Value:
     wanted = aval.to_tangent_aval()
     if type(leaf) is Zero:
         return leaf
@@ -88,20 +95,20 @@ def _tangent(what: str, name: str, path: Any, aval: Any, leaf: Value) -> Value:
         if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == wanted.shape:
             return zero_of(wanted)
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, but its {_origin(name)} is {aval}, "
+            f"{what}: {leaf_name()} is {describe_value(leaf)}, but its {_origin(name)} is {aval}, "
             "which has no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or leave it out of the "
             "function."
         )
     if not is_array_like(leaf):
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {describe_value(leaf)}, which is not an array or a scalar. Give {wanted}."
+            f"{what}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. Give {wanted}."
         )
     if type(leaf) in _FITTING.get(wanted.dtype.kind, ()) and wanted.shape == ():
         return wanted.dtype.type(leaf)
     found = typeof(leaf)
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         raise TypeError(
-            f"{what}: {_leaf(name, path)} is {found}, but {wanted} is needed. "
+            f"{what}: {leaf_name()} is {found}, but {wanted} is needed. "
             f"Give it the shape and dtype of its {_origin(name)}."
         )
     return leaf
