@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from agreement import assert_close, differences, directions, inner, types_of, unit_roundoff
+from jaxlib import version as jaxlib_version
 from program import Example, Program
 
 from calque_autodiff import checkpoint, jvp, linearize, vjp
@@ -26,7 +27,9 @@ Mapped = Sequence[bool]
 
 # XLA takes a third of its usual time with these.  Pairs ask what we make of a program; what its optimizer makes of it
 # is the law of compilation, in which every program is compiled as users compile it.
-QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+QUICKLY = {"xla_backend_optimization_level": 0}
+if jaxlib_version.__version_info__ < (0, 11):
+    QUICKLY["xla_cpu_use_fusion_emitters"] = False  # later releases have one emitter
 
 
 def compiled(fun: Function, mapped: Mapped) -> Function:
