@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.batch_axes import broadcast, matchaxis, moveaxis
+from calque_core.ops.batch_axes import matchaxis, moveaxis
 
 __all__ = ["bdim_at_front", "broadcast", "matchaxis", "moveaxis", "not_mapped"]
 
 Value = Any
 not_mapped = None
+
+
+def broadcast(x: Value, size: int, axis: int) -> Value:
+    """Return an unmapped value with a batch axis of `size` equal elements at `axis`.
+
+    Shapes: x [*a, *b] -> [*a, size, *b].  Dtype: kept.
+
+    >>> import numpy as np
+    >>> from calque_batching import broadcast
+    >>> broadcast(np.zeros((2, 3)), 4, 1).shape
+    (2, 4, 3)
+    """
+    return matchaxis(x, None, axis, size)
 
 
 def bdim_at_front(x: Value, bdim: int | None, size: int) -> Value:

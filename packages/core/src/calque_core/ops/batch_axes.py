@@ -36,20 +36,6 @@ def moveaxis(x: Value, source: int, destination: int) -> Value:
     return transpose(x, order)
 
 
-def broadcast(x: Value, size: int, axis: int) -> Value:
-    """Return an unmapped value with a batch axis of `size` equal elements at `axis`.
-
-    Shapes: x [*a, *b] -> [*a, size, *b].  Dtype: kept.
-
-    >>> import numpy as np
-    >>> broadcast(np.zeros((2, 3)), 4, 1).shape
-    (2, 4, 3)
-    """
-    shape = typeof(x).shape
-    full = (*shape[:axis], size, *shape[axis:])
-    return broadcast_in_dim(x, full, [i for i in range(len(full)) if i != axis])
-
-
 def matchaxis(x: Value, source: int | None, destination: int | None, size: int) -> Value:
     """Return `x` with its batch axis moved from `source` to `destination`, or broadcast if it has none.
 
@@ -64,4 +50,10 @@ def matchaxis(x: Value, source: int | None, destination: int | None, size: int) 
         return x
     if destination is None:
         raise ValueError("a mapped value was to be returned without a batch axis. Give it an axis, or reduce it first.")
-    return broadcast(x, size, destination) if source is None else moveaxis(x, source, destination)
+    return _with_axis(x, destination, size) if source is None else moveaxis(x, source, destination)
+
+
+def _with_axis(x: Value, axis: int, size: int) -> Value:
+    shape = typeof(x).shape
+    full = (*shape[:axis], size, *shape[axis:])
+    return broadcast_in_dim(x, full, [i for i in range(len(full)) if i != axis])
