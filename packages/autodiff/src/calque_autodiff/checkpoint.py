@@ -17,7 +17,7 @@ from calque_autodiff.checkpoint_policies import Policy, check_policy
 from calque_core.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
 from calque_core.avals import typeof
 from calque_core.jaxpr import Jaxpr
-from calque_core.memory import unshared
+from calque_core.memory import owned
 from calque_core.ops.checkpoint import name_p, remat_p
 from calque_core.ops.control_flow import join_constants, program_of
 from calque_core.ops.convert import narrowed
@@ -97,7 +97,7 @@ def checkpoint(
         call, leaves, names = _dynamic(fun, what, args, kwargs, static)
         leaves = [*narrowed(leaves)]
         if trace_state_clean():
-            outs = unshared(call(*leaves), leaves)
+            outs = owned(call(*leaves))
             return call.out_tree.unflatten(outs)
         avals = [typeof(x) for x in leaves]
         make = functools.partial(_staged, call, avals, fun, names)

@@ -57,6 +57,27 @@ def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
     return separate
 
 
+def owned(results: Sequence[Value]) -> list[Value]:
+    """Return `results` with NumPy arrays that can be written to copied: a user's function may have kept any of them.
+
+    >>> x = np.zeros(3)
+    >>> owned([x, 1.0])[0] is x
+    False
+    """
+    return [x.copy() if isinstance(x, np.ndarray) and is_writable(x) else x for x in results]
+
+
+def owned_tree(result: T) -> T:
+    """Return a pytree of results with the leaves that `owned` gives.
+
+    >>> x = np.zeros(3)
+    >>> owned_tree({"w": x})["w"] is x
+    False
+    """
+    leaves, treedef = tree_flatten(result)
+    return treedef.unflatten(owned(leaves))  # type: ignore[no-any-return]
+
+
 def unshared_tree(result: T, *others: Any) -> T:
     """Return a pytree of results with the leaves that `unshared` gives; `others` are pytrees too.
 

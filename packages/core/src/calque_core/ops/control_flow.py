@@ -21,7 +21,7 @@ from calque_core.context import here
 from calque_core.dtypes import promote_types
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
-from calque_core.memory import unshared, unshared_tree
+from calque_core.memory import owned_tree, unshared
 from calque_core.operands import PYTHON_SCALARS, scalar_kind, weak
 from calque_core.ops.call import check_operands, run_program
 from calque_core.ops.compare import clamp
@@ -128,7 +128,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
         raise TypeError(f"switch{where()} got {describe_value(index)} as its index. Give an integer scalar.")
     if len(functions) == 1:
-        return unshared_tree(functions[0](*operands), operands)
+        return owned_tree(functions[0](*operands))
     return _choose("switch", _nearest(index, len(functions)), functions, operands, batched)
 
 
@@ -150,7 +150,7 @@ def _choose(
     leaves = [*narrowed(leaves)]
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
-        return unshared_tree(functions[int(known(index))](*operands), operands)
+        return owned_tree(functions[int(known(index))](*operands))
     avals = [typeof(x) for x in leaves]
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]

@@ -18,7 +18,7 @@ from calque_core.api_util import FlatFunction, check_arrays, check_callable
 from calque_core.avals import typeof
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import unshared
+from calque_core.memory import owned
 from calque_core.ops.call import check_operands, strong_results
 from calque_core.ops.control_flow import join_constants
 from calque_core.ops.convert import convert_element_type
@@ -157,7 +157,7 @@ def evaluated(what: str, solver: Function, space: Space, leaves: Sequence[Value]
     out = solver(space.tree.unflatten([canonical_value(x) for x in leaves]))
     outs, out_tree = tree_flatten(out)
     check_arrays(outs, lambda: [f"the result{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]], what)
-    return out_tree.unflatten(unshared([canonical_value(x) for x in outs], leaves))
+    return out_tree.unflatten(owned([canonical_value(x) for x in outs]))
 
 
 def trace_in(verb: str, space: Space, fun: Function, user_fun: Function) -> tuple[Jaxpr, PyTreeDef]:

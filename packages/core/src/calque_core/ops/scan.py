@@ -18,7 +18,7 @@ from calque_core.avals import shaped_array, typeof
 from calque_core.context import here
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import unshared, unshared_tree
+from calque_core.memory import owned_tree, unshared
 from calque_core.operands import strong
 from calque_core.ops.call import as_declared, check_operands
 from calque_core.ops.convert import narrowed
@@ -176,7 +176,7 @@ def _run_by_python(
         ys.append(y)
     if order.step < 0:
         ys.reverse()
-    return unshared_tree((carry, tree_map(_stacked, *ys)), (init, xs))
+    return owned_tree((carry, tree_map(_stacked, *ys)))
 
 
 def _stacked(*ys: Value) -> Value:

@@ -18,7 +18,7 @@ from calque_core.avals import is_array_like, typeof
 from calque_core.context import here
 from calque_core.interpret import run_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import unshared, unshared_tree
+from calque_core.memory import owned_tree, unshared
 from calque_core.operands import strong
 from calque_core.ops.axes import integer
 from calque_core.ops.call import as_declared, check_operands
@@ -158,7 +158,7 @@ def while_loop(
     if here().settings.disable_jit:
         value, is_over = _run_by_python(what, cond_fun, body_fun, carry_tree.unflatten(carry))
         if is_over:
-            return unshared_tree(value, (init_val,))
+            return owned_tree(value)
         carry, carry_tree = carry_leaves(what, "init_val", value)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
     check = lambda body: check_carry(what, body_fun, carry_tree, body.out_tree)
