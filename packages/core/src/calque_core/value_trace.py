@@ -4,8 +4,8 @@ One idea: under a `ValueTrace`, a tracer stands for a value that the author of t
 values and gives values, and runs under the parent, so that it is written with ordinary operations, and every other
 transformation goes over it and under it.
 
-What else an author says is needed for programs inside only: what arrays a value is made of (`to_arrays`,
-`from_arrays`), and what decides a branch (`predicate`).
+Programs inside need more of the author: the arrays of a value (`to_arrays`, `from_arrays`), and the array that decides
+a branch (`predicate`).
 
 Read next: `value_programs.py` for `jit`, branches and loops; `value_custom.py` for functions with rules of their own.
 """
@@ -102,7 +102,7 @@ class ValueTrace(Trace):
         if cls.kind:
             rules(cls.kind)  # makes the kind known, so that no message takes it for a misspelt one
 
-    # What an author gives
+    # Methods that an author defines
 
     def lift(self, x: Array) -> Value:
         """Return the value that an array stands for if it is a constant of the transformation."""
@@ -130,20 +130,20 @@ class ValueTrace(Trace):
         return outs if primitive.multiple_results else [outs]
 
     def to_arrays(self, value: Value) -> Arrays:
-        """Return the arrays that a value is made of, and what else it is made of: hashable, None if there is nothing.
+        """Return the arrays of a value and its static part: a hashable object, or None.
 
         The number and the types of the arrays must follow from the type of the value.  It runs under the parent.
         """
         raise NotImplementedError(self._without_arrays())
 
     def from_arrays(self, static: Hashable, arrays: Sequence[Array]) -> Value:
-        """Return the value that is made of `arrays` and, beside them, of `static`."""
+        """Return the value with these arrays and this static part."""
         raise NotImplementedError(self._without_arrays())
 
     def join(self, first: Hashable, second: Hashable) -> Hashable:
-        """Return what stands for both of two static parts, of which one is a branch's or a step's and one another's.
+        """Return the static part for both of two values, which two branches or two steps of a loop give.
 
-        By default, they must be equal.
+        By default, their static parts must be equal.
         Raises: TypeError.
         """
         if first != second:
@@ -163,7 +163,7 @@ class ValueTrace(Trace):
             f"Define {name}.predicate(value), which returns a scalar or raises."
         )
 
-    # What an author uses
+    # Methods that an author calls
 
     def wrap(self, value: Value, aval: Any) -> ValueTracer:
         """Return the tracer that stands for `value`, and is an array of type `aval` to the user's function."""
@@ -198,7 +198,7 @@ class ValueTrace(Trace):
         trace.is_open = trace.is_closed = False
         return trace
 
-    # What the machinery asks
+    # The trace
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
         if not any(map(self.owns, args)):
