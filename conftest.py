@@ -116,6 +116,13 @@ def number_of(*words: str) -> float:
 
 
 @pytest.fixture
+def is_drawn(request: pytest.FixtureRequest) -> Callable[[Any, float], bool]:
+    """Return a predicate `(case, keep)` for random cases, which a library draws; always true in a full run."""
+    config, name = request.config, request.node.nodeid
+    return lambda case, keep: is_full(config) or number_of(seed_of(config), name, repr(case)) < keep
+
+
+@pytest.fixture
 def sample(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], float], list[Any]]:
     """Return a function `(cases, keep) -> cases` for the loop inside a test: at least one case, all in a full run."""
 

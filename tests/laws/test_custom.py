@@ -67,9 +67,10 @@ stacks = st.lists(st.sampled_from(sorted(TRANSFORMATIONS)), min_size=3, max_size
 
 @settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(st.sampled_from(ROWS), stacks)
-def test_the_rules_are_what_is_used_by_random_stacks(row, names):
+def test_the_rules_are_what_is_used_by_random_stacks(is_drawn, row, names):
     assume(sum(name in DERIVATIVES for name in names) <= 3)
-    check_rules(row, names)
+    if is_drawn((row.name, names), 0.1):
+        check_rules(row, names)
 
 
 def check_rules(row, names, factor=FACTOR):

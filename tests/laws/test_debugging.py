@@ -73,9 +73,9 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.name for p in PROGRAMS])
-def test_no_rule_makes_a_nan_or_an_infinity_of_ordinary_numbers(program):
+def test_no_rule_makes_a_nan_or_an_infinity_of_ordinary_numbers(program, sample):
     dtype = "float64" if "float64" in program.dtypes else program.dtypes[0]
     example = program.example(dtype)
     with config.debug_nans(), config.debug_infs():
-        for name, transform in TRANSFORMATIONS.items():
+        for name, transform in sample(list(TRANSFORMATIONS.items()), 0.2):
             transform(example, [is_mapped(x) for x in example.leaves])(*batch_of(program, dtype, int(name == "vmap")))

@@ -229,6 +229,7 @@ SMOOTH = [
 ]
 
 
+@pytest.mark.sampled(keep=0.1, rows=["f"])
 @pytest.mark.parametrize("bits", [64, 32])
 @pytest.mark.parametrize("scalar", [1.5, 1.5 + 0.5j])
 @pytest.mark.parametrize("f", SMOOTH)

@@ -90,7 +90,9 @@ def composed(chosen):
 
 @settings(max_examples=200, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(bodies, st.lists(st.sampled_from(sorted(TRANSFORMATIONS)), min_size=1, max_size=3), st.integers(0, 5))
-def test_random_programs_under_random_stacks(chosen, stack, n):
+def test_random_programs_under_random_stacks(is_drawn, chosen, stack, n):
+    if not is_drawn((chosen, stack, n), 0.1):
+        return
     makers = (numbers(SHAPE), numbers(SHAPE), lambda rng, dtype: np.int32(n), always("float64", (2,)))
     program = Program("random", composed(chosen), makers)
     example = program.example("float64")

@@ -35,6 +35,9 @@ def test_without_a_mark(case):
 
 def test_of_a_loop(sample):
     print("loop over", sample(range(50), 0.1))
+
+def test_of_random_cases(is_drawn):
+    print("random cases", [case for case in range(50) if is_drawn(case, 0.1)])
 """
 
 
@@ -96,6 +99,13 @@ def test_a_loop_has_a_sample_too(folder):
     first, again, other = (re.search(r"loop over \[(.+)\]", run)[1].split(", ") for run in runs)
     assert first == again != other
     assert 1 <= len(first) <= 20
+
+
+def test_random_cases_have_a_sample_too(folder):
+    runs = [pytest_run(*args, "-s", "-k", "random", cwd=folder) for args in (["--sample-seed=1"], ["--full"])]
+    drawn, everything = (re.search(r"random cases \[(.+)\]", run)[1].split(", ") for run in runs)
+    assert 1 <= len(drawn) <= 20
+    assert len(everything) == 50
 
 
 def test_the_seed_is_printed_first_and_where_a_test_fails_last(folder):
