@@ -112,8 +112,8 @@ def test_unused_arguments_are_not_passed_to_the_program():
     assert f(device_put(X), device_put(2.0), device_put(1)) == 3.0
 
 
-def test_2000_arguments():
-    f = jit(lambda *xs: sum(xs[1:], xs[0]))
+def test_2000_arguments(quickly):
+    f = jit(lambda *xs: sum(xs[1:], xs[0]), compiler_options=quickly)
     assert f(*[1.0] * 2000) == 2000.0
 
 
@@ -915,7 +915,7 @@ def test_a_numpy_argument_can_be_donated_and_stays_as_it_is():
 # Threads and memory
 
 
-def test_threads_that_trace_and_call_at_once_get_right_results():
+def test_threads_that_trace_and_call_at_once_get_right_results(quickly):
     f = jit(lambda x, y: (x * y, {"s": x + y}))
     errors = []
 
@@ -927,7 +927,7 @@ def test_threads_that_trace_and_call_at_once_get_right_results():
                 np.testing.assert_array_equal(product, x * x)
                 np.testing.assert_array_equal(rest["s"], x + x)
                 make_jaxpr(f)(x, x)
-                assert jit(lambda v, k=seed: v + k)(float(i)) == i + seed
+                assert jit(lambda v, k=seed: v + k, compiler_options=quickly)(float(i)) == i + seed
         except BaseException as error:  # noqa: BLE001
             errors.append(error)
 
