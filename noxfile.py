@@ -7,6 +7,7 @@ Read next: CONTRIBUTING.md.
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tomllib
 from pathlib import Path
@@ -16,6 +17,8 @@ import nox
 ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
 PYTHONS = ["3.11", "3.12", "3.13"]
+MISSING = [version for version in PYTHONS if shutil.which(f"python{version}") is None]
+WHOLE = next((version for version in PYTHONS if version not in MISSING), None)  # tests every case, the others a sample
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 
@@ -54,7 +57,11 @@ nox.options.sessions = ["wheels", "lint", "types", "imports", "tests", *LAWS, "d
 
 @nox.session
 def wheels(session: nox.Session) -> None:
-    """Build a wheel of each package into .nox/dist."""
+    """Build a wheel of each package into .nox/dist; say at the end of the run which Pythons are missing."""
+    if WHOLE is None:
+        session.error(f"There is no python{' and no python'.join(PYTHONS)} on PATH, so nothing would be tested.")
+    if MISSING:
+        atexit.register(print, f"Not tested, since there is no python{' and no python'.join(MISSING)} on PATH.")
     session.install("hatchling>=1.27")
     shutil.rmtree(WHEELS, ignore_errors=True)
     for package in PACKAGES:
@@ -65,11 +72,12 @@ def wheels(session: nox.Session) -> None:
 @nox.session(python=PYTHONS, requires=["wheels"])
 @nox.parametrize("package", PACKAGES, ids=PACKAGES)
 def tests(session: nox.Session, package: str) -> None:
-    """Test one built package beside its declared dependencies only, doctests included."""
+    """Test one built package beside its declared dependencies only: on one Python every case, elsewhere a sample."""
     session.install(*wheel_paths(with_siblings(package)), *TEST_TOOLS)
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
-    run_pytest(session, *TWO_AT_A_TIME, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
+    cases = ("--full",) if session.python == WHOLE else ()
+    run_pytest(session, *TWO_AT_A_TIME, *cases, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
 
 
 @nox.session(python=PYTHONS, requires=["wheels"])
@@ -142,7 +150,9 @@ def run_laws(session: nox.Session, *args: str) -> None:
 def run_pytest(session: nox.Session, *args: str | Path) -> None:
     """Run pytest under the root's settings; sources are out of reach, whatever PYTHONPATH says."""
     config = ("-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}")
-    session.run("pytest", *config, *map(str, args), *session.posargs, env={"PYTHONPATH": None})
+    # Without files of bytecode every worker, and every process that a test starts, compiles NumPy's source anew.
+    environment = {"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None}
+    session.run("pytest", *config, *map(str, args), *session.posargs, env=environment)
 
 
 def wheel_paths(packages: list[str]) -> list[str]:

@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = [
     ((), (3,), ()),
     ((), (2, 3), ()),

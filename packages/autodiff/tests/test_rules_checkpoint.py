@@ -22,6 +22,8 @@ from calque_core import Primitive, check_jaxpr, float0, lax, make_jaxpr
 from calque_core.walk import nested_jaxprs
 from calque_pytree import tree_leaves
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 by_name = policies.save_only_these_names("hidden")
 POLICIES = [
     None,

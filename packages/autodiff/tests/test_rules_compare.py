@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, jvp, linear_transpose, vjp
 from calque_core import MissingRuleError, float0, lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 RANKS = [
     ((), (), ()),
     ((3,), (3,), (3,)),

@@ -8,6 +8,8 @@ import pytest
 from calque_autodiff import check_grads, defjvp, grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from calque_core import Primitive, lax, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [(), (3,), (0,), (2, 3)]
 PAIRS = [((), ()), ((2, 3), (2, 3)), ((3,), ()), ((), (3,)), ((0,), ())]
 STEP = 1e-6

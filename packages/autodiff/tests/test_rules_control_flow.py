@@ -26,6 +26,8 @@ from calque_core import (
 )
 from calque_core.lax import cond, cond_p
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 PROGRAMS = {
     "two results": lambda x, y: cond(x[0] > 0, lambda: (lax.sin(x), x[1] * y), lambda: (x * y, lax.exp(y))),
     "a zero branch": lambda x, y: cond(x[0] > 0, lambda: lax.square(x) * y, lambda: np.ones(3)),

@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_core import config, float0, lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 FLOATS = ["float32", "float64", "complex64", "complex128"]
 
 

@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, vjp
 from calque_core import lax, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = [
     ((3,), (3,), (((0,), (0,)), ((), ()))),
     ((2, 3), (3, 4), (((1,), (0,)), ((), ()))),

@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, linear_transpose
 from calque_core import MissingRuleError, lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 BATCHED = np.array([2, 0])
 
 

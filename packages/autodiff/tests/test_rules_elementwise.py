@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, jvp, linear_transpose, vjp
 from calque_core import MissingRuleError, lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 FLOATS = ["float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 

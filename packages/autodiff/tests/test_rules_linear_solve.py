@@ -14,6 +14,8 @@ from calque_autodiff import (
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr
 from calque_core.lax import custom_linear_solve_p, fori_loop, scan, while_loop
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHIFT = 2.0 * np.eye(3)
 
 

@@ -7,6 +7,8 @@ from calque_autodiff import grad, jvp, vjp
 from calque_core import count_eqns, lax, make_jaxpr
 from calque_core.lax import associative_scan, cond, scan, scan_p
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 PROGRAMS = {
     "map": lambda a, xs: lax.map(lambda x: lax.sin(x * a), xs),
     "map of a branch": lambda a, xs: lax.map(lambda x: cond(x > 0, lambda: x * a, lambda: lax.exp(x)), xs),

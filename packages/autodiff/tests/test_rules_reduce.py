@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, jvp, vjp
 from calque_core import float0, lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = [
     ((4,), None),
     ((4,), 0),

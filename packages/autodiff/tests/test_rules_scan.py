@@ -22,6 +22,8 @@ from calque_core.lax import cond, fori_loop, scan, scan_p, switch, while_loop
 from calque_core.linear import Zero
 from calque_pytree import tree_leaves
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 
 def rnn(w, h, xs):
     def step(h, x):

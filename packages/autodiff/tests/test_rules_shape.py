@@ -6,6 +6,8 @@ import pytest
 from calque_autodiff import grad, linear_transpose, vjp
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 DTYPES = ["float32", "float64", "complex128"]
 ONE_OPERAND = [
     (lambda x: lax.reshape(x, (3, 2)), (2, 3)),

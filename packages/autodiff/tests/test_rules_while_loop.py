@@ -31,6 +31,8 @@ from calque_core.lax import cond, fori_loop, scan, while_loop, while_p
 from calque_core.walk import nested_jaxprs
 from calque_pytree import tree_leaves
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 
 def repeated(step, count=3):
     """Return the function that applies `step(x, y)` to its first argument a number of times that a loop counts."""

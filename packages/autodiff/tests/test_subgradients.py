@@ -8,6 +8,8 @@ import pytest
 from calque_autodiff import grad, jvp
 from calque_core import lax, numpy_ufuncs
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 INF, NAN, HALF = np.inf, np.nan, 0.5
 TINY = 1e-320  # its reciprocal is infinite
 

@@ -4,6 +4,8 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 ORDERED = ("bool", "int8", "int64", "uint32", "float16", "float64")
 COMPARISONS = {
     "eq": (lax.eq, (*ORDERED, "complex128")),

@@ -2,6 +2,8 @@ import pytest
 
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 NUMBERS = ("complex64", "complex128")
 
 

@@ -4,6 +4,8 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = {
     "vectors": ([(3,), (3,)], (((0,), (0,)), ((), ()))),
     "matrices": ([(2, 3), (3, 4)], (((1,), (0,)), ((), ()))),

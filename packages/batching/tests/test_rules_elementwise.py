@@ -4,6 +4,8 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 FLOATS, COMPLEX = ("float16", "float32", "float64"), ("complex64", "complex128")
 INTEGERS = ("int8", "int32", "int64", "uint8", "uint64")
 

@@ -4,6 +4,8 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 REDUCTIONS = {
     "reduce_sum": (lax.reduce_sum, ("int8", "uint64", "float16", "float64", "complex64")),
     "reduce_max": (lax.reduce_max, ("bool", "int8", "float16", "float64")),

@@ -4,6 +4,8 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 DTYPES = ("bool", "int8", "float16", "float64", "complex64")
 CASES = {
     "reshape": (lambda x: lax.reshape(x, (4, 2)), (2, 4)),

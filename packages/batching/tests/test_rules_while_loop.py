@@ -7,6 +7,8 @@ from calque_batching import vmap
 from calque_core import Primitive, check_jaxpr, eval_jaxpr, lax, make_jaxpr
 from calque_core.lax import fori_loop, while_loop, while_p
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 
 def doubled(n, x):
     """Double `x` n times."""

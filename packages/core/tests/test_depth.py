@@ -23,6 +23,8 @@ from calque_core import (
     rewrite,
 )
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 
 def chain(length):
     """Return a program of `length` equations, with a constant for every hundred."""

@@ -8,6 +8,8 @@ import pytest
 from calque_core import config, eval_jaxpr, stage, typeof
 from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 X = np.arange(24.0).reshape(2, 3, 4)
 PARTS = [
     0, -1, np.int64(1), slice(None), slice(1, None), slice(None, None, -1), slice(-1, None, -2), slice(3, 1),

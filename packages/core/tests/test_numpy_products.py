@@ -8,6 +8,8 @@ import pytest
 from calque_core import eval_jaxpr, stage, typeof
 from calque_core.errors import ShapeError
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [
     (3,), (3, 3), (2, 3, 3), (1, 3, 3), (5, 1, 3, 3), (4, 3), (3, 4), (0, 3), (3, 0), (), (2, 4, 3), (3, 3, 2),
 ]  # fmt: skip

@@ -7,6 +7,8 @@ import pytest
 
 from calque_core import config, eval_jaxpr, numpy_reductions, stage, typeof
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 DTYPES = "?bhilBHILefdD"
 SHAPES = [(), (3,), (1,), (0,), (2, 3), (2, 0, 3), (2, 1, 3)]
 AXES = [None, 0, -1, 1, (0, 1), (1, -1), ()]

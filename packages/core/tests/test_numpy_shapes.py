@@ -6,6 +6,8 @@ import pytest
 from calque_core import eval_jaxpr, numpy_shapes, stage, typeof
 from calque_core.errors import ShapeError
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [(), (3,), (1,), (0,), (2, 3), (2, 0, 3), (2, 1, 3)]
 
 

@@ -6,6 +6,8 @@ import pytest
 from calque_core import config, eval_jaxpr, numpy_arithmetic, numpy_ufuncs, stage, typeof
 from calque_core.numpy_protocol import ufuncs
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 DTYPES = "?bhilBHILefdFD"
 LEFT = {"b": [True, False, True], "i": [-7, 3, 1], "u": [7, 3, 1], "f": [-1.5, 0.0, 2.25], "c": [1 + 2j, -1j, 1]}
 RIGHT = {"b": [True, True, True], "i": [2, -3, 5], "u": [2, 3, 5], "f": [2.0, -0.5, 0.75], "c": [2j, 1 - 1j, 3]}

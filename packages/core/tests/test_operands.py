@@ -6,6 +6,8 @@ import pytest
 from calque_core import ShapedArray, ShapeError, config, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.operands import binary, broadcast_operands, float_dtype, floating, promote, result_type
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64", "complex128"]
 SCALARS = [True, 3, 2.5, 1j]
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}

@@ -8,6 +8,8 @@ import pytest
 from calque_core import ArrayMethods, config, eval_jaxpr, stage, typeof
 from calque_core.errors import ShapeError, TracerBoolConversionError
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 DTYPES = "?bhilBHILefdFD"
 LEFT = {"b": [True, False, True], "i": [-7, 3, 5], "u": [7, 3, 200], "f": [-1.5, 0.0, 2.25], "c": [1 + 2j, -1j, 0]}
 RIGHT = {"b": [True, True, True], "i": [2, -3, 5], "u": [2, 3, 5], "f": [2.0, -0.5, 0.75], "c": [2j, 1 - 1j, 3]}

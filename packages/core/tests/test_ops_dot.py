@@ -9,6 +9,8 @@ from calque_core import lax
 from calque_core.api import make_jaxpr
 from calque_core.errors import ShapeError
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 # lhs shape, rhs shape, dimension numbers, the same in einsum's letters
 CONTRACTIONS = [
     ((2, 3), (3, 4), (((1,), (0,)), ((), ())), "ab,bc->ac"),

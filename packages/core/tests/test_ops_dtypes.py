@@ -15,6 +15,8 @@ from calque_core.interpret import eval_jaxpr
 from calque_core.matrix import standard_primitives
 from calque_core.walk import nested_jaxprs
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 NUMPY_DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",

@@ -15,6 +15,8 @@ from calque_core import lax
 from calque_core.api import make_jaxpr
 from calque_core.errors import TracerIntegerConversionError
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 REFERENCE = {
     "neg": lambda x: -x,
     "sin": math.sin,

@@ -10,6 +10,8 @@ from calque_core.api import make_jaxpr
 from calque_core.avals import ShapeDtypeStruct
 from calque_core.interpret import eval_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 KINDS = {
     "b": ["bool"],
     "i": ["int8", "int32", "int64"],

@@ -8,6 +8,8 @@ import pytest
 from calque_core import ShapeError, check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.lax import associative_scan, scan_p
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 HERE = "test_ops_mapping.py"
 LENGTHS = (0, 1, 2, 3, 4, 7, 8, 13)
 

@@ -18,7 +18,10 @@ from calque_core.errors import ShapeError
 from calque_core.trace import current_trace, evaluation
 from calque_pytree import tree_leaves
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # values are not the subject here
+pytestmark = [
+    pytest.mark.sampled(keep=0.1),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # values are not the subject here
+]
 
 
 class Operand:

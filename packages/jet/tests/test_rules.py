@@ -17,6 +17,8 @@ from calque_core.ops.linear_call import linear_call
 from calque_jet import jet
 from calque_pytree import tree_leaves, tree_structure
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 ORDER = 5
 
 

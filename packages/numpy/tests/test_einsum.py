@@ -6,6 +6,8 @@ import pytest
 import calque_numpy as cnp
 from calque_core import ShapeError, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = {
     "ij->ji": [(2, 3)],
     "ij": [(2, 3)],

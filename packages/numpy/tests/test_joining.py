@@ -6,6 +6,8 @@ import pytest
 import calque_numpy as cnp
 from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [(3,), (2, 3), (2, 3, 4), (0, 2)]
 JOINED = {
     "concatenate": lambda m, x: m.concatenate([x, x]),

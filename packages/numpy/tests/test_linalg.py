@@ -6,6 +6,8 @@ import pytest
 import calque_numpy as cnp
 from calque_core import make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 VECTOR_ORDERS = [None, 2, 1, 0, 3, -1, 0.5, np.inf, -np.inf]
 MATRIX_ORDERS = [None, "fro", 1, -1, np.inf, -np.inf]
 

@@ -6,6 +6,8 @@ import pytest
 import calque_numpy as cnp
 from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SPECIAL = np.array([0.0, -0.0, 1.5, np.nan, np.inf, -np.inf, 1e308, -2.0])
 CHOSEN = {
     "where": lambda m, x: m.where(x > 0, x, -x),

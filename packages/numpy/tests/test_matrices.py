@@ -6,6 +6,8 @@ import pytest
 import calque_numpy as cnp
 from calque_core import count_eqns, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 OFFSETS = [-5, -2, -1, 0, 1, 3, 6]
 
 

@@ -17,6 +17,8 @@ from calque_core import eval_jaxpr, make_jaxpr
 from calque_core.numpy_protocol import array_functions
 from calque_pytree import tree_flatten, tree_leaves
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 X = np.array([[3.0, -1.5, 0.25, np.nan], [2.0, 0.0, 7.5, -4.0], [1.0, 1.0, -0.5, 6.0], [0.5, 8.0, 2.5, -2.0]])
 OPERANDS = [
     np.nan_to_num(X),

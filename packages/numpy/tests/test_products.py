@@ -5,6 +5,8 @@ import pytest
 
 from calque_core import ShapeError, make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = {
     "outer": (lambda m, x, y: m.outer(x, y), [((2,), (3,)), ((2, 2), (3,)), ((), (3,)), ((0,), (2,))]),
     "inner": (

@@ -13,6 +13,8 @@ import pytest
 from calque_core import config, eval_jaxpr, make_jaxpr
 from calque_numpy import random
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = json.loads((Path(__file__).parent / "recorded_random.json").read_text())["cases"]
 CALLS = sorted({case["call"] for case in CASES})
 

@@ -6,6 +6,8 @@ import pytest
 import calque_numpy as cnp
 from calque_core import make_jaxpr
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 CASES = {
     "repeat": lambda m, x: m.repeat(x, 3),
     "repeat along an axis": lambda m, x: m.repeat(x, 2, axis=-1),

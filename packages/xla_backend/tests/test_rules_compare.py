@@ -5,6 +5,8 @@ import pytest
 
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [((), ()), ((0,), (0,)), ((2, 3), ()), ((), (2, 3)), ((0, 2), ()), ((), (1,)), ((60,), (60,))]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
 BINARY = {

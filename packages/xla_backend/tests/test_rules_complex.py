@@ -6,6 +6,8 @@ import pytest
 from calque_core import lax
 from calque_xla_backend import jit
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [(), (1,), (2, 0, 3), (2, 3)]
 SPECIAL = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan])
 

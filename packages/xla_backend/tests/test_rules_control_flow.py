@@ -7,6 +7,8 @@ from calque_core import lax, make_jaxpr
 from calque_xla_backend import jit
 from calque_xla_backend.module import lower_jaxpr_to_module
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 INDICES = [np.int32(i) for i in (-(2**31), -1, 0, 1, 2, 3, 2**31 - 1)]
 
 

@@ -6,6 +6,8 @@ import pytest
 from calque_core import canonicalize_dtype, lax
 from calque_xla_backend import jit
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 ALL = "biufc"
 SOURCES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 SOURCES += ["float16", "float32", "float64", "complex64", "complex128"]

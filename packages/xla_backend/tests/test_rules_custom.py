@@ -8,6 +8,8 @@ from calque_core.custom_rules import LinearCall
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
 from calque_xla_backend import jit
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 PRIMITIVES = [custom_jvp_call_p, custom_vjp_call_p]
 F64 = ShapedArray((), "float64")
 

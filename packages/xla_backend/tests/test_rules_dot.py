@@ -5,6 +5,8 @@ import pytest
 
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 # Dimension numbers with the shapes of the operands.
 CONTRACTIONS = {
     "inner": ((((0,), (0,)), ((), ())), (5,), (5,)),

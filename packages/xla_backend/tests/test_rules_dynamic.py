@@ -7,6 +7,8 @@ from calque_core import lax, make_jaxpr
 from calque_xla_backend import jit
 from calque_xla_backend.module import lower_jaxpr_to_module
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 X = np.arange(24.0).reshape(2, 3, 4)
 NUMBERS = [np.int32(0), np.int64(2), np.int32(-1), np.int32(9), np.int32(-9), np.uint8(1)]
 

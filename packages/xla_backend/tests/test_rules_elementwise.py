@@ -9,6 +9,8 @@ import pytest
 from calque_core import lax
 from calque_xla_backend import jit
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [(), (1,), (2, 0, 3), (2, 1, 3)]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan]
 

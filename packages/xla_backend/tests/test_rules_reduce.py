@@ -6,6 +6,8 @@ import pytest
 from calque_core import lax
 from calque_core.ops.reduce import reduce_sum_p
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES_AND_AXES = [
     ((), ()),
     ((5,), (0,)),

@@ -11,6 +11,8 @@ from calque_core.stage import stage
 from calque_xla_backend import jit
 from calque_xla_backend.module import lower_jaxpr_to_module
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 LENGTHS = (0, 1, 2, 3, 7)
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 ALL, SOME = "biufc", ["bool", "int8", "uint64", "float32", "complex128"]
 
 

@@ -8,6 +8,8 @@ from calque_core import lax
 from calque_core.dtypes import SHORT_FLOATS
 from calque_xla_backend import jit
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan]
 

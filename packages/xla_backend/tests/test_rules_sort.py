@@ -5,6 +5,8 @@ import pytest
 
 from calque_core import lax
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 SHAPES = [(0,), (1,), (7,), (3, 5), (0, 4), (4, 0), (2, 3, 4)]
 FLOATS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 2.5]
 
