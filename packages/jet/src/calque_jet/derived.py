@@ -8,7 +8,7 @@ Read next: `jet_trace.py`, which asks for these rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calque_core.avals import typeof
@@ -22,17 +22,21 @@ Results = tuple[list[Value], list[Series]]
 
 
 def linear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: Params) -> Results:
-    """Apply the primitive to each coefficient; operands without derivatives, such as positions, are parameters."""
+    """Apply the primitive to each coefficient."""
     outs = results_of(primitive, primals, params)
-    is_parameter = [not is_float(typeof(x).dtype) for x in primals]
 
     def term(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
         if all(c is None for c in coefficients):
             return [None] * len(outs)
-        operands = [x if p else instantiated(x, c) for x, c, p in zip(primals, coefficients, is_parameter)]
-        return results_of(primitive, operands, params)
+        return results_of(primitive, map(direction, primals, coefficients), params)
 
     return outs, [list(out_series) for out_series in zip(*map(term, zip(*series)))]
+
+
+def direction(primal: Value, c: Coefficient) -> Value:
+    """Return a coefficient, zeros for None; an operand that can have none, such as a position, is a parameter."""
+    is_parameter = c is None and not is_float(typeof(primal).dtype)
+    return primal if is_parameter else instantiated(primal, c)
 
 
 def bilinear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: Params) -> Results:
@@ -54,7 +58,7 @@ def constant(primitive: Primitive, primals: Sequence[Value], series: Sequence[Se
 derived_rules: dict[str, Callable[..., Results]] = {"linear": linear, "bilinear": bilinear, "constant": constant}
 
 
-def results_of(primitive: Primitive, operands: Sequence[Value], params: Params) -> list[Value]:
+def results_of(primitive: Primitive, operands: Iterable[Value], params: Params) -> list[Value]:
     """Return the list of results of a primitive, also where it has one."""
     out = primitive.bind(*operands, **params)
     return list(out) if primitive.multiple_results else [out]
