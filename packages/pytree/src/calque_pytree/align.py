@@ -10,15 +10,14 @@ Read next: `prefix.py`, which uses both results; `generated.py`, the fast versio
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from calque_pytree.build import Nodes, inner_node, place, steps_to, subtree_end
 from calque_pytree.keys import KeyEntry, KeyPath
 from calque_pytree.kinds import DEFAULTDICT, DICT, NAMEDTUPLE, NONE, ORDEREDDICT, Children, Node, Tree, node_class
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mismatch:
+class Mismatch(NamedTuple):
     """A path where a structure has the inner node `expected`, and a tree has another node, described by `actual`."""
 
     path: KeyPath

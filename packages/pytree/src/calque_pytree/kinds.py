@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from calque_pytree.keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, SequenceKey
 
@@ -27,8 +27,7 @@ Node: TypeAlias = "tuple[NodeKind, int, NodeData]"
 """One inner node: its kind, its number of children, its data."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attributes:
+class Attributes(NamedTuple):
     """The attributes of a registered dataclass: first `num_children` names of children, then those of the data.
 
     `read` returns all their values as a tuple, in C, so that flattening makes no Python call per node.
