@@ -98,9 +98,9 @@ CONTAINERS = {
     "calque_xla_backend.interrupts._sockets": "sockets",
     "calque_xla_backend.jit._functions": "a registry: jitted functions, whose programs are keyed by settings",
     "calque_xla_backend.runtime._clients": "devices",
-    "calque_xla_backend.runtime._left_behind": "what a fork has left behind",
+    "calque_xla_backend.runtime._parent_objects": "objects of the parent of a forked process",
     "calque_xla_backend.runtime._placements": "devices",
-    "calque_xla_backend.runtime._signatures": "types and devices",
+    "calque_xla_backend.runtime._device_types": "types and devices",
     "calque_xla_backend.trace_cache._caches": "by function; the settings are in the keys inside",
 }
 MUTABLE = (dict, list, set, weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)

@@ -1,4 +1,4 @@
-"""What the tests of lowering rules share: a compiled program gives what evaluation gives.
+"""Shared by the tests of lowering rules: a compiled program returns the results of evaluation.
 
 Dtype and shape agree exactly, values to a number of ulps that each test states; 0 means equal, NaN equal to NaN.
 An ulp is the spacing of floats relative to the value: eps * |value|, and for complex numbers that of their size.
@@ -88,8 +88,8 @@ def _size(case):
 
 def _check_program(fun, cases, ulps, compiler_options):
     def program(*operands):
-        rest = iter(operands)
-        return [fun(*[next(rest) for _ in case]) for case in cases]
+        values = iter(operands)
+        return [fun(*[next(values) for _ in case]) for case in cases]
 
     operands = [x for case in cases for x in case]
     compiled = backend.jit(program, compiler_options=compiler_options)(*operands)

@@ -204,7 +204,7 @@ def test_an_array_takes_every_index_of_numpy_s_and_gives_an_array(index):
     np.testing.assert_array_equal(got, want)
 
 
-def test_what_an_index_cannot_be_is_refused_as_ever():
+def test_an_object_that_is_no_index_is_refused():
     with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3"):
         device_put(MATRIX)[[5]]
     with pytest.raises(IndexError, match=r"is 'x' of type str\. Use integers, slices"):
@@ -239,7 +239,7 @@ def test_a_consumer_of_the_old_dlpack_gets_a_copy():
     assert not np.shares_memory(out, np.asarray(x))
 
 
-def test_numpy_computes_what_has_no_rule_on_the_host():
+def test_numpy_runs_functions_without_a_rule_on_the_host():
     x = device_put(X)
     for out, expected in [
         (np.median(x), np.median(X)),

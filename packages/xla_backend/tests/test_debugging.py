@@ -61,24 +61,24 @@ def test_process_wide_settings_reach_a_warm_function():
     assert np.isnan(np.asarray(loss(x))[1])
 
 
-def test_infinities_are_found_too():
+def test_infinities_are_errors_too():
     with config.debug_infs():
         error = raised(loss, np.array([0.0, 1.0]))
     assert str(error).startswith("log of 0.0 (in float64[2]) gave -inf, element [0]")
 
 
-def test_a_nan_that_was_given_is_nobodys_fault():
+def test_a_nan_in_an_argument_is_no_error():
     with config.debug_nans():
         assert np.isnan(np.asarray(loss(np.array([np.nan]))))
 
 
-def test_a_nan_that_was_made_beside_one_that_was_given_is_found():
+def test_a_new_nan_beside_one_in_an_argument_is_an_error():
     with config.debug_nans():
         error = raised(jit(lambda x, y: (lax.log(x), lax.neg(y))), -1.0, np.nan)
     assert str(error).startswith("log of -1.0 gave nan")
 
 
-def test_what_is_not_returned_is_not_looked_at():
+def test_values_that_are_not_returned_are_not_checked():
     with config.debug_nans():
         assert jit(lambda x: lax.select(lax.gt(x, 0.0), lax.log(x), x))(-1.0) == -1.0
 
@@ -100,7 +100,7 @@ def test_donated_arguments_are_kept_for_running_again():
     assert not x.is_deleted()
 
 
-def test_a_type_instead_of_an_array_is_refused_as_ever():
+def test_a_type_instead_of_an_array_is_refused():
     with config.debug_nans(), pytest.raises(TypeError, match="was called with a type instead of an array"):
         loss(ShapeDtypeStruct((2,), np.float64))
 
@@ -127,7 +127,7 @@ def test_an_operation_on_device_arrays_is_checked():
         assert str(raised(lax.log, device_put(BAD))).startswith(FOUND)
 
 
-def test_a_function_compiled_inside_another_is_looked_into():
+def test_a_function_compiled_inside_another_is_checked():
     with config.debug_nans():
         error = raised(jit(lambda x: lax.neg(loss(x))), BAD)
     assert str(error).startswith(FOUND)

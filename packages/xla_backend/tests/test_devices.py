@@ -20,7 +20,7 @@ from calque_xla_backend import (
 
 
 def run(program, **environment):
-    """Run a program in a process of its own; return what it prints, and what it says beside that."""
+    """Run a program in a process of its own; return its standard output and its standard error."""
     import os  # noqa: PLC0415
 
     done = subprocess.run(
@@ -46,7 +46,7 @@ def test_put_and_get_are_inverse_on_pytrees():
     assert device_put(on_device)["w"] is on_device["w"]
 
 
-def test_what_is_no_array_is_refused_by_path():
+def test_a_leaf_that_is_no_array_is_refused_by_path():
     with pytest.raises(TypeError, match=r"device_put.*x\['a'\] is 'text' of type str"):
         device_put({"a": "text"})
 
@@ -102,7 +102,7 @@ def test_two_devices():
     assert same == ["0 1 1 1 1"] * 3
     assert put == "0 1"
     assert jitted.startswith("jit of <lambda> got arrays on ")
-    assert jitted.endswith("Bring them to one device with device_put.")
+    assert jitted.endswith("Move them to one device with device_put.")
     assert added.startswith("add got arrays on ")
 
 

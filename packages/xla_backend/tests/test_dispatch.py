@@ -1,4 +1,4 @@
-"""The fast path: which calls it takes, and that what it remembers never gives a wrong result."""
+"""The fast path: the calls that take it, and that a cached program never gives a wrong result."""
 
 import gc
 import itertools
@@ -11,7 +11,7 @@ from calque_core import make_jaxpr
 from calque_core.config import default_dtype_bits, enable_x64, update
 from calque_pytree import tree_leaves
 from calque_xla_backend import Array, device_put, jit
-from calque_xla_backend.dispatch import MAX_ARITY, MISSING, State, generate_call
+from calque_xla_backend.dispatch import MAX_ARITY, MISSING, LastCall, generate_call
 
 
 def general_calls(f):
@@ -124,7 +124,7 @@ def test_calls_of_any_kind_in_any_order_give_what_the_function_gives(quickly):
             np.testing.assert_array_equal(got, want)
 
 
-def test_other_structures_types_and_orders_never_hit_a_remembered_program():
+def test_other_structures_types_and_orders_never_hit_a_cached_program():
     f = jit(lambda t: t)
     a, b = device_put(1.0), device_put(np.float32(2.0))
     trees = [[a, b], (a, b), {"x": a, "y": b}, {"y": a, "x": b}, [b, a], [a, [b]], [a, None, b], a, None, ()]
@@ -136,10 +136,10 @@ def test_other_structures_types_and_orders_never_hit_a_remembered_program():
 
 
 def test_generated_code_is_made_of_templates_and_integers():
-    state = State()
+    last_call = LastCall()
     seen = []
     for arity in (0, 1, 3, MAX_ARITY):
-        call = generate_call(arity, state, lambda args, kwargs: seen.append((args, kwargs)))
+        call = generate_call(arity, last_call, lambda args, kwargs: seen.append((args, kwargs)))
         call(*range(arity), key=1)
         assert seen.pop() == (tuple(range(arity)), {"key": 1})
         call(*range(arity + 2))

@@ -52,7 +52,7 @@ def test_moved_data_does_not_alias():
     assert view[0, 0] == 1.0
 
 
-def test_evaluating_jit_runs_what_the_equation_says():
+def test_evaluating_jit_runs_the_compiler_of_the_equation():
     jaxpr = make_jaxpr(lambda x: lax.sin(x))(X)
     out = jit_p.bind(device_put(X), jaxpr=jaxpr, name="f", compiler=None)[0]
     np.testing.assert_allclose(out, np.sin(X), rtol=1e-14)

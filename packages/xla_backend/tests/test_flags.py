@@ -36,16 +36,16 @@ def run(xla_flags):
         ),
     ],
 )
-def test_a_flag_that_xla_does_not_take_is_an_error_and_can_be_corrected(xla_flags, complaint):
+def test_an_unknown_flag_is_an_error_and_can_be_corrected(xla_flags, complaint):
     refusal, result = run(xla_flags).stdout.splitlines()
     assert refusal == (
-        f"refused: XLA_FLAGS is {xla_flags!r}, over which XLA would end the process: {complaint} Correct or unset the "
+        f"refused: XLA_FLAGS is {xla_flags!r}, for which XLA would end the process: {complaint} Correct or unset the "
         "variable before the first use of a device."
     )
     assert result == "2.0"
 
 
-def test_flags_that_xla_takes_are_left_alone():
+def test_valid_flags_change_nothing():
     assert run("--xla_force_host_platform_device_count=2").stdout == "2.0\n"
 
 
@@ -58,7 +58,7 @@ def test_without_flags_or_an_interpreter_no_process_is_started(monkeypatch):
     flags.check_flags()
 
 
-def test_a_process_that_cannot_be_started_says_nothing(monkeypatch):
+def test_a_process_that_cannot_be_started_raises_no_error(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_no_such_flag=1")
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     flags.check_flags()

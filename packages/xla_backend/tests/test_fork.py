@@ -41,7 +41,7 @@ def run(child, parent=STARTED, after="pass"):
     return process.stdout
 
 
-def test_a_forked_process_refuses_what_would_wait_for_threads_of_its_parent():
+def test_a_forked_process_refuses_calls_that_would_wait_for_threads_of_its_parent():
     calls = [
         "double(x)",
         "double(np.ones(3))",

@@ -1,4 +1,4 @@
-"""A process of its own for each test: what is tested is its end."""
+"""Each test runs a process of its own and observes how it ends."""
 
 import signal
 import subprocess
@@ -66,7 +66,7 @@ for _ in range(3):
     assert (process.returncode, process.stdout) == (0, "twice\n" * 3)
 
 
-def test_a_handler_or_a_wakeup_descriptor_of_somebody_else_stays():
+def test_the_handler_or_wakeup_descriptor_of_other_code_stays():
     process = run(
         """
 import socket

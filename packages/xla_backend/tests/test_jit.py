@@ -89,11 +89,11 @@ def test_every_dtype_and_shape_goes_in_and_comes_out_unchanged(shape, dtype):
 
 
 def test_arguments_and_results_are_pytrees():
-    f = jit(lambda p, d: {"sum": p.left + d["x"], "rest": (p.right, [d["x"]], None)})
+    f = jit(lambda p, d: {"sum": p.left + d["x"], "others": (p.right, [d["x"]], None)})
     out = f(Pair(1.0, X), {"x": device_put(X)})
-    assert set(out) == {"sum", "rest"}
+    assert set(out) == {"sum", "others"}
     np.testing.assert_array_equal(out["sum"], X + 1)
-    assert out["rest"][2] is None
+    assert out["others"][2] is None
 
 
 def test_a_result_that_is_a_python_scalar_becomes_an_array():
@@ -185,7 +185,7 @@ def test_two_jits_of_one_function_share_the_trace():
     assert len(notes) == 2
 
 
-def test_who_asks_does_not_matter_a_trace_serves_evaluation_and_staging():
+def test_one_trace_serves_evaluation_and_staging():
     f, notes = counted(lambda x: lax.sin(x))
     jitted = jit(f)
     make_jaxpr(jitted)(1.0)
@@ -220,7 +220,7 @@ def test_a_device_array_of_64_bits_counts_as_one_of_32_with_enable_x64_off():
     assert f(x).dtype == np.float64
 
 
-def test_clear_cache_and_clear_caches_forget():
+def test_clear_cache_and_clear_caches_drop_programs():
     f, notes = counted(lambda x: x + x)
     jitted = jit(f)
     jitted(1.0)
@@ -339,7 +339,7 @@ def test_a_captured_tracer_does_not_stay_in_the_function_s_cache():
     assert len(second.eqns[0].invars) == 2
 
 
-def test_inline_leaves_the_operations_themselves():
+def test_inline_records_the_function_s_own_equations():
     f = jit(lambda x: lax.sin(x), inline=True)
     assert [eqn.primitive.name for eqn in make_jaxpr(f)(X).eqns] == ["sin"]
     assert type(f(X)) is Array
@@ -447,13 +447,13 @@ def test_equal_static_ranges_have_their_own_programs():
 def test_arguments_whose_static_fields_or_keys_are_equal_and_different_have_their_own_programs(tree, read, as_keyword):
     """Often enough that the fast ways to the program, which compare structures by generated code, are taken as well."""
     jitted = jit(lambda tree: sign_and_type(1.0, read(tree)))
-    wanted = [sign_and_type(1.0, zero) for zero in ZEROS]
+    expected = [sign_and_type(1.0, zero) for zero in ZEROS]
     for put in [device_put, np.float64] * 20:
         trees = [tree_map(put, tree(zero)) for zero in ZEROS]
         outs = [jitted(tree=x) if as_keyword else jitted(x) for x in trees]
-        assert [float(out) for out in outs] == wanted
+        assert [float(out) for out in outs] == expected
         for same in [trees[0]] * 2:
-            assert float(jitted(tree=same) if as_keyword else jitted(same)) == wanted[0]
+            assert float(jitted(tree=same) if as_keyword else jitted(same)) == expected[0]
 
 
 def test_compiler_options_that_are_equal_and_different_have_their_own_compilers():
@@ -569,7 +569,7 @@ def test_decorator_with_and_without_arguments():
     def g(x, n):
         return x * n
 
-    assert (f.__name__, f.__doc__, inspect.signature(f).parameters.keys()) == ("f", "Double.", {"x"})
+    assert (f.__name__, f.__doc__, inspect.device_type(f).parameters.keys()) == ("f", "Double.", {"x"})
     assert f.__wrapped__(2) == 4
     assert (f(1.0), g(2.0, 3)) == (2.0, 6.0)
 
@@ -618,8 +618,8 @@ def test_bound_methods_partials_builtins_and_callables_without_weak_references()
 
 
 def test_keywords_defaults_and_extra_arguments():
-    def f(x, y=2.0, *rest, scale=1.0, **more):
-        return (x + y) * scale + sum(rest) + sum(more.values())
+    def f(x, y=2.0, *args, scale=1.0, **more):
+        return (x + y) * scale + sum(args) + sum(more.values())
 
     jitted = jit(f)
     calls = [((1.0,), {}), ((1.0, 3.0), {}), ((1.0,), {"y": 5.0}), ((1.0, 1.0, 1.0), {"scale": 2.0, "k": 1.0})]
@@ -631,11 +631,11 @@ def test_keywords_defaults_and_extra_arguments():
 
 def test_the_names_of_parameters_cannot_collide_with_generated_code():
     @jit
-    def f(a0, state, entry, general, active, *, kwargs=0.0, rest=0.0):
-        return a0 + 2 * state + 3 * entry + 4 * general + 5 * active + kwargs + rest
+    def f(a0, last_call, compiled, general, active, *, kwargs=0.0, extra=0.0):
+        return a0 + 2 * last_call + 3 * compiled + 4 * general + 5 * active + kwargs + extra
 
     for _ in range(2):
-        assert f(a0=1.0, state=1.0, entry=1.0, general=1.0, active=1.0, kwargs=1.0, rest=1.0) == 17.0
+        assert f(a0=1.0, last_call=1.0, compiled=1.0, general=1.0, active=1.0, kwargs=1.0, extra=1.0) == 17.0
         assert f(*[device_put(1.0)] * 5) == 15.0
 
 
@@ -647,7 +647,7 @@ def test_calling_with_the_wrong_arguments_is_python_s_own_error():
             f(*args, **kwargs)
 
 
-def test_what_is_no_function_is_refused():
+def test_a_value_that_is_no_function_is_refused():
     with pytest.raises(TypeError, match=r"jit got 3\.0 of type float.*Give a function"):
         jit(3.0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'static_argnum'"):
@@ -826,7 +826,7 @@ def test_a_python_integer_is_refused_through_programs_inside_of_programs():
         eval_jaxpr(jaxpr, jaxpr.consts, 128, 1.0)
 
 
-def test_what_a_program_computes_from_a_python_integer_wraps_around():
+def test_a_value_computed_from_a_python_integer_wraps_around():
     assert jit(lambda x: x * 100 + np.int8(1))(3) == np.int64(301).astype(np.int8)
 
 
@@ -839,7 +839,7 @@ def test_a_comparison_with_a_python_integer_is_exact(compare, number):
             assert np.array_equal(one, other)
 
 
-def test_a_type_in_the_place_of_an_array_is_for_lower_only():
+def test_a_type_instead_of_an_array_is_for_lower_only():
     f = jit(lambda x: x + 1.0)
     struct = ShapeDtypeStruct((3,), np.float64)
     assert "tensor<3xf64>" in f.lower(struct).as_text()
@@ -923,9 +923,9 @@ def test_threads_that_trace_and_call_at_once_get_right_results(quickly):
         try:
             for i in range(30):
                 x = np.full(seed % 3 + 1, float(i))
-                product, rest = f(x, device_put(x)) if i % 2 else f(device_put(x), device_put(x))
+                product, tree = f(x, device_put(x)) if i % 2 else f(device_put(x), device_put(x))
                 np.testing.assert_array_equal(product, x * x)
-                np.testing.assert_array_equal(rest["s"], x + x)
+                np.testing.assert_array_equal(tree["s"], x + x)
                 make_jaxpr(f)(x, x)
                 assert jit(lambda v, k=seed: v + k, compiler_options=quickly)(float(i)) == i + seed
         except BaseException as error:  # noqa: BLE001

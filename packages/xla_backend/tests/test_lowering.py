@@ -79,7 +79,7 @@ def test_lower_fun_traces_once_for_equal_equations():
     assert [str(k) for k in notes] == ["0.0", "-0.0"]
 
 
-def test_a_decomposition_stands_in_for_a_rule():
+def test_a_decomposition_replaces_a_missing_rule():
     p = Primitive("twice")
     p.def_abstract_eval(lambda x: x)
     p.def_rule("decomposition", lambda x: lax.add(x, x))

@@ -1,4 +1,4 @@
-"""Lowering of parts, conjugates and putting together against their evaluation: exactly, infinities and NaN included."""
+"""Lowering of parts, conjugates and construction against evaluation: exactly, infinities and NaN included."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ def test_parts_and_conjugates_compile_to_what_they_evaluate_to(name, regime, dty
 
 
 @pytest.mark.parametrize("shapes", [((), ()), ((0, 2), (0, 2)), ((2, 3), ()), ((), (2, 3)), ((2, 1), (3,))], ids=str)
-def test_putting_together_compiles_to_what_it_evaluates_to(shapes, regime, dtypes_of, check_compiled):
+def test_construction_compiles_to_what_it_evaluates_to(shapes, regime, dtypes_of, check_compiled):
     rng = np.random.default_rng(1)
     check_compiled(lax.complex, [[draw(rng, dtype, shape) for shape in shapes] for dtype in dtypes_of("f")])
 
 
-def test_the_parts_of_what_was_put_together_are_what_they_were():
+def test_the_parts_of_a_constructed_number_are_the_operands():
     x, y = np.meshgrid(SPECIAL, SPECIAL)
     got = jit(lambda x, y: (lax.real(lax.complex(x, y)), lax.imag(lax.complex(x, y))))(x, y)
     for part, want in zip(map(np.asarray, got), (x, y), strict=True):

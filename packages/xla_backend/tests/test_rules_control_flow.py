@@ -73,12 +73,12 @@ def test_an_index_known_when_traced(check_compiled):
 
 
 def halved(x):
-    """Return what is left of halving until below one; a `while`."""
+    """Return `x` halved until it is below one; a `while`."""
     return lax.while_loop(lambda x: lax.abs(x) > 1.0, lambda x: x / 2.0, x)
 
 
 def summed(xs):
-    """Return the sum of what is left, each weighted by a branch; a `while` in a `cond` in a `scan`."""
+    """Return the sum of the halved elements, each weighted by a branch; a `while` in a `cond` in a `scan`."""
     step = lambda total, x: (total + lax.cond(x > 0.0, halved, lambda x: x * total, x), total)
     return lax.scan(step, 1.0, xs, reverse=True)
 

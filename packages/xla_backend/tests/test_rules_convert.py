@@ -89,8 +89,8 @@ def test_bitcasts_of_equal_width_keep_the_bits(source, target, check_compiled):
 def test_bitcasts_add_or_remove_the_last_axis(wide, narrow, check_compiled):
     x = (np.arange(48, dtype=np.uint8) * 5 + 1).view(wide)
     check_compiled(lambda x: lax.bitcast_convert_type(x, narrow), [(x,), (x[0],), (x[:0],), (x.reshape(2, -1),)])
-    parts = x[:, None].view(narrow)
-    check_compiled(lambda x: lax.bitcast_convert_type(x, wide), [(parts,), (parts[0],), (parts[:0],)])
+    words = x[:, None].view(narrow)
+    check_compiled(lambda x: lax.bitcast_convert_type(x, wide), [(words,), (words[0],), (words[:0],)])
 
 
 def test_stop_gradient_is_the_identity(regime, dtypes_of, check_compiled):

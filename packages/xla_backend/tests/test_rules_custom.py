@@ -20,8 +20,8 @@ def unused(*_):
 
 def call(fun, *args, primitive=custom_jvp_call_p, **rules):
     """Call `fun`, which gives a list, as a function with rules, as the package of derivatives does."""
-    given = CustomRules("f (f.py:1)", key=id(fun), functions=(fun,), **(rules or {"jvp": unused}))
-    return current_trace().process_custom_derivative(primitive, fun, args, {"rules": given})
+    custom_rules = CustomRules("f (f.py:1)", key=id(fun), functions=(fun,), **(rules or {"jvp": unused}))
+    return current_trace().process_custom_derivative(primitive, fun, args, {"rules": custom_rules})
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES)
@@ -48,7 +48,7 @@ def test_it_compiles_inside_loops_and_branches(check_compiled):
     check_compiled(program, [(p, 1.1) for p in (np.True_, np.False_)], ulps=8)
 
 
-def test_what_it_closes_over_is_an_operand_or_a_constant(check_compiled):
+def test_a_captured_value_is_an_operand_or_a_constant(check_compiled):
     table = np.arange(3.0)
     program = lambda x, a: call(lambda y: [y * a + table], x, jvp=lambda p, t: ([p[0] * a], [t[0] * a]))
     check_compiled(program, [(np.ones(3), 2.0), (np.ones(3), 3.0)])
@@ -79,7 +79,7 @@ def linear(**rules):
     return lambda t: custom_vjp_linear_p.bind(*primals, t, call=call)[0]
 
 
-def test_what_a_vjp_rule_leaves_compiles_by_the_jvp_rule():
+def test_the_equation_of_a_vjp_rule_compiles_by_the_jvp_rule():
     f_lin = linear(fwd=unused, jvp=lambda primals, tangents: ([primals[0]], [5.0 * lax.cos(primals[0]) * tangents[0]]))
     np.testing.assert_allclose(jit(f_lin)(2.0), 10.0 * np.cos(0.5), 1e-15)
 

@@ -99,6 +99,6 @@ def test_positions_among_ties_infinities_and_nan(name, dtypes_of, check_compiled
 
 
 @pytest.mark.parametrize("index_dtype", ["int8", "uint8", "int32", "uint64"])
-def test_positions_have_the_dtype_asked_for(index_dtype, check_compiled):
+def test_positions_have_the_requested_dtype(index_dtype, check_compiled):
     x = np.array([[3, 1, 2], [1, 9, 9]], np.int16)
     check_compiled(lambda x: [lax.argmax(x, a, index_dtype) for a in (0, 1)], [(x,)])

@@ -162,7 +162,7 @@ def test_only_the_counter_the_carry_and_the_results_go_round():
     ("length", "unroll", "loops", "bodies"),
     [(12, 1, 1, 1), (12, 5, 1, 7), (12, 4, 1, 4), (12, 12, 0, 12), (1, 1, 0, 1), (0, 1, 0, 0)],
 )
-def test_unrolled_steps_and_those_that_are_left(length, unroll, loops, bodies):
+def test_unrolled_and_remaining_steps(length, unroll, loops, bodies):
     text = text_of(lambda x: lax.scan(lambda c, _: (lax.sin(c), None), x, None, length, unroll=unroll), 1.0)
     assert text.count("stablehlo.while") == loops
     assert text.count("stablehlo.sine") == bodies

@@ -35,9 +35,9 @@ def test_sorting_compiles_to_what_it_evaluates_to(is_stable, regime, dtypes_of, 
 
 def test_complex_numbers_are_sorted_by_real_then_imaginary_part_and_nan_last(dtypes_of, check_compiled):
     rng = np.random.default_rng(1)
-    parts = lambda z: [lax.bitcast_convert_type(lax.convert_element_type(z, "float64"), "int64")]
+    bits = lambda z: [lax.bitcast_convert_type(lax.convert_element_type(z, "float64"), "int64")]
     cases = [(draw(rng, dtype, (60,)),) for dtype in dtypes_of("c")]
-    check_compiled(lambda z: parts(lax.sort(z, 0)), cases)
+    check_compiled(lambda z: bits(lax.sort(z, 0)), cases)
     position = np.arange(60)
     check_compiled(lambda z: lax.sort((z, position), 0)[1], cases)
 

@@ -70,7 +70,7 @@ def test_a_loop_of_a_dynamic_count_is_a_while(check_compiled):
     check_compiled(program, [(np.int32(low), np.int32(high), np.int64(1)) for low, high in [(0, 3), (3, 0), (-2, 2)]])
 
 
-def test_a_loop_without_carry_has_nothing_to_give():
+def test_a_loop_without_carry_has_no_results():
     no = stage(lambda: [lax.lt(1.0, 0.0)], [], verb="test")
     nothing = Jaxpr((), (), (), ())
     bind = lambda: while_p.bind(body_jaxpr=nothing, body_nconsts=0, checkpoints=16, cond_jaxpr=no, cond_nconsts=0)

@@ -7,16 +7,16 @@ from calque_core import ShapedArray
 from calque_xla_backend import runtime
 
 
-def test_signatures_and_placements_are_one_object_each():
+def test_device_types_and_placements_are_one_object_each():
     place = runtime.placement()
     assert runtime.placement(runtime.local_devices()[0]) is place
     aval = ShapedArray((2,), "f4")
-    assert runtime.signature(aval, place) is runtime.signature(ShapedArray((2,), "f4"), place)
-    assert runtime.signature(aval, place) is not runtime.signature(ShapedArray((2,), "f8"), place)
+    assert runtime.device_type(aval, place) is runtime.device_type(ShapedArray((2,), "f4"), place)
+    assert runtime.device_type(aval, place) is not runtime.device_type(ShapedArray((2,), "f8"), place)
 
 
-def test_a_weak_signature_is_strong_to_jaxlib_and_knows_the_strong_one():
-    strong, weak = (runtime.signature(ShapedArray((), "f8", w), runtime.placement()) for w in (False, True))
+def test_a_weak_device_type_is_strong_to_jaxlib_and_knows_the_strong_one():
+    strong, weak = (runtime.device_type(ShapedArray((), "f8", w), runtime.placement()) for w in (False, True))
     assert weak is not strong
     assert (weak.weak_type, weak.aval.weak_type) == (False, True)
     assert weak.strong is strong.strong is strong
@@ -24,7 +24,7 @@ def test_a_weak_signature_is_strong_to_jaxlib_and_knows_the_strong_one():
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 20])
 def test_put_copies_before_it_returns(size):
-    target = runtime.signature(ShapedArray((size,), "f8"), runtime.placement())
+    target = runtime.device_type(ShapedArray((size,), "f8"), runtime.placement())
     for offset in range(3):
         array = np.zeros(size + 8)[offset : offset + size]
         buffer = runtime.put(array, target)
@@ -32,19 +32,19 @@ def test_put_copies_before_it_returns(size):
         np.testing.assert_array_equal(runtime.to_numpy(buffer, target.dtype), np.zeros(size))
 
 
-def test_many_threads_get_one_client_and_one_signature():
-    found = []
+def test_many_threads_get_one_client_and_one_device_type():
+    results = []
 
     def work():
         place = runtime.placement()
-        found.append((runtime.client(), place, runtime.signature(ShapedArray((77,), "i2"), place)))
+        results.append((runtime.client(), place, runtime.device_type(ShapedArray((77,), "i2"), place)))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(a is b for one in found for a, b in zip(one, found[0]))
+    assert all(a is b for one in results for a, b in zip(one, results[0]))
 
 
 def test_a_context_serves_some_modules_of_a_thread_and_is_then_replaced():

@@ -14,7 +14,7 @@ def test_positions_and_names_are_inferred_from_each_other():
     assert static_arguments(f, None, None) == StaticArguments()
 
 
-def test_functions_whose_parameters_are_unknown_take_positions_as_given():
+def test_positions_are_unchanged_if_the_parameters_are_unknown():
     assert static_arguments(max, (1, -1), None).positions == (1, -1)
     assert static_arguments(lambda *xs: xs, (5, -1), None).positions == (5, -1)
     assert static_arguments(lambda **k: k, None, "any").names == ("any",)
@@ -24,8 +24,8 @@ def test_negative_positions_of_variadic_functions_count_from_the_end_of_the_call
     def f(*xs):
         return xs
 
-    key, (rest, _) = static_arguments(f, -1, None).split(f, (1.0, 2.0, "mode"), {})
-    assert rest == (1.0, 2.0, None)
+    key, (dynamic, _) = static_arguments(f, -1, None).split(f, (1.0, 2.0, "mode"), {})
+    assert dynamic == (1.0, 2.0, None)
     assert key == ((-1, (str, "mode")),)
 
 
@@ -35,9 +35,9 @@ def test_splitting_and_merging_are_inverse():
 
     static = static_arguments(f, (0, 2), "d")
     args, kwargs = ("x", 1.0, "y"), {"d": "z", "e": 2.0}
-    _, (rest, named) = static.split(f, args, kwargs)
-    assert (rest, named) == ((None, 1.0, None), {"d": None, "e": 2.0})
-    assert static.merge(rest, named, (args, kwargs)) == (args, kwargs)
+    _, (dynamic, named) = static.split(f, args, kwargs)
+    assert (dynamic, named) == ((None, 1.0, None), {"d": None, "e": 2.0})
+    assert static.merge(dynamic, named, (args, kwargs)) == (args, kwargs)
 
 
 def test_donated_positions_are_checked():

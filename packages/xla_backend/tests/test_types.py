@@ -34,7 +34,7 @@ def test_avals():
     assert str(aval_to_ir_type(ShapedArray((), "b1", weak_type=True))) == "tensor<i1>"
 
 
-def test_what_has_no_type_is_refused():
+def test_a_value_without_an_ir_type_is_refused():
     class Token(AbstractValue):
         pass
 

@@ -1,7 +1,7 @@
 """Arrays on a device.
 
-One idea: an `Array` is a slotted pair of jaxlib's buffer and an interned signature.  It is never changed, and nobody
-gets a writable view of its memory.  Operators, indexing and NumPy's protocols come from core, as those of tracers do.
+One idea: an `Array` is a slotted pair of jaxlib's buffer and an interned device type.  It is immutable, and every view
+of its memory is read-only.  Operators, indexing and NumPy's protocols come from core, as for tracers.
 
 Read next: `evaluate.py`, which computes operations on arrays; `dispatch.py`, which runs whole programs on them.
 """
@@ -22,7 +22,7 @@ from calque_core.indexing import is_advanced
 from calque_core.lax import bitcast_convert_type_p
 from calque_core.numpy_sequences import has_tracer, host_values
 from calque_core.trace import eval_context
-from calque_xla_backend.runtime import Buffer, Placement, Signature, is_readable, placement, put, signature, to_numpy
+from calque_xla_backend.runtime import Buffer, DeviceType, Placement, device_type, is_readable, placement, put, to_numpy
 
 Value = Any
 
@@ -37,25 +37,25 @@ class Array(ArrayMethods):
     """
 
     # No __init__: creating one stays in C, which takes 60 ns instead of 95.
-    __slots__ = ("__weakref__", "_buffer", "_signature")
+    __slots__ = ("__weakref__", "_buffer", "_device_type")
 
     _buffer: Buffer
-    _signature: Signature
+    _device_type: DeviceType
 
     @property
     def shape(self) -> Shape:
         """The sizes of the axes."""
-        return self._signature.shape
+        return self._device_type.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self._signature.aval.dtype
+        return self._device_type.aval.dtype
 
     @property
     def device(self) -> Any:
         """The device that holds the elements."""
-        return self._signature.placement.device
+        return self._device_type.placement.device
 
     def block_until_ready(self) -> Array:
         """Wait until the elements are computed; return the array."""
@@ -63,11 +63,11 @@ class Array(ArrayMethods):
         return self
 
     def delete(self) -> None:
-        """Free the memory now.  Using the array afterwards is an error."""
+        """Free the memory now.  A later use of the array is an error."""
         self._buffer.delete()
 
     def is_deleted(self) -> bool:
-        """Tell whether the memory was freed, by `delete` or by donating the array to a function."""
+        """Tell whether `delete` or a donation of the array to a function freed the memory."""
         return bool(self._buffer.is_deleted())
 
     def _live(self) -> Buffer:
@@ -77,15 +77,15 @@ class Array(ArrayMethods):
         return self._buffer
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self._signature.aval.dtype == float0:
+        if self._device_type.aval.dtype == float0:
             return np.zeros(self.shape, float0)
-        view = self._view(self._signature.dtype)
+        view = self._view(self._device_type.dtype)
         if copy is None and (dtype is None or dtype == view.dtype):
             return view  # read-only
         return np.array(view, dtype=dtype, copy=copy)
 
     def _view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Return the elements as a read-only array; what cannot be read as it is goes by way of its bits."""
+        """Return the elements as a read-only array; a dtype that jaxlib cannot read goes through unsigned integers."""
         buffer = self._live()
         if is_readable(dtype):
             return to_numpy(buffer, dtype)
@@ -98,16 +98,16 @@ class Array(ArrayMethods):
     def __dlpack__(self, **options: Any) -> Any:
         host = self.__array__()
         if options.get("max_version") is None:
-            host = host.copy()  # a consumer of the old protocol cannot be told that the memory is read-only
+            host = host.copy()  # the old protocol cannot say that the memory is read-only
         return host.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.__array__().__dlpack_device__()  # what is exported is the host's value
+        return self.__array__().__dlpack_device__()  # the host's value is exported
 
     def __getitem__(self, index: Any) -> Array:
         if is_advanced(index) and not has_tracer(index):
-            return array_from_numpy(self.__array__()[host_values(index)], self._signature.placement)
-        return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # `array_method` put it there
+            return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
+        return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # added by `array_method`
 
     def item(self, *args: int) -> Any:
         """Return one element as a Python scalar; without an index, the only one."""
@@ -140,24 +140,24 @@ class Array(ArrayMethods):
 
     def __repr__(self) -> str:
         if self.is_deleted():
-            return f"Array(deleted, {self._signature.aval!r})"
+            return f"Array(deleted, {self._device_type.aval!r})"
         body = np.array2string(self.__array__(), separator=", ", prefix="Array(")
         shape = "" if all(self.shape) else f", shape={self.shape}"
-        weak = ", weak_type=True" if self._signature.aval.weak_type else ""
-        return f"Array({body}{shape}, dtype={self._signature.aval.dtype.name}{weak})"
+        weak = ", weak_type=True" if self._device_type.aval.weak_type else ""
+        return f"Array({body}{shape}, dtype={self._device_type.aval.dtype.name}{weak})"
 
     def __reduce__(self) -> tuple[Callable[..., Array], tuple[Any, ...]]:
-        return array_from_numpy, (self.__array__(), None, self._signature.aval.weak_type)
+        return array_from_numpy, (self.__array__(), None, self._device_type.aval.weak_type)
 
     def __copy__(self) -> Array:
-        return array_from_numpy(self.__array__(), self._signature.placement, self._signature.aval.weak_type)
+        return array_from_numpy(self.__array__(), self._device_type.placement, self._device_type.aval.weak_type)
 
     def __deepcopy__(self, _: Any) -> Array:
         return self.__copy__()
 
 
 def _aval_of_array(x: Array) -> ShapedArray:
-    aval = x._signature.aval
+    aval = x._device_type.aval
     if here().settings is DEFAULT_SETTINGS:
         return aval
     # With enable_x64 off, 64-bit arrays count as 32-bit ones.
@@ -167,25 +167,25 @@ def _aval_of_array(x: Array) -> ShapedArray:
 register_aval(Array, _aval_of_array)
 
 
-def wrap(buffers: Sequence[Buffer], signatures: Sequence[Signature]) -> list[Array]:
+def wrap(buffers: Sequence[Buffer], device_types: Sequence[DeviceType]) -> list[Array]:
     """Return arrays around buffers."""
     arrays = [Array() for _ in buffers]
     x: Array
-    for x, x._buffer, x._signature in zip(arrays, buffers, signatures):  # noqa: B007
+    for x, x._buffer, x._device_type in zip(arrays, buffers, device_types):  # noqa: B007
         pass  # 0.06 us each: targets are assigned from left to right, so this writes both slots of every array
     return arrays
 
 
 def array_from_numpy(value: Value, place: Placement | None = None, weak_type: bool = False) -> Array:
-    """Return a copy of a NumPy array or scalar on a device, by default the first; the dtype is that of the settings."""
+    """Return a copy of a NumPy array or scalar on a device, by default the first; the settings decide the dtype."""
     aval = typeof(value).update(weak_type=weak_type)
-    target = signature(aval, placement() if place is None else place)
+    target = device_type(aval, placement() if place is None else place)
     return wrap([put(np.asarray(value, target.dtype), target)], [target])[0]
 
 
 def deleted_message(x: Array) -> str:
-    """Return what to say of an array whose memory is gone."""
+    """Return the message for a deleted array."""
     return (
-        f"an array of type {x._signature.aval} was used after it was deleted or donated. "
+        f"an array of type {x._device_type.aval} was used after it was deleted or donated. "
         "Keep a copy, or leave the argument out of donate_argnums."
     )

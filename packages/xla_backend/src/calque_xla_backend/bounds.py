@@ -1,9 +1,9 @@
-"""Python integers that a program converts to a type too narrow for them.
+"""Python integers that do not fit the type to which a program converts them.
 
-One idea: Python's operators refuse `2**40 + numpy.int8(1)`, where a compiled conversion would wrap around.  A program
-knows which of its weak integer arguments it converts as they are, so a call can refuse a value before the program runs.
-A value that the program computed wraps around, as arrays do, and so does an argument in a branch or a loop, which may
-not be run.
+One idea: Python's operators refuse `2**40 + numpy.int8(1)`, but a compiled conversion would wrap around.  A program
+knows the weak integer arguments that it converts directly, so a call can refuse a value before the program runs.
+A value that the program computed wraps around, as in arrays, and so does an argument in a branch or a loop, which may
+not run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _bound(index: int, dtype: np.dtype[Any]) -> Bound:
 
 
 def _conversions(jaxpr: Jaxpr) -> Iterator[tuple[Atom, np.dtype[Any]]]:
-    """Yield each operand that is converted to an integer type without all of its values, and that type."""
+    """Yield each operand that is converted to an integer type with a smaller range, and that type."""
     for eqn in jaxpr.eqns:
         if eqn.primitive is convert_element_type_p:
             old, new = eqn.invars[0].aval.dtype, eqn.params["new_dtype"]

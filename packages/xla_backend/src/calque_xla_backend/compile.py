@@ -1,9 +1,9 @@
 """From jaxprs to programs: lowered, compiled, ready to run on buffers.
 
-One idea: what is compiled for a jaxpr is kept on the jaxpr (`Jaxpr.memo`) and dies with it.  A `Program` knows which
-arguments the executable wants and what comes out, so that running it is one call.
+One idea: a jaxpr keeps its compiled programs (`Jaxpr.memo`), and they die with it.  A `Program` knows the types of the
+arguments and the results of the executable, so that running it is one call.
 
-Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`, where their code comes from.
+Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`, which makes their code.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from calque_xla_backend.bounds import bounds_of, check_fit
 from calque_xla_backend.module import lower_jaxpr_to_module
 from calque_xla_backend.runtime import (
     Buffer,
+    DeviceType,
     Placement,
-    Signature,
     XlaRuntimeError,
     compile_module,
+    device_type,
     placement,
     put,
-    signature,
 )
 
 Value = Any
@@ -40,43 +40,43 @@ Options = tuple[tuple[str, Any], ...]
 
 
 class Program:
-    """A compiled program: `run(buffers)` gives jaxlib's results, of which `handlers` make buffers."""
+    """A compiled program: `run(buffers)` returns jaxlib's results, from which `handlers` make buffers."""
 
-    __slots__ = ("bounds", "donated", "handlers", "in_signatures", "name", "out_signatures", "run")
+    __slots__ = ("bounds", "donated", "handlers", "in_types", "name", "out_types", "run")
 
     def __init__(
         self, jaxpr: Jaxpr, run: Callable[[Sequence[Buffer]], Any], place: Placement, donated: tuple[int, ...]
     ) -> None:
         self.name, self.run, self.bounds = name_of(jaxpr), run, bounds_of(jaxpr)
-        self.in_signatures = [signature(aval, place) for aval in jaxpr.in_avals]
-        self.out_signatures = [signature(aval, place) for aval in jaxpr.out_avals]
-        self.handlers = [s.handler for s in self.out_signatures]
+        self.in_types = [device_type(aval, place) for aval in jaxpr.in_avals]
+        self.out_types = [device_type(aval, place) for aval in jaxpr.out_avals]
+        self.handlers = [s.handler for s in self.out_types]
         self.donated = donated
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
-        """Return the results on arrays, NumPy values and scalars that have, or convert to, the program's types."""
-        return self.on_buffers([to_buffer(x, target) for x, target in zip(args, self.in_signatures)], args)
+        """Return the results on arrays, NumPy values and scalars, converted to the program's types."""
+        return self.on_buffers([to_buffer(x, target) for x, target in zip(args, self.in_types)], args)
 
     def on_buffers(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> list[Array]:
         """Return the results on the buffers of `args`."""
         try:
-            return wrap(self.run(buffers).consume_with_handlers(self.handlers), self.out_signatures)
+            return wrap(self.run(buffers).consume_with_handlers(self.handlers), self.out_types)
         except RuntimeError as error:
             explain(error, self.name, args)
             raise
 
 
-def to_buffer(x: Value, target: Signature) -> Buffer:
-    """Return the buffer of an array with the target's signature, weak or not; of anything else, a copy that has it."""
-    if type(x) is Array and (x._signature is target or x._signature.strong is target.strong):
+def to_buffer(x: Value, target: DeviceType) -> Buffer:
+    """Return the buffer of an array that has the type `target`, weak or not; of any other value, a converted copy."""
+    if type(x) is Array and (x._device_type is target or x._device_type.strong is target.strong):
         return x._buffer
     return put(np.asarray(x, target.dtype), target)
 
 
 def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
-    """Say which program and which argument an error of the runtime is about.
+    """Add the name of the program to an error of the runtime.
 
-    Raises: RuntimeError, for an argument that was deleted, or that is donated and used a second time.
+    Raises: RuntimeError that names the argument, if one was deleted, or is donated and used a second time.
     """
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
@@ -90,19 +90,19 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
 
 
 def common_placement(args: Sequence[Value], name: str) -> Placement:
-    """Return the device that all arrays among the arguments are on; the default one if there is none.
+    """Return the placement of all arrays among the arguments; the default placement without arrays.
 
     Raises: ValueError if they are on different devices.
     """
-    places = {x._signature.placement for x in args if type(x) is Array}
+    places = {x._device_type.placement for x in args if type(x) is Array}
     if len(places) > 1:
         devices = " and ".join(sorted(str(place.device) for place in places))
-        raise ValueError(f"{name} got arrays on {devices}. Bring them to one device with device_put.")
+        raise ValueError(f"{name} got arrays on {devices}. Move them to one device with device_put.")
     return places.pop() if places else placement()
 
 
 class XlaCompiler:
-    """Runs jaxprs with XLA: what `jit` makes the `compiler` of its equations.  Compared by identity.
+    """Runs jaxprs with XLA: the `compiler` of the equations of `jit`.  Compared by identity.
 
     `options` are XLA's flags by name.
     """
@@ -141,7 +141,7 @@ def compiler_of(options: Options) -> XlaCompiler:
 
 
 def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated: tuple[int, ...] = ()) -> Program:
-    """Return the program that computes `jaxpr`; arguments that no result depends on are not passed to the executable.
+    """Return the program that computes `jaxpr`; the executable does not take arguments that no result depends on.
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
@@ -157,18 +157,20 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
     except XlaRuntimeError as error:
         error.add_note(f"This happened in compiling {name}.")
         raise
-    consts = [to_buffer(const, signature(aval, place)) for const, aval in lowered.const_args]
-    run = _arranged(executable.execute_sharded, consts, kept, len(used))
+    consts = [to_buffer(const, device_type(aval, place)) for const, aval in lowered.const_args]
+    run = _take_jaxpr_arguments(executable.execute_sharded, consts, kept, len(used))
     return Program(jaxpr, run, place, donated)
 
 
 def name_of(jaxpr: Jaxpr) -> str:
-    """Return the name of the user's function that a jaxpr was traced from."""
+    """Return the name of the user's function whose trace is `jaxpr`."""
     return jaxpr.debug_name or "program"
 
 
-def _arranged(run: Callable[[Any], Any], consts: list[Buffer], kept: list[int], count: int) -> Callable[[Any], Any]:
-    """Return `run` for the arguments of the jaxpr: constants put in front, unused ones left out."""
+def _take_jaxpr_arguments(
+    run: Callable[[Any], Any], consts: list[Buffer], kept: list[int], count: int
+) -> Callable[[Any], Any]:
+    """Return `run` as a function of the jaxpr's arguments: it adds constants, drops unused arguments."""
     if len(kept) < count:
         return lambda buffers: run([*consts, *[buffers[i] for i in kept]])
     return (lambda buffers: run([*consts, *buffers])) if consts else run

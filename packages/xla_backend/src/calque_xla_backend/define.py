@@ -1,7 +1,7 @@
 """The short forms in which most lowering rules are written.
 
-A file of rules reads like a table of operations: `elementwise(sin_p, hlo.sine)`.  A rule that says more is a function
-with a name, under `@register_lowering(sort_p)`.
+A file of rules reads like a table of operations: `elementwise(sin_p, hlo.sine)`.  A longer rule is a named
+function under `@register_lowering(sort_p)`.
 
 Read next: `lowering.py`, which calls the rules.
 """
@@ -19,12 +19,12 @@ from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands,
 from calque_xla_backend.types import aval_to_ir_type, ir_constant
 
 Params = Any
-IrValue = Any  # an ir.Value, whose stubs change from one release of jaxlib to the next
+IrValue = Any  # an ir.Value, whose stubs differ between releases of jaxlib
 Builder = Callable[..., IrValue]
 
 
 def elementwise(primitive: Primitive, build: Builder) -> None:
-    """Lower a primitive to `build(*values)`, on operands of the result's shape: those of rank 0 are broadcast."""
+    """Lower a primitive to `build(*values)`, on operands broadcast from rank 0 to the shape of the result."""
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
@@ -40,7 +40,7 @@ def inferred(primitive: Primitive, build: Builder) -> None:
 
 
 def typed(primitive: Primitive, build: Builder) -> None:
-    """Lower a primitive to `build(type, *values, **params)`, an operation that is told the type of its result."""
+    """Lower a primitive to `build(type, *values, **params)`, an operation that takes the type of its result."""
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, *values: IrValue, **params: Params) -> Sequence[IrValue]:
@@ -48,7 +48,7 @@ def typed(primitive: Primitive, build: Builder) -> None:
 
 
 def retyped(primitive: Primitive, build: Builder) -> None:
-    """Lower a primitive to `build(type, *values)`, where the type of the result says all that the parameters say."""
+    """Lower a primitive to `build(type, *values)`: the type of the result implies the parameters."""
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, *values: IrValue, **params: Params) -> Sequence[IrValue]:
@@ -56,10 +56,10 @@ def retyped(primitive: Primitive, build: Builder) -> None:
 
 
 def compare(direction: str, x: IrValue, y: IrValue) -> IrValue:
-    """Return where `x` stands in a relation to `y`: "EQ", "NE", "LT", "LE", "GT" or "GE"; NaN is only ever "NE"."""
+    """Return the comparison of `x` with `y`: "EQ", "NE", "LT", "LE", "GT" or "GE"; NaN is only ever "NE"."""
     return hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction))
 
 
 def splat(value: Any, aval: ShapedArray) -> IrValue:
-    """Return an array of type `aval` that holds `value` everywhere."""
+    """Return an array of type `aval` whose elements are all `value`."""
     return hlo.broadcast_in_dim(aval_to_ir_type(aval), ir_constant(value, aval.dtype), [])

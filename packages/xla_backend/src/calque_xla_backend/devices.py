@@ -1,6 +1,6 @@
-"""Devices, and moving arrays to and from them.
+"""Devices, and transfers of arrays to and from them.
 
-Read next: `array.py`, what an array on a device is; `runtime.py`, where devices come from.
+Read next: `array.py`, the class of device arrays; `runtime.py`, the source of devices.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Tree = Any
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Return the devices that programs can run on, or those of the platform `backend`.
+    """Return the devices that programs can run on, all or those of the platform `backend`.
 
-    Raises: ValueError that names the platforms there are, if `backend` is none of them.
+    Raises: ValueError that lists the available platforms, if `backend` is not one of them.
 
     >>> from calque_xla_backend import devices
     >>> [device.platform for device in devices()]
     ['cpu']
     """
-    found = local_devices()
+    all_devices = local_devices()
     if backend is None:
-        return found
-    chosen = [device for device in found if device.platform == backend]
+        return all_devices
+    chosen = [device for device in all_devices if device.platform == backend]
     if not chosen:
-        platforms = ", ".join(sorted({device.platform for device in found}))
+        platforms = ", ".join(sorted({device.platform for device in all_devices}))
         raise ValueError(
             f"devices{where()} got backend={backend!r}, and there is no such device. The platforms are: {platforms}. "
             "calque runs on the host's processor alone for now."
@@ -52,7 +52,7 @@ def device_count() -> int:
 
 
 def default_backend() -> str:
-    """Return the platform that programs run on if nothing else is said.
+    """Return the platform on which programs run by default.
 
     >>> from calque_xla_backend import default_backend
     >>> default_backend()
@@ -64,7 +64,7 @@ def default_backend() -> str:
 def device_put(x: Tree, device: Device | None = None) -> Tree:
     """Return a pytree of arrays and scalars as arrays on a device, by default the first one.
 
-    Device arrays that are there already, and traced values, are returned as they are.
+    Arrays that are already on the device, and tracers, are returned unchanged.
     Raises: TypeError if a leaf is not an array.
 
     >>> from calque_xla_backend import device_put
@@ -78,13 +78,13 @@ def device_put(x: Tree, device: Device | None = None) -> Tree:
 
 
 def _put_leaf(x: Any, place: Any) -> Any:
-    if is_tracer(x) or (type(x) is Array and place in (None, x._signature.placement)):
+    if is_tracer(x) or (type(x) is Array and place in (None, x._device_type.placement)):
         return x
     return array_from_numpy(np.asarray(x) if type(x) is Array else x, place)
 
 
 def device_get(x: Tree) -> Tree:
-    """Return a pytree with its device arrays as read-only NumPy arrays, which share memory where they can.
+    """Return a pytree with its device arrays as read-only NumPy arrays, which share memory if they can.
 
     >>> from calque_xla_backend import device_get, device_put
     >>> device_get([device_put(2.0), 3.0])

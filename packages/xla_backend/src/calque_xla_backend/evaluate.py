@@ -1,8 +1,8 @@
-"""Computing single operations on device arrays.
+"""Evaluation of single operations on device arrays.
 
-One idea: an operation is a program of one equation, compiled once for the types and parameters it is met with.
-Operations that only move data are computed by core itself on views of the device's memory, where that is the host's:
-compiling `x[3]` anew for each index would take 20 ms each time.
+One idea: an operation is a program of one equation, compiled once for its types and parameters.  On a CPU, core itself
+computes operations that only move data, on views of the device's memory: compiling `x[3]` for each index would take
+20 ms each time.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ Value = Any
 Params = dict[str, Any]
 
 DATA_MOVEMENT = frozenset((broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p))
-# They mean what is inside them, or nothing.
+# Evaluated by evaluating their programs, or as the identity.
 TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p))
 
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
     """Return the results of a primitive on operands of which at least one is an `Array`."""
     if not params and here().settings is DEFAULT_SETTINGS:
-        found = _programs.get((primitive, rule_epoch(), *[x._signature if type(x) is Array else None for x in args]))
-        if found is not None:
-            return found.on_buffers([x._buffer for x in args], args)
+        device_types = [x._device_type if type(x) is Array else None for x in args]
+        program = _programs.get((primitive, rule_epoch(), *device_types))
+        if program is not None:
+            return program.on_buffers([x._buffer for x in args], args)
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
     place = common_placement(args, primitive.name)
     if (primitive in DATA_MOVEMENT and place.platform == "cpu") or (is_debugging() and any(jaxprs_in_params(params))):
-        # To debug a loop or a branch is to look at its operations, which only evaluation does.
+        # The debugger checks the operations of a loop or a branch, which only evaluation runs one by one.
         outs = hand_down(evaluation, primitive, [np.asarray(x) for x in args], params)
         return [array_from_numpy(x, place) for x in outs]
     if not _is_lowered(primitive, place):
@@ -66,7 +67,7 @@ def _implementation(primitive: Primitive, args: Sequence[Value], params: Params)
 
 
 def _is_lowered(primitive: Primitive, place: Placement) -> bool:
-    """Tell whether there is a way to compile the primitive, or no other way than to fail for the lack of one."""
+    """Tell whether to compile the primitive: it has a lowering rule or a decomposition, or lacks an impl too."""
     rules = primitive.rules
     kinds = ("lowering", ("lowering", place.platform), "decomposition")
     return "impl" not in rules or any(kind in rules for kind in kinds)
@@ -77,21 +78,21 @@ _MAX_PROGRAMS = 4096
 
 
 def _program(primitive: Primitive, args: Sequence[Value], params: Params, place: Placement) -> Program:
-    """Return the program of one operation, which is kept if the parameters can be part of a key."""
+    """Return the program of one operation; it is cached if the parameters are hashable."""
     avals = tuple(map(typeof, args))
     try:
         values = tuple((name, static_key(value)) for name, value in params.items())
         key = primitive, avals, values, place, here().settings, rule_epoch()
-        found = _programs.get(key)
+        program = _programs.get(key)
     except TypeError:  # a parameter has no hash
         return _new_program(primitive, avals, params, place)
-    if found is None:
+    if program is None:
         if len(_programs) >= _MAX_PROGRAMS:
             _programs.clear()
-        found = _programs[key] = _new_program(primitive, avals, params, place)
+        program = _programs[key] = _new_program(primitive, avals, params, place)
     if not params and here().settings is DEFAULT_SETTINGS and all(type(x) is Array for x in args):
-        _programs[(primitive, rule_epoch(), *[x._signature for x in args])] = found  # 2 us sooner to find
-    return found
+        _programs[(primitive, rule_epoch(), *[x._device_type for x in args])] = program  # saves 2 us per look-up
+    return program
 
 
 def forget_programs() -> None:

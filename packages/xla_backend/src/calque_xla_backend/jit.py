@@ -1,7 +1,7 @@
 """`jit`: compile a function with XLA.
 
-One idea: a jitted function is a Python callable.  Where somebody traces, or an argument is traced, a call becomes an
-equation that holds the function's jaxpr; only where nobody does, the compiled program runs.  Both use the same trace.
+One idea: a jitted function is a Python callable.  Under a trace, or with a tracer among the arguments, a call becomes
+an equation that holds the function's jaxpr; otherwise the compiled program runs.  Both use the same jaxpr.
 
 Read next: `trace_cache.py`, which traces once; `dispatch.py`, the fast path to the program.
 """
@@ -28,7 +28,15 @@ from calque_core.tracer import is_tracer
 from calque_xla_backend.array import Array
 from calque_xla_backend.bounds import check_fit
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
-from calque_xla_backend.dispatch import MAX_ARITY, MISSING, Entry, HostRoute, State, generate_call, is_resting
+from calque_xla_backend.dispatch import (
+    MAX_ARITY,
+    MISSING,
+    CompiledCall,
+    HostCall,
+    LastCall,
+    generate_call,
+    is_evaluating,
+)
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
 from calque_xla_backend.static import (
@@ -47,14 +55,14 @@ Value = Any
 
 
 class CacheInfo(NamedTuple):
-    """How often a function was traced, and for how many kinds of calls a program is ready to run."""
+    """The number of traces of a function, and of the kinds of calls with a compiled program."""
 
     traces: int
     programs: int
 
 
 class Jitted(Protocol[P, R_co]):
-    """What `jit` returns: the function, compiled."""
+    """The type of the function that `jit` returns."""
 
     __wrapped__: Callable[..., Any]
     lower: Callable[..., Lowered]
@@ -65,91 +73,93 @@ class Jitted(Protocol[P, R_co]):
 
 
 class JitFunction:
-    """The state of one jitted function, and the general path of its calls."""
+    """The last_call of one jitted function, and the general path of its calls."""
 
-    __slots__ = ("__weakref__", "compiler", "donated", "inline", "last", "name", "programs", "state", "traced")
+    __slots__ = ("__weakref__", "compiler", "donated", "inline", "last", "name", "programs", "last_call", "traced")
 
     def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
         self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
         self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
-        self.programs: dict[Hashable, Entry] = {}
-        self.last: dict[Settings, Entry] = {}
-        self.state = State()
+        self.programs: dict[Hashable, CompiledCall] = {}
+        self.last: dict[Settings, CompiledCall] = {}
+        self.last_call = LastCall()
 
     def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
-        """Return the result, by whatever way is right where the call is made."""
+        """Return the result: run the program under evaluation, bind an equation under a trace."""
         if args and args[-1] is MISSING:
             args = tuple([x for x in args if x is not MISSING])
         if here().settings.disable_jit:
             return self.traced.fun(*args, **kwargs)
-        static_part, dynamic = self.traced.split(args, kwargs)
+        static_keys, dynamic = self.traced.split(args, kwargs)
         try:
-            if is_resting():
-                entry = self.last.get(here().settings)
-                outs = None if entry is None else entry.attempt(static_part, *dynamic)
-                if entry is not None and outs is not None:
-                    return entry.result(outs)
-            call = self.traced.call((args, kwargs), static_part, dynamic)
+            if is_evaluating():
+                compiled = self.last.get(here().settings)
+                outs = None if compiled is None else compiled.attempt(static_keys, *dynamic)
+                if compiled is not None and outs is not None:
+                    return compiled.result(outs)
+            call = self.traced.call((args, kwargs), static_keys, dynamic)
             if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
                 return self._run(call)
             return self._bind(call)
         except Exception as error:
-            if static_part:
-                explain_comparison(self.traced.fun, static_part, [*self.programs, *self.traced.cache.traces], error)
+            if static_keys:
+                explain_comparison(self.traced.fun, static_keys, [*self.programs, *self.traced.cache.traces], error)
             raise
 
     def _run(self, call: Call) -> Any:
-        """Run the compiled program, which is made first if there is none for these types."""
+        """Run the compiled program; the first call for these types compiles it."""
         if is_debugging():
             return self._run_checked(call)
-        key = call.static_part, call.in_tree.key, self._types(call), here().settings, here().axis_env, rule_epoch()
-        entry = self.programs.get(key)
-        if entry is None:
-            entry = self.programs[key] = self._entry(call)
-        if entry.bounds:
-            self._check_bounds(entry, call)
-        if is_resting():
-            self._remember(entry, call)
-        return entry.result([x._buffer for x in entry.program(call.leaves)])
+        key = call.static_keys, call.in_tree.key, self._types(call), here().settings, here().axis_env, rule_epoch()
+        compiled = self.programs.get(key)
+        if compiled is None:
+            compiled = self.programs[key] = self._compile(call)
+        if compiled.bounds:
+            self._check_bounds(compiled, call)
+        if is_evaluating():
+            self._record(compiled, call)
+        return compiled.result([x._buffer for x in compiled.program(call.leaves)])
 
-    def _check_bounds(self, entry: Entry, call: Call) -> None:
+    def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
         fun = self.traced.fun
-        check_fit(entry.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic))
+        check_fit(
+            compiled.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic)
+        )
 
     def _run_checked(self, call: Call) -> Any:
-        """Run the program by its compiler, which checks the results; nothing is donated, since it may run again."""
+        """Run the program by its compiler, which checks the results; it may run it again, so nothing is donated."""
         self._check_values(call)
         jaxpr, _, out_tree = self.traced.trace(call)
         return out_tree.unflatten(self.compiler(jaxpr, call.leaves))
 
-    def _remember(self, entry: Entry, call: Call) -> None:
-        """Let the next call try this entry first."""
-        self.last[here().settings] = entry
-        if call.static_part is None and not call.dynamic[1]:
+    def _record(self, compiled: CompiledCall, call: Call) -> None:
+        """Let the next call try this program first."""
+        self.last[here().settings] = compiled
+        if call.static_keys is None and not call.dynamic[1]:
             is_on_device = all(type(x) is Array for x in call.leaves)
-            self.state.remember(entry if is_on_device else HostRoute(entry))
+            self.last_call.record(compiled if is_on_device else HostCall(compiled))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
-            return tuple([x._signature if type(x) is Array else (type(x), typeof(x)) for x in call.leaves])
+            return tuple([x._device_type if type(x) is Array else (type(x), typeof(x)) for x in call.leaves])
         except TypeError:
-            pass  # and not from here: the error that names the argument is not to drag this one along
+            pass  # outside of this block, so that the error that names the argument has no second error as its context
         return self.traced.avals(call)
 
-    def _entry(self, call: Call) -> Entry:
+    def _compile(self, call: Call) -> CompiledCall:
         self._check_values(call)
         traced = self.traced.trace(call)
         place = common_placement(call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
-        return Entry(program, call, traced)
+        return CompiledCall(program, call, traced)
 
     def _check_values(self, call: Call) -> None:
         if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
             raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
 
     def _bind(self, call: Call) -> Any:
-        """Return the result under the current trace: one equation, or those of the function itself with `inline`."""
+        """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
         call = call._replace(leaves=[*narrowed(call.leaves)])
         jaxpr, captured, out_tree = self.traced.trace(call)
         operands = [*captured, *call.leaves]
@@ -158,7 +168,7 @@ class JitFunction:
         return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
 
     def lower(self, *args: Value, **kwargs: Value) -> Lowered:
-        """Return the StableHLO module for arguments like these, arrays or their types; `as_text()` prints it."""
+        """Return the StableHLO module for arguments of these types (arrays or their types); `as_text()` prints it."""
         jaxpr = self.traced.trace(self.traced.call((args, kwargs), *self.traced.split(args, kwargs))).jaxpr
         return lower_jaxpr_to_module(jaxpr, name=self.name)
 
@@ -167,10 +177,10 @@ class JitFunction:
         self.traced.cache.traces.clear()
         self.programs.clear()
         self.last.clear()
-        self.state.forget()
+        self.last_call.clear()
 
     def cache_info(self) -> CacheInfo:
-        """Return how many traces and programs are kept."""
+        """Return the number of traces and of programs."""
         return CacheInfo(len(self.traced.cache.traces), len(self.programs))
 
 
@@ -222,12 +232,12 @@ def jit(
     """Return `fun` compiled with XLA: traced and compiled at the first call for each set of types, then run.
 
     Arguments and results are pytrees of arrays and scalars; results are device arrays.  A result that would be a Python
-    scalar without `jit` is a weak device array: it takes the dtype of the array that it meets.  Static arguments, at
-    the positions `static_argnums` or with the names `static_argnames`, are passed as they are and must be hashable: for
-    each value the function is traced anew.  The arrays in the arguments of `donate_argnums` may be overwritten, and are
-    not to be used again.  With `inline`, a call under a trace leaves the function's own operations there, not one that
-    holds them.  `compiler_options` are XLA's flags by name.  Without `fun`, a decorator is returned.
-    While `config.disable_jit` is on, a call is a call of `fun`.
+    scalar without `jit` is a weak device array: in an operation with an array it takes the dtype of that array.  Static
+    arguments, at the positions `static_argnums` or with the names `static_argnames`, reach `fun` unchanged and must be
+    hashable; each value has a trace of its own.  XLA may overwrite the arrays in the arguments of `donate_argnums`; do
+    not use them again.  With `inline`, a call under a trace records the function's own equations, not one `jit`
+    equation.  `compiler_options` are XLA's flags by name.  Without `fun`, return a decorator.
+    While `config.disable_jit` is on, a call of the result calls `fun`.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
     ValueError if a static argument does not exist.
 
@@ -249,13 +259,13 @@ def jit(
     function = JitFunction(TracedFunction(fun, static), compiler, donated_arguments(fun, donate_argnums), inline)
     _functions.add(function)
     arity = 0 if static.positions or static.names else _arity(fun)
-    jitted: Any = functools.wraps(fun)(generate_call(arity, function.state, function.general))
+    jitted: Any = functools.wraps(fun)(generate_call(arity, function.last_call, function.general))
     jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
     return jitted
 
 
 def _arity(fun: Callable[..., Any]) -> int:
-    """Return how many positional arguments a call is likely to have: those without a default."""
+    """Return the likely number of positional arguments of a call: the number of parameters without a default."""
     parameters = parameters_of(fun) or {}
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     positional = [p for p in parameters.values() if p.kind in kinds]

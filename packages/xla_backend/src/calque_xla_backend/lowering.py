@@ -1,9 +1,9 @@
-"""From equations to StableHLO operations: lowering rules, and what calls them.
+"""From equations to StableHLO operations: lowering rules, and the interpreter that calls them.
 
-One idea: lowering interprets a jaxpr with IR values for its variables.  Each equation is handed to the lowering rule of
-its primitive, and what a rule emits lands at the current insertion point.
+One idea: lowering interprets a jaxpr with IR values for its variables.  Each equation calls the lowering rule of its
+primitive, which emits operations at the current insertion point.
 
-Read next: `module.py`, which makes functions and modules of it; `types.py` for types and constants; `rules/`.
+Read next: `module.py`, which makes functions and modules; `types.py` for types and constants; `rules/`.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from calque_xla_backend.types import IrValue, aval_to_ir_type, ir_constant
 Rule = Callable[..., Sequence[IrValue]]
 F = TypeVar("F", bound=Callable[..., Any])
 Params = dict[str, Any]
-FuncOp = Any  # what jaxlib adds to its generated classes is not in its stubs
-Constants = dict[tuple[int, Any], Any]  # by identity and type: the array, or the IR value that stands for it
+FuncOp = Any  # the stubs lack what jaxlib adds to its generated classes
+Constants = dict[tuple[int, Any], Any]  # by identity and type: the array or its IR value
 
 
 @dataclass(slots=True)
 class ModuleContext:
-    """What all rules of one module share."""
+    """The state that all rules of one module share."""
 
     module: ir.Module
     platform: str
     symbols: ir.SymbolTable
-    types: dict[Any, ir.Type]  # by aval: those of the MLIR context
+    types: dict[Any, ir.Type]  # by aval: the cache of the MLIR context
     rules: dict[Any, Rule] = field(default_factory=dict)
     functions: dict[int, tuple[Jaxpr, FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
-    constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: the large ones it needs
-    traced: dict[Any, Jaxpr] = field(default_factory=dict)  # what `lower_fun` traced
+    constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: its large constants
+    traced: dict[Any, Jaxpr] = field(default_factory=dict)  # the traces of `lower_fun`
 
 
 class LoweringRuleContext:
-    """What a lowering rule is told beside its operands: the equation, with its types, and the module."""
+    """The context of a lowering rule: the equation, with its types, and the module."""
 
     __slots__ = ("constants", "eqn", "module_context")
 
@@ -59,7 +59,7 @@ class LoweringRuleContext:
 
     @property
     def primitive(self) -> Any:
-        """The primitive that is lowered."""
+        """The primitive of the equation."""
         return self.eqn.primitive
 
     @property
@@ -74,7 +74,7 @@ class LoweringRuleContext:
 
     @property
     def platform(self) -> str:
-        """The platform that the module is for: 'cpu'."""
+        """The platform of the module: 'cpu'."""
         return self.module_context.platform
 
     def replace(
@@ -119,7 +119,7 @@ def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str |
 
 
 def lowering_rule(primitive: Any, platform: str) -> Rule:
-    """Return the rule for a platform, the rule for all, or what the primitive's decomposition gives.
+    """Return the rule for a platform, the rule for all platforms, or the lowering of the decomposition.
 
     Raises: MissingRuleError.
     """
@@ -133,42 +133,42 @@ def lowering_rule(primitive: Any, platform: str) -> Rule:
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
-    """Return the lowering rule that a function of other operations amounts to.
+    """Return the lowering rule that lowers the operations of `fun`.
 
-    `fun(*operands, **params)` is traced for the operands' types; it returns a sequence of results, or a single one with
-    `multiple_results=False`.
+    `fun(*operands, **params)` is traced for the operands' types; it returns a sequence of results, or a single result
+    with `multiple_results=False`.
 
     >>> from calque_core import lax
     >>> from calque_xla_backend import lower_fun
     >>> rule = lower_fun(lambda x: lax.mul(x, x), multiple_results=False)
     """
 
-    def traced(params: Params, *args: Any) -> Sequence[Any]:
+    def list_results(params: Params, *args: Any) -> Sequence[Any]:
         return fun(*args, **params) if multiple_results else [fun(*args, **params)]
 
     def rule(ctx: LoweringRuleContext, *values: IrValue, **params: Any) -> Sequence[IrValue]:
-        make = lambda: stage(partial(traced, params), ctx.avals_in, verb="lowering", user_fun=fun)
-        values_of_params = tuple((name, static_key(value)) for name, value in params.items())
-        jaxpr = _remembered(ctx.module_context.traced, (fun, tuple(ctx.avals_in), values_of_params), make)
+        make = lambda: stage(partial(list_results, params), ctx.avals_in, verb="lowering", user_fun=fun)
+        param_keys = tuple((name, static_key(value)) for name, value in params.items())
+        jaxpr = _cached(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
         return jaxpr_subcomp(ctx, jaxpr, *values)
 
     return rule
 
 
-def _remembered(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:
-    """Return what `make()` gave for `key`; make it anew if the key has no hash."""
+def _cached(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:
+    """Return `make()`, computed once per key, or each time for a key without a hash."""
     try:
-        found = memo.get(key)
+        jaxpr = memo.get(key)
     except TypeError:
         key = len(memo)  # the memo also keeps jaxprs alive, whose ids are keys of the module context
-        found = None
-    if found is None:
-        found = memo[key] = make()
-    return found
+        jaxpr = None
+    if jaxpr is None:
+        jaxpr = memo[key] = make()
+    return jaxpr
 
 
 def broadcast_operands(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
-    """Return the operands of an elementwise operation, those of rank 0 brought to the shape of the result."""
+    """Return the operands of an elementwise operation; operands of rank 0 are broadcast to the shape of the result."""
     shape = ctx.eqn.outvars[0].aval.shape
     for x in ctx.eqn.invars:
         if x.aval.shape != shape:
@@ -197,40 +197,40 @@ def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> lis
     before = context.source
     eqn = None
     try:
-        for eqn in jaxpr.eqns:  # 2 us per equation beside what the builder takes
-            context.source = eqn.position  # errors, and what a rule traces, point at the user's line
-            rule = module_context.rules.get(eqn.primitive) or _find_rule(module_context, eqn.primitive)
+        for eqn in jaxpr.eqns:  # 2 us per equation beside the builder's time
+            context.source = eqn.position  # errors, and equations that a rule traces, point at the user's line
+            rule = module_context.rules.get(eqn.primitive) or _look_up_rule(module_context, eqn.primitive)
             values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
             outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
             _check_results(eqn, outs, module_context.types)
             env.update(zip(eqn.outvars, outs))
     except Exception as error:
         if eqn is not None:
-            _add_place(error, eqn)
+            _add_source_note(error, eqn)
         raise
     finally:
         context.source = before
     return [_literal(literals, x) if type(x) is Literal else env[x] for x in jaxpr.outvars]
 
 
-def _find_rule(module_context: ModuleContext, primitive: Any) -> Rule:
+def _look_up_rule(module_context: ModuleContext, primitive: Any) -> Rule:
     rule = module_context.rules[primitive] = lowering_rule(primitive, module_context.platform)
     return rule
 
 
 def _literal(literals: dict[Any, IrValue], x: Literal) -> IrValue:
-    """Return the IR value of a literal; equal ones of a jaxpr share one constant."""
+    """Return the IR value of a literal; equal literals of a jaxpr share one constant."""
     dtype = x.aval.dtype
-    # Equal values are equal constants, save for zeros, which have a sign.
+    # Equal values are equal constants, except zeros, which have a sign.
     key = (dtype, x.val) if x.val and dtype.kind != "c" else (dtype, np.asarray(x.val, dtype).tobytes())
-    found = literals.get(key)
-    if found is None:
-        found = literals[key] = ir_constant(x.val, dtype)
-    return found
+    value = literals.get(key)
+    if value is None:
+        value = literals[key] = ir_constant(x.val, dtype)
+    return value
 
 
 def _check_results(eqn: JaxprEqn, outs: Any, types: dict[Any, ir.Type]) -> None:
-    """Check that a rule gave one IR value for each result, of the type that the equation says."""
+    """Check that a rule returned one IR value for each result, of the type of the equation."""
     try:
         fits = len(outs) == len(eqn.outvars)
         for out, var in zip(outs, eqn.outvars):
@@ -238,11 +238,11 @@ def _check_results(eqn: JaxprEqn, outs: Any, types: dict[Any, ir.Type]) -> None:
     except (TypeError, AttributeError):
         fits = False
     if not fits:
-        raise TypeError(_misfit(eqn, outs))
+        raise TypeError(_result_message(eqn, outs))
 
 
-def _misfit(eqn: JaxprEqn, outs: Any) -> str:
-    """Return what is wrong with the results of a rule."""
+def _result_message(eqn: JaxprEqn, outs: Any) -> str:
+    """Return the message for wrong results of a rule."""
     rule, count = f"the lowering rule of '{eqn.primitive.name}' returned", len(eqn.outvars)
     if not isinstance(outs, Sequence):
         return f"{rule} {outs!r}. Return a sequence of IR values."
@@ -252,16 +252,16 @@ def _misfit(eqn: JaxprEqn, outs: Any) -> str:
         if not isinstance(out, ir.Value):
             kind = type(out).__name__
             return f"{rule} {out!r} of type {kind} as result {i}. Return IR values: of an operation, its result."
-        wanted = aval_to_ir_type(var.aval)
-        if out.type != wanted:
+        expected_type = aval_to_ir_type(var.aval)
+        if out.type != expected_type:
             return (
                 f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval}, "
-                f"that is {wanted}. Correct one of the two rules."
+                f"that is {expected_type}. Correct one of the two rules."
             )
     raise AssertionError(outs)
 
 
-def _add_place(error: Exception, eqn: JaxprEqn) -> None:
+def _add_source_note(error: Exception, eqn: JaxprEqn) -> None:
     info = resolve(eqn.position)
     note = f"This happened in lowering '{eqn.primitive.name}'" + (f", bound at {info}." if info else ".")
     if not any(old.startswith("This happened in lowering") for old in getattr(error, "__notes__", ())):

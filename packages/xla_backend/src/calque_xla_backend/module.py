@@ -1,9 +1,9 @@
 """From jaxprs to StableHLO modules.
 
-One idea: a nested `jit` is one function of the module, however often it is called; a large constant is an argument of
-the program and of every function that needs it, never text.
+One idea: a nested `jit` is one function of the module, for all its calls; a large constant is an argument of the
+program and of every function that needs it, never text.
 
-Read next: `lowering.py` for the equations in a function, `compile.py` for what becomes of a module.
+Read next: `lowering.py` for the equations of a function, `compile.py`, which compiles modules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from calque_xla_backend.lowering import Constants, FuncOp, LoweringRuleContext, 
 from calque_xla_backend.runtime import mlir_context
 from calque_xla_backend.types import IrValue, aval_to_ir_type
 
-EMBEDDED_BYTES = 1024  # a larger constant is passed as an argument: XLA folds and prints what is embedded
+EMBEDDED_BYTES = 1024  # a larger constant becomes an argument: XLA folds and prints embedded constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def lower_jaxpr_to_module(
 ) -> Lowered:
     """Return a StableHLO module whose function `main` computes `jaxpr`.
 
-    `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite those whose
-    numbers are in `donated`.
+    `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite the arguments
+    of the jaxpr whose numbers are in `donated`.
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
     mlir = mlir_context()
@@ -59,34 +59,34 @@ def lower_jaxpr_to_module(
         main = lower_function(module_context, jaxpr, "main")
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
-            main.arg_attrs = _argument_marks(len(constants), len(jaxpr.invars), donated)
+            main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
     return Lowered(module, list(constants.values()))
 
 
-def _argument_marks(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
+def _argument_attributes(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
     """Return the attributes that tell XLA which arguments it may overwrite."""
     plain, donor = ir.DictAttr.get({}), ir.DictAttr.get({"jax.buffer_donor": ir.BoolAttr.get(True)})
     return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
 
 
 def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
-    """Lower every nested `jit`, inner ones first: calls nested 500 deep then need no recursion."""
+    """Lower every nested `jit`, innermost first: calls nested 500 deep then need no recursion."""
     for inner in nested_jaxprs(jaxpr):
-        holders = [eqn for eqn in inner.eqns if eqn.params]
-        module_context.constants[id(inner)] = _large_constants(module_context, inner, holders)
-        for eqn in holders:
+        outer_eqns = [eqn for eqn in inner.eqns if eqn.params]
+        module_context.constants[id(inner)] = _large_constants(module_context, inner, outer_eqns)
+        for eqn in outer_eqns:
             if eqn.primitive is jit_p:
                 _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
 
 
-def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, holders: Sequence[JaxprEqn]) -> Constants:
-    """Return the constants of a jaxpr, and of those inside it, that are not embedded: each once."""
+def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, outer_eqns: Sequence[JaxprEqn]) -> Constants:
+    """Return the constants of a jaxpr and of its inner jaxprs that are not embedded, each once."""
     pairs = zip(jaxpr.constvars, jaxpr.consts)
-    found = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
-    for eqn in holders:
+    constants = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
+    for eqn in outer_eqns:
         for inner in jaxprs_in_params(eqn.params):
-            found.update(module_context.constants[id(inner)])
-    return found
+            constants.update(module_context.constants[id(inner)])
+    return constants
 
 
 def _is_embedded(const: Any) -> bool:
@@ -100,7 +100,7 @@ def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-_NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # what the context of a whole function is about
+_NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # stands for the equation in the context of a whole function
 
 
 def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
@@ -112,7 +112,7 @@ def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> Fu
     function_type = ir.FunctionType.get(in_types, out_types)
     function: FuncOp = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    module_context.symbols.insert(function)  # gives it another name if this one is taken
+    module_context.symbols.insert(function)  # renames it if another function has the name
     entry = function.add_entry_block()
     arguments = list(entry.arguments)
     with ir.InsertionPoint(entry):
@@ -122,18 +122,18 @@ def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> Fu
 
 
 def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
-    """Return the function of the module that computes `jaxpr`, which is made once."""
-    found = module_context.functions.get(id(jaxpr))
-    if found is None:
-        found = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
-    return found[1]
+    """Return the function of the module that computes `jaxpr`; the first call makes it."""
+    item = module_context.functions.get(id(jaxpr))
+    if item is None:
+        item = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
+    return item[1]
 
 
 def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
     """Lower a call of `jaxpr` as a function of the module; return its results."""
     constants = ctx.module_context.constants.get(id(jaxpr), {})
     if any(key not in ctx.constants for key in constants):
-        return jaxpr_subcomp(ctx, jaxpr, *values)  # reached through `lower_fun`: the caller was not given them
+        return jaxpr_subcomp(ctx, jaxpr, *values)  # inside `lower_fun`, whose caller does not have the constants
     function = _function_of(ctx.module_context, jaxpr, name)
     make_call: Any = func.CallOp
     call = make_call(function, [*(ctx.constants[key] for key in constants), *values])

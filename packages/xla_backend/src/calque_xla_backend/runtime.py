@@ -1,10 +1,10 @@
 """Everything that touches jaxlib's version-dependent or underscore names, and nothing else.
 
-One idea: the rest of the package sees devices, placements, signatures and executables; which of jaxlib's releases gives
-them, and how, is decided here.  What C++ would find out by itself about an array (its type, its device) is written into
-an interned `Signature`, so that two arrays are interchangeable for a program if their signatures are one object.
+One idea: the other modules see devices, placements, device types and executables; this module decides how each release
+of jaxlib makes them.  An interned `DeviceType` holds the type and the device of an array, which C++ would otherwise
+look up on each call; two arrays are interchangeable for a program if their device types are one object.
 
-Read next: `array.py`, the class around a buffer; `dispatch.py`, the path that must be fast.
+Read next: `array.py`, the class around a buffer; `dispatch.py`, the fast path of a call.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
 
 
 class Context(ir.Context):
-    """An MLIR context with the dialects that a program can use, and the types that were made in it."""
+    """An MLIR context with the dialects that a program can use, and a cache of its types."""
 
     def __init__(self) -> None:
-        super(ir.Context, self).__init__()  # jaxlib's own initialiser loads every dialect it finds
+        super(ir.Context, self).__init__()  # jaxlib's own initialiser loads every dialect
         self.append_dialect_registry(_dialects)
         self.load_all_available_dialects()
         self.set_thread_pool(_pool)
@@ -61,11 +61,11 @@ _dialects = ir.DialectRegistry()
 _jax_mlir_ext.register_dialects(_dialects)
 _pool = ir.ThreadPool()
 _contexts = threading.local()
-_USES = 64  # a context keeps every type and attribute made in it: a new one from time to time bounds the memory
+_USES = 64  # modules per context: a context keeps all its types and attributes, so a limit bounds the memory
 
 
 def mlir_context() -> Context:
-    """Return a context for one module.  A thread uses one for some modules in turn, which saves 2 ms each."""
+    """Return a context for one module.  A thread uses one context for several modules, which saves 2 ms each."""
     current: Context | None = getattr(_contexts, "current", None)
     if current is None or current.uses >= _USES:
         current = _contexts.current = Context()
@@ -83,7 +83,7 @@ _clients: list[Any] = []
 def client() -> Any:
     """Return the CPU client, started at the first call.
 
-    Raises: ValueError if XLA does not take the flags in the environment.
+    Raises: ValueError if XLA rejects the flags in the environment.
     """
     if not _clients:
         with _lock:
@@ -99,7 +99,7 @@ def local_devices() -> list[Device]:
 
 
 class Placement:
-    """A device, and the objects that jaxlib wants wherever a device is meant."""
+    """A device, and the objects that stand for it in calls of jaxlib."""
 
     __slots__ = ("__weakref__", "device", "device_list", "platform", "sharding")
 
@@ -119,26 +119,26 @@ _placements: dict[Device, Placement] = {}
 def placement(device: Device | None = None) -> Placement:
     """Return the one placement on `device`, by default the first device."""
     device = local_devices()[0] if device is None else device
-    found = _placements.get(device)
-    if found is None:
+    place = _placements.get(device)
+    if place is None:
         with _lock:
-            found = _placements.setdefault(device, Placement(device))
-    return found
+            place = _placements.setdefault(device, Placement(device))
+    return place
 
 
 # Arrays
 
 
-class Signature:
-    """What is known of an array on a device: type and placement.  One object for each, so compare by identity.
+class DeviceType:
+    """The type and the placement of arrays on a device.  Each pair is one object, so compare by identity.
 
-    It serves jaxlib as the aval: `shape`, `dtype` and `weak_type` are all that C++ reads of one; weakness is no concern
-    of jaxlib's.  Buffers of a weak type are those of its strong version, whose signature is `strong`.
+    jaxlib takes it as the aval: C++ reads only `shape`, `dtype` and `weak_type`; weakness is not its concern.
+    An array of a weak type has the same buffer as one of its strong type, `strong`.
     """
 
     __slots__ = ("aval", "dtype", "handler", "placement", "shape", "strong", "weak_type")
 
-    def __init__(self, aval: ShapedArray, place: Placement, strong: Signature | None) -> None:
+    def __init__(self, aval: ShapedArray, place: Placement, strong: DeviceType | None) -> None:
         self.aval, self.placement, self.strong = aval, place, self if strong is None else strong
         self.shape, self.dtype, self.weak_type = aval.shape, aval.dtype, False
         if aval.dtype == float0:
@@ -146,28 +146,28 @@ class Signature:
         self.handler = xc.array_result_handler(self, place.sharding, True, *_SKIP_CHECKS)
 
     def __repr__(self) -> str:
-        return f"Signature({self.aval!r}, {self.placement.device})"
+        return f"DeviceType({self.aval!r}, {self.placement.device})"
 
 
-_signatures: dict[tuple[ShapedArray, Placement], Signature] = {}
+_device_types: dict[tuple[ShapedArray, Placement], DeviceType] = {}
 
 
-def signature(aval: ShapedArray, place: Placement) -> Signature:
-    """Return the one signature of arrays of the type `aval` at a place."""
-    found = _signatures.get((aval, place))
-    if found is None:
-        strong = signature(aval.strip_weak_type(), place) if aval.weak_type else None
+def device_type(aval: ShapedArray, place: Placement) -> DeviceType:
+    """Return the device type of arrays of the type `aval` at `place`."""
+    interned = _device_types.get((aval, place))
+    if interned is None:
+        strong = device_type(aval.strip_weak_type(), place) if aval.weak_type else None
         with _lock:
-            found = _signatures.setdefault((aval, place), Signature(aval, place, strong))
-    return found
+            interned = _device_types.setdefault((aval, place), DeviceType(aval, place, strong))
+    return interned
 
 
-def put(array: np.ndarray[Any, Any], target: Signature) -> Buffer:
+def put(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
     """Copy a NumPy array of the target's dtype to its device; the caller may overwrite the array afterwards."""
     place = target.placement
     return _device_put(
         target, place.sharding, [array], [place.device], True, True, _COPY, True
-    )  # committed, force_copy, semantics, enable_x64: never narrow a dtype behind our back
+    )  # committed, force_copy, semantics, enable_x64: jaxlib never narrows a dtype
 
 
 _device_put = xc.batched_device_put
@@ -177,8 +177,8 @@ _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 def is_readable(dtype: np.dtype[Any]) -> bool:
     """Tell whether `to_numpy` takes buffers of a dtype.
 
-    Up to 0.11, jaxlib has no buffer protocol for bfloat16 and its kin, and its other ways import jax where it is
-    installed.
+    Up to 0.11, jaxlib has no buffer protocol for bfloat16 and the other dtypes that NumPy lacks, and its other methods
+    import jax where it is installed.
     """
     return dtype.isbuiltin == 1 or _RELEASE >= (0, 12)
 
@@ -210,8 +210,8 @@ def compile_module(module: ir.Module, place: Placement, options: Sequence[tuple[
 # Forked processes
 
 
-class LostClient:
-    """The client in a process that was forked after XLA had started, where a call would wait for ever."""
+class ForkedClient:
+    """The client in a process that was forked after XLA had started: a call would never end, so each access raises."""
 
     def __getattr__(self, name: str) -> Any:
         refuse_forked()
@@ -227,20 +227,20 @@ def refuse_forked(*_: Any) -> NoReturn:
     )
 
 
-def _start_anew() -> None:
-    """Leave in a forked process nothing that would wait for a thread of its parent.
+def _reset_after_fork() -> None:
+    """Replace every object that would wait for a thread of the parent process.
 
-    A new epoch drops all programs, so that each call comes to the client; dispatch itself checks nothing.
+    A new epoch drops all programs, so that each call reaches the client; dispatch itself checks nothing.
     """
     global _lock, _pool, _contexts, _device_put
-    _left_behind.extend((_pool, _contexts, *_clients))  # to end them would be to wait for their threads
+    _parent_objects.extend((_pool, _contexts, *_clients))  # kept: to free them is to wait for their threads
     _lock, _pool, _contexts = threading.Lock(), ir.ThreadPool(), threading.local()
     forget_interrupts()
     if _clients:
-        _clients[0], _device_put = LostClient(), refuse_forked
+        _clients[0], _device_put = ForkedClient(), refuse_forked
         advance_rule_epoch()
 
 
-_left_behind: list[Any] = []
+_parent_objects: list[Any] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -1,7 +1,7 @@
-"""Static arguments: those that a program is made for, instead of being given.
+"""Static arguments: constants of a program, instead of inputs.
 
-One idea: a static argument is part of the key under which a trace is kept, so it must have a hash, and two values that
-behave differently must have different keys even where Python calls them equal: `calque_pytree.static_key` gives them.
+One idea: a static argument is part of the key of a trace, so it must have a hash, and two values that behave
+differently must have different keys even if they are equal for Python: `calque_pytree.static_key` makes such keys.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ Parameters = Mapping[str, inspect.Parameter]
 
 @dataclass(frozen=True, slots=True)
 class StaticArguments:
-    """Which arguments of a function are static: positions, counted from the front, and names."""
+    """The static arguments of a function: positions, counted from the front, and names."""
 
     positions: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
     def split(self, fun: Any, args: Args, kwargs: Kwargs) -> tuple[Hashable, tuple[Args, Kwargs]]:
-        """Return the key of the static arguments, and the arguments with None, which holds no array, in their place.
+        """Return the keys of the static arguments, and the arguments with each static one replaced by None.
 
         Raises: TypeError for a static argument without a hash.
         """
-        rest = list(args)
+        dynamic = list(args)
         key: list[tuple[int | str, Hashable]] = []
         for i in self.positions:
-            if -len(rest) <= i < len(rest):
+            if -len(dynamic) <= i < len(dynamic):
                 key.append((i, _checked_key(fun, i, args[i])))
-                rest[i] = None
+                dynamic[i] = None
         if kwargs:
             named = [name for name in self.names if name in kwargs]
             key += [(name, _checked_key(fun, name, kwargs[name])) for name in named]
             kwargs = kwargs | dict.fromkeys(named)
-        return tuple(key), (tuple(rest), kwargs)
+        return tuple(key), (tuple(dynamic), kwargs)
 
-    def merge(self, args: Args, kwargs: Kwargs, given: tuple[Args, Kwargs]) -> tuple[Args, Kwargs]:
-        """Return `args` and `kwargs` with the static arguments that were `given` in their places."""
-        given_args, given_kwargs = given
+    def merge(self, args: Args, kwargs: Kwargs, call: tuple[Args, Kwargs]) -> tuple[Args, Kwargs]:
+        """Return `args` and `kwargs` with the static arguments of `call` in their places."""
+        call_args, call_kwargs = call
         merged = list(args)
         for i in self.positions:
             if -len(merged) <= i < len(merged):
-                merged[i] = given_args[i]
-        return tuple(merged), kwargs | {name: given_kwargs[name] for name in self.names if name in given_kwargs}
+                merged[i] = call_args[i]
+        return tuple(merged), kwargs | {name: call_kwargs[name] for name in self.names if name in call_kwargs}
 
 
 _PLAIN = frozenset((int, str, bool, type(None)))
 
 
-def _checked_key(fun: Any, which: int | str, value: Value) -> Hashable:
+def _checked_key(fun: Any, argument: int | str, value: Value) -> Hashable:
     if type(value) in _PLAIN:
-        return type(value), value  # what `static_key` gives, 0.3 us sooner
+        return type(value), value  # equals `static_key(value)` and saves 0.3 us
     try:
         key = static_key(value)
         hash(key)
     except TypeError as error:
-        name = which if isinstance(which, str) else _parameter_name(fun, which)
+        name = argument if isinstance(argument, str) else _parameter_name(fun, argument)
         raise TypeError(
             f"jit of {describe_function(fun)}: the static argument {name} is {value!r} of type {type(value).__name__}, "
             f"which has no hash ({error}). Pass a hashable value, a tuple instead of a list; arrays cannot be static."
@@ -73,19 +73,19 @@ def _checked_key(fun: Any, which: int | str, value: Value) -> Hashable:
     return key
 
 
-def explain_comparison(fun: Any, static_part: Any, kept: Iterable[Any], error: Exception) -> None:
-    """Raise an error in words if `error` comes of comparing a call's static arguments with those of calls before.
+def explain_comparison(fun: Any, static_keys: Any, keys: Iterable[Any], error: Exception) -> None:
+    """Raise a clear error if `error` comes from comparing the static arguments of a call with those of earlier calls.
 
-    `kept` holds the keys of those calls, which begin with the keys of their static arguments.
-    Raises: TypeError that names the argument whose `==` gives neither True nor False.
+    `keys` are the keys of the earlier calls, which begin with the keys of their static arguments.
+    Raises: TypeError that names the argument whose `==` returns neither True nor False.
     """
-    parts = [dict(key[0]) for key in kept]
-    for which, key in static_part:
+    earlier_calls = [dict(key[0]) for key in keys]
+    for argument, key in static_keys:
         try:
-            for part in parts:
-                key == part.get(which)  # noqa: B015  whether it can be asked is the question
+            for earlier in earlier_calls:
+                key == earlier.get(argument)  # noqa: B015  only whether it raises matters
         except Exception:  # noqa: BLE001  an `__eq__` may raise anything, and `error` is raised in its place
-            name = which if isinstance(which, str) else _parameter_name(fun, which)
+            name = argument if isinstance(argument, str) else _parameter_name(fun, argument)
             kind = key[0].__name__
             raise TypeError(
                 f"jit of {describe_function(fun)}{where()}: two values of the static argument {name}, of type {kind}, "
@@ -108,19 +108,19 @@ def parameters_of(fun: Any) -> Parameters | None:
 
 
 def static_arguments(fun: Callable[..., Any], argnums: Any, argnames: Any) -> StaticArguments:
-    """Return the static arguments of `fun`; those given only by position are known by name too, and the reverse.
+    """Return the static arguments of `fun`; positions imply their names, and names their positions.
 
     Raises: TypeError if a position is not an int or a name not a string; ValueError if there is no such argument.
     """
     if argnums is None and argnames is None:
         return StaticArguments()
-    what = f"jit of {describe_function(fun)}"
-    positions, names = _integers(what, "static_argnums", argnums), _strings(what, argnames)
+    caller = f"jit of {describe_function(fun)}"
+    positions, names = _integers(caller, "static_argnums", argnums), _strings(caller, argnames)
     parameters = parameters_of(fun)
     if parameters is None:
         return StaticArguments(positions, names)
-    positions = checked_positions(what, "static_argnums", positions, parameters)
-    _check_names(what, names, parameters)
+    positions = checked_positions(caller, "static_argnums", positions, parameters)
+    _check_names(caller, names, parameters)
     if argnames is None:
         names = _names_of(positions, parameters)
     if argnums is None:
@@ -128,19 +128,19 @@ def static_arguments(fun: Callable[..., Any], argnums: Any, argnames: Any) -> St
     return StaticArguments(positions, names)
 
 
-def _integers(what: str, option: str, argnums: Any) -> tuple[int, ...]:
+def _integers(caller: str, option: str, argnums: Any) -> tuple[int, ...]:
     if argnums is None:
         return ()
     try:
         return tuple(map(plain_index, argnums if isinstance(argnums, (tuple, list, range)) else [argnums]))
     except TypeError:
-        raise TypeError(f"{what} got {option}={argnums!r}. Give an int or a tuple of ints.") from None
+        raise TypeError(f"{caller} got {option}={argnums!r}. Give an int or a tuple of ints.") from None
 
 
-def _strings(what: str, argnames: Any) -> tuple[str, ...]:
+def _strings(caller: str, argnames: Any) -> tuple[str, ...]:
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} got static_argnames={argnames!r}. Give a string or a tuple of strings.")
+        raise TypeError(f"{caller} got static_argnames={argnames!r}. Give a string or a tuple of strings.")
     return names
 
 
@@ -155,13 +155,13 @@ def _has(parameters: Parameters, kind: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DonatedArguments:
-    """Which arguments of a function may be overwritten: positions, and the names by which a call may pass them."""
+    """The arguments of a function that XLA may overwrite: positions, and the names by which a call may pass them."""
 
     positions: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
     def leaves(self, args: Args, in_tree: PyTreeDef) -> tuple[int, ...]:
-        """Return the numbers of the leaves of the donated arguments among those of a call, `(args, kwargs)`."""
+        """Return the numbers of the leaves of `(args, kwargs)` that belong to donated arguments."""
         if not self.positions:
             return ()
         by_position, by_name = in_tree.children()
@@ -180,15 +180,15 @@ def donated_arguments(fun: Callable[..., Any], argnums: Any) -> DonatedArguments
 
     Raises: as `static_arguments`.
     """
-    what, parameters = f"jit of {describe_function(fun)}", parameters_of(fun)
-    positions = _integers(what, "donate_argnums", argnums)
+    caller, parameters = f"jit of {describe_function(fun)}", parameters_of(fun)
+    positions = _integers(caller, "donate_argnums", argnums)
     if parameters is None:
         return DonatedArguments(positions)
-    positions = checked_positions(what, "donate_argnums", positions, parameters)
+    positions = checked_positions(caller, "donate_argnums", positions, parameters)
     return DonatedArguments(positions, _names_of(positions, parameters))
 
 
-def checked_positions(what: str, option: str, positions: Sequence[int], parameters: Parameters) -> tuple[int, ...]:
+def checked_positions(caller: str, option: str, positions: Sequence[int], parameters: Parameters) -> tuple[int, ...]:
     """Return positions counted from the front.  Raises: ValueError if the function has no such argument."""
     if _has(parameters, inspect.Parameter.VAR_POSITIONAL):
         return tuple(positions)
@@ -196,20 +196,20 @@ def checked_positions(what: str, option: str, positions: Sequence[int], paramete
     for i in positions:
         if not -count <= i < count:
             raise ValueError(
-                f"{what} got {option}={i}, but the function has {count} positional argument{'s' * (count != 1)}. "
+                f"{caller} got {option}={i}, but the function has {count} positional argument{'s' * (count != 1)}. "
                 f"Count from 0{', or name the argument with static_argnames' * (option == 'static_argnums')}."
             )
     return tuple(i % count for i in positions)
 
 
-def _check_names(what: str, names: Sequence[str], parameters: Parameters) -> None:
+def _check_names(caller: str, names: Sequence[str], parameters: Parameters) -> None:
     if _has(parameters, inspect.Parameter.VAR_KEYWORD):
         return
     for name in names:
         if name not in parameters:
             known = ", ".join(parameters) or "none"
             raise ValueError(
-                f"{what} got static_argnames={name!r}, which is no argument of the function. It has: {known}."
+                f"{caller} got static_argnames={name!r}, which is no argument of the function. It has: {known}."
             )
 
 

@@ -1,10 +1,10 @@
 """Tracing a function once for each set of types: the cache of jaxprs behind `jit`.
 
-One idea: a trace is kept under everything it depends on: the function, the structure and types of its arguments, the
-static ones, settings, named axes and rules.  Who asks does not matter, so a function is traced once whether it is
-called, differentiated or batched.  The cache is weak in the function.
+One idea: the key of a trace holds everything that the trace depends on: the function, the structure and types of its
+arguments, the static arguments, settings, named axes and rules.  So a function is traced once, whether it is called,
+differentiated or batched.  The cache is weak in the function.
 
-A trace that captured tracers of the traces around it means something only there: the trace that owns them keeps it.
+A trace that captured tracers of an enclosing trace is valid only inside it: the trace that owns the tracers keeps it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ Arguments = tuple[tuple[Value, ...], dict[str, Value]]
 
 
 class Call(NamedTuple):
-    """A call taken apart: what was given, the key of its static arguments, and the leaves of the others."""
+    """A call: its arguments, the keys of its static arguments, and its dynamic arguments with their leaves."""
 
-    given: Arguments
-    static_part: Hashable
+    arguments: Arguments
+    static_keys: Hashable
     dynamic: Arguments
     leaves: list[Value]
     in_tree: PyTreeDef
 
 
 class Traced(NamedTuple):
-    """A traced function: a closed jaxpr, the values captured for its leading arguments, and the output tree."""
+    """A traced function: a closed jaxpr, the captured values for its leading arguments, and the output tree."""
 
     jaxpr: Jaxpr
     captured: Sequence[Value]
@@ -50,7 +50,7 @@ class Traced(NamedTuple):
 
 
 class TraceCache:
-    """The traces of one function with given static arguments."""
+    """The traces of one function with one choice of static arguments."""
 
     __slots__ = ("__weakref__", "running", "traces")
 
@@ -59,18 +59,18 @@ class TraceCache:
         self.running: set[Hashable] = set()
 
     def find(self, key: Hashable) -> Traced | None:
-        """Return the trace kept here, or by a trace that is going on, under `key`."""
-        found = self.traces.get(key)
-        if found is None:
+        """Return the trace under `key` in this cache or in an enclosing trace, or None."""
+        traced = self.traces.get(key)
+        if traced is None:
             for trace in _enclosing_traces():
-                kept = trace.memo.get((id(self), key))
-                if kept is not None:
-                    found = kept[0]
+                item = trace.memo.get((id(self), key))
+                if item is not None:
+                    traced = item[0]
                     break
-        return found
+        return traced
 
     def keep(self, key: Hashable, traced: Traced, fun: Any) -> None:
-        """Keep a trace, for as long as the function lives, or for as long as the tracers mean something."""
+        """Keep a trace while the function lives; with captured tracers, while their trace is open."""
         owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
         if not owners:
             self.traces[key] = traced
@@ -92,22 +92,22 @@ _caches: dict[int, tuple[weakref.ref[Any], dict[Hashable, TraceCache]]] = {}
 
 
 def cache_of(fun: Any, options: Hashable) -> TraceCache:
-    """Return the cache of a function, which dies with it; a new one for anything else that is called.
+    """Return the cache of a function, which dies with the function; a new cache for any other callable.
 
-    A trace of an object can hold the object: one with derivative rules, whose rules call it.  Here it would never die.
+    The trace of an object can hold the object, if its derivative rules call it: a cache here would never be freed.
     """
     if not isinstance(fun, FunctionType):
         return TraceCache()
-    found = _caches.get(id(fun))
-    if found is None or found[0]() is not fun:
+    entry = _caches.get(id(fun))
+    if entry is None or entry[0]() is not fun:
         number = id(fun)
-        found = _caches[number] = weakref.ref(fun, lambda dead: _forget(number, dead)), {}
-    return found[1].setdefault(options, TraceCache())
+        entry = _caches[number] = weakref.ref(fun, lambda dead: _forget(number, dead)), {}
+    return entry[1].setdefault(options, TraceCache())
 
 
 def _forget(number: int, dead: weakref.ref[Any]) -> None:
     entry = _caches.get(number)
-    if entry is not None and entry[0] is dead:  # another function may have the number by now
+    if entry is not None and entry[0] is dead:  # another function may have this id by now
         del _caches[number]
 
 
@@ -129,33 +129,33 @@ class TracedFunction:
         self.cache = cache_of(fun, static)
 
     def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Hashable, Arguments]:
-        """Return the key of the static arguments, and the others.  Raises: TypeError for one without a hash."""
+        """Return the keys of the static arguments, and the dynamic ones.  Raises: TypeError for one without a hash."""
         if self.has_static:
             return self.static.split(self.fun, args, kwargs)
         return None, (args, kwargs)
 
-    def call(self, given: Arguments, static_part: Hashable, dynamic: Arguments) -> Call:
-        """Return a call taken apart."""
+    def call(self, arguments: Arguments, static_keys: Hashable, dynamic: Arguments) -> Call:
+        """Return the call, with its dynamic arguments flattened."""
         leaves, in_tree = tree_flatten(dynamic)
-        return Call(given, static_part, dynamic, leaves, in_tree)
+        return Call(arguments, static_keys, dynamic, leaves, in_tree)
 
     def avals(self, call: Call) -> tuple[Any, ...]:
-        """Return the types of the leaves.  Raises: TypeError that names the argument which is not an array."""
+        """Return the types of the leaves.  Raises: TypeError that names an argument that is not an array."""
         try:
             return tuple(map(typeof, call.leaves))
         except TypeError as error:
-            refusal = error
-        what = f"jit of {describe_function(self.fun)}"
-        check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), what)
-        raise refusal
+            type_error = error
+        caller = f"jit of {describe_function(self.fun)}"
+        check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), caller)
+        raise type_error
 
     def trace(self, call: Call) -> Traced:
-        """Return the trace for arguments like those of a call, made if there is none yet.
+        """Return the trace for the types of a call; the first call for these types traces the function.
 
-        Raises: RecursionError if the function calls itself with the same types; what the function raises.
+        Raises: RecursionError if the function calls itself with the same types; any error of the function.
         """
         avals = self.avals(call)
-        key = call.static_part, call.in_tree.key, avals, here().settings, here().axis_env, rule_epoch()
+        key = call.static_keys, call.in_tree.key, avals, here().settings, here().axis_env, rule_epoch()
         traced = self.cache.find(key)
         if traced is not None:
             return traced
@@ -167,18 +167,18 @@ class TracedFunction:
             )
         self.cache.running.add(running)
         try:
-            traced = self._trace_anew(call, avals)
+            traced = self._trace_uncached(call, avals)
         finally:
             self.cache.running.discard(running)
         self.cache.keep(key, traced, self.fun)
         return traced
 
-    def _trace_anew(self, call: Call, avals: Sequence[Any]) -> Traced:
-        fun = partial(self._call_with_static, call.given) if self.has_static else self.fun
+    def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> Traced:
+        fun = partial(self._call_with_static, call.arguments) if self.has_static else self.fun
         flat = FlatFunction(fun, call.in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
-            # The method, and not `flat`: a call by way of its type takes a third of what C may recurse in Python 3.12.
+            # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
             jaxpr = stage(flat.__call__, avals, verb="jit", user_fun=self.fun, arg_names=names)
         except RecursionError as error:
             if not hasattr(error, "__notes__"):
@@ -190,6 +190,6 @@ class TracedFunction:
         closed, captured = hoist_tracers(jaxpr)
         return Traced(closed, captured, flat.out_tree)
 
-    def _call_with_static(self, given: Arguments, *args: Value, **kwargs: Value) -> Value:
-        merged_args, merged_kwargs = self.static.merge(args, kwargs, given)
+    def _call_with_static(self, arguments: Arguments, *args: Value, **kwargs: Value) -> Value:
+        merged_args, merged_kwargs = self.static.merge(args, kwargs, arguments)
         return self.fun(*merged_args, **merged_kwargs)

@@ -1,6 +1,6 @@
 """From avals to IR types, from NumPy values to IR constants.
 
-Types are made once per MLIR context: making one takes 1 us, finding it 0.1.
+A type is made once per MLIR context: to make one takes 1 us, to look it up 0.1.
 """
 
 from __future__ import annotations
@@ -61,40 +61,40 @@ def aval_to_ir_type(aval: Any) -> ir.Type:
     Raises: TypeError for an aval that is not a `ShapedArray`.
     """
     types: dict[Any, ir.Type] = ir.Context.current.types
-    found = types.get(aval)
-    if found is None:
+    ir_type = types.get(aval)
+    if ir_type is None:
         if not isinstance(aval, ShapedArray):
             kind = f"an aval of class {type(aval).__name__}" if isinstance(aval, AbstractValue) else repr(aval)
             raise TypeError(f"{kind} has no IR type. Give a ShapedArray.")
-        found = types[aval] = ir.RankedTensorType.get(aval.shape, dtype_to_ir_type(aval.dtype))
-    return found
+        ir_type = types[aval] = ir.RankedTensorType.get(aval.shape, dtype_to_ir_type(aval.dtype))
+    return ir_type
 
 
 def ir_constant(value: Any, dtype: Any = None) -> IrValue:
     """Return a NumPy value or a scalar as a constant of the program, at the current insertion point.
 
-    A Python scalar has the dtype that the settings give it; `dtype` converts.
+    The settings decide the dtype of a Python scalar; `dtype` converts.
     """
     return hlo.constant(dense_attribute(value, dtype))
 
 
-def remembered(key: Any, make: Callable[[], Any]) -> Any:
-    """Return what `make()` gave for `key` in the current MLIR context: making an attribute takes 3 to 5 us."""
+def cached_attribute(key: Any, make: Callable[[], Any]) -> Any:
+    """Return `make()`, computed once per MLIR context and key: to make an attribute takes 3 to 5 us."""
     memo: dict[Any, Any] = ir.Context.current.types
-    found = memo.get(key)
-    if found is None:
-        found = memo[key] = make()
-    return found
+    attribute = memo.get(key)
+    if attribute is None:
+        attribute = memo[key] = make()
+    return attribute
 
 
 def scalar_constant(value: Any, dtype: np.dtype[Any]) -> IrValue:
     """Return a scalar that many equations need, as a constant of the program at the current insertion point."""
     key = dtype, np.asarray(value, dtype).tobytes()
-    return hlo.constant(remembered(key, lambda: dense_attribute(value, dtype)))
+    return hlo.constant(cached_attribute(key, lambda: dense_attribute(value, dtype)))
 
 
 def dense_attribute(value: Any, dtype: Any = None) -> ir.DenseElementsAttr:
-    """Return a NumPy value or a scalar as an attribute; if its elements are all the same, one of them is stored."""
+    """Return a NumPy value or a scalar as an attribute; if all its elements are equal, it stores one of them."""
     aval = typeof(value)
     dtype = aval.dtype if dtype is None else np.dtype(dtype)
     element_type = dtype_to_ir_type(dtype)
@@ -108,6 +108,6 @@ def dense_attribute(value: Any, dtype: Any = None) -> ir.DenseElementsAttr:
 
 
 def _dense(elements: Any, element_type: ir.Type, shape: Shape) -> ir.DenseElementsAttr:
-    """Return an attribute of a shape; a single element stands for all."""
+    """Return an attribute of `shape`; a single element stands for all elements."""
     attribute: ir.DenseElementsAttr = ir.DenseElementsAttr.get(elements, type=element_type, shape=shape)
     return attribute

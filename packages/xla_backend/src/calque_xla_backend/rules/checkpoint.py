@@ -1,7 +1,7 @@
-"""Lowering of what is computed again: the equations of the program, in place.
+"""Lowering of recomputation: the equations of the program, inline.
 
-A barrier before a recomputation keeps it apart from the first computation.  It ties all operands together, cotangents
-too: what is computed again is computed when it is needed, not before.
+A barrier before a recomputation keeps XLA from merging it with the first computation.  It depends on all operands,
+cotangents included, so that the recomputation runs when its values are needed, not before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Named axes in compiled programs: batching gives them their meaning before a program is lowered, so none is left."""
+"""Named axes in compiled programs: batching replaces their operations before a program is lowered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering of comparisons, boolean and bitwise logic, shifts, and choices element by element."""
+"""Lowering of comparisons, boolean and bitwise logic, shifts, and elementwise selection."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ elementwise(shift_right_arithmetic_p, hlo.shift_right_arithmetic)
 
 @register_lowering(select_n_p)
 def select_n_lowering(ctx: LoweringRuleContext, which: IrValue, *cases: IrValue) -> Sequence[IrValue]:
-    """Chain selects: a number beyond the last case passes all comparisons, a negative one none."""
-    which, out, *others = broadcast_operands(ctx, which, *cases)
+    """Chain selects: an index beyond the last case passes all comparisons, a negative index none."""
+    which, out, *later_cases = broadcast_operands(ctx, which, *cases)
     is_bool, which_aval = ctx.avals_in[0].dtype == _BOOL, ctx.avals_out[0].update(dtype=_INT32)
-    for number, case in enumerate(others, 1):
+    for number, case in enumerate(later_cases, 1):
         is_chosen = which if is_bool else compare("GE", which, splat(number, which_aval))
         out = hlo.select(is_chosen, case, out)
     return [out]

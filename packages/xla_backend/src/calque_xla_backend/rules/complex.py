@@ -1,4 +1,4 @@
-"""Lowering of complex numbers' parts, their conjugates, and putting them together."""
+"""Lowering of the real and imaginary parts, conjugates and construction of complex numbers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from calque_xla_backend.types import IrValue, aval_to_ir_type, ir_constant
 def cond_lowering(
     ctx: LoweringRuleContext, index: IrValue, *operands: IrValue, branches: Sequence[Jaxpr], batched: str
 ) -> Sequence[IrValue]:
-    """Lower to `case`.  The index is clamped first, as in evaluation: to `case`, any index out of range is the last."""
+    """Lower to `case`.  The index is clamped first, as in evaluation: `case` takes the last branch otherwise."""
     index = hlo.clamp(ir_constant(np.int32(0)), index, ir_constant(np.int32(len(branches) - 1)))
     case = hlo.CaseOp([aval_to_ir_type(aval) for aval in ctx.avals_out], index, len(branches))
     for region, branch in zip(case.regions, branches):

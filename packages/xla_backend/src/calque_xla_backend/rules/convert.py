@@ -1,6 +1,6 @@
 """Lowering of dtype changes.
 
-Floats that an integer dtype does not hold saturate and NaN becomes 0, where NumPy gives whatever the processor does.
+Floats out of the range of an integer dtype saturate and NaN becomes 0; NumPy's result depends on the processor.
 """
 
 from __future__ import annotations

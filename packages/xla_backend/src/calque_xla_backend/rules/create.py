@@ -1,4 +1,4 @@
-"""Lowering of counters, the one kind of array that is made of a shape alone."""
+"""Lowering of iota, the one primitive without operands."""
 
 from __future__ import annotations
 

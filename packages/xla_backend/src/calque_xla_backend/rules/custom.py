@@ -1,6 +1,6 @@
-"""Lowering of functions with derivative rules of their own: their programs, in place.
+"""Lowering of functions with derivative rules of their own: their equations, inline.
 
-Rules are read by differentiation only, which has happened before anything is lowered.
+Only differentiation reads the rules, and it runs before lowering.
 """
 
 from __future__ import annotations

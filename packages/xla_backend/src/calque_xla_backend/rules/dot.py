@@ -1,7 +1,7 @@
 """Lowering of sums of products.
 
-The precision is the highest: some accelerators multiply float32 with fewer bits unless told not to, and results would
-then differ from evaluation in the third digit.
+The precision is the highest: by default some accelerators multiply float32 with fewer bits, and results would differ
+from evaluation in the third digit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calque_core.ops.dot import DotDimensionNumbers, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.rules.convert import convert
-from calque_xla_backend.types import aval_to_ir_type, remembered
+from calque_xla_backend.types import aval_to_ir_type, cached_attribute
 
 DType = np.dtype[Any]
 
@@ -40,8 +40,8 @@ def dot_general_lowering(
         aval_to_ir_type(wide_aval),
         convert(lhs, lhs_aval, wide),
         convert(rhs, rhs_aval, wide),
-        remembered(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
-        precision_config=remembered("highest precision", _highest_precision),
+        cached_attribute(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
+        precision_config=cached_attribute("highest precision", _highest_precision),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
 

@@ -1,7 +1,7 @@
-"""Lowering of reading and replacing a slice at a position that is a value.
+"""Lowering of reading and replacing a slice at a computed position.
 
-One idea: a single slice is a `dynamic_slice` and a `dynamic_update_slice`, which XLA does in place in a loop; a slice
-for each element of a batch is a `gather` and a `scatter` whose batching dimensions are those of the index.
+One idea: a single slice is a `dynamic_slice` and a `dynamic_update_slice`, which XLA does in place in a loop; one
+slice per element of a batch is a `gather` and a `scatter`, whose batching dimensions are the axes of the index.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def dynamic_update_index_lowering(
     if not rank:
         row = hlo.reshape(aval_to_ir_type(x_aval.update(shape=(1, *x_aval.shape[1:]))), update)
         return [hlo.dynamic_update_slice(x, row, _start(index, index_aval, x_aval.ndim))]
-    # What lies outside is dropped by a scatter, and moved inside by the other operations.
+    # A scatter drops an index out of range, but gather and dynamic_slice clamp it; so clamp it here.
     low, high = splat(0, index_aval), splat(x_aval.shape[rank] - 1, index_aval)
     numbers = hlo.ScatterDimensionNumbers.get(
         update_window_dims=list(range(rank, update_aval.ndim)),

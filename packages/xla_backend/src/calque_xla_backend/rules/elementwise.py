@@ -1,7 +1,7 @@
 """Lowering of arithmetic, signs, powers, exponentials, trigonometry.
 
-The sum of bools is their or, the product their and, in StableHLO as in NumPy.  An integer divisor of zero, an error in
-evaluation, gives -1 (all bits set) for the quotient and the dividend for the remainder.  On CPU, XLA flushes subnormal
+In StableHLO as in NumPy, the sum of bools is `or` and the product is `and`.  For an integer divisor of zero, an error
+in evaluation, the quotient is -1 (all bits set) and the remainder is the dividend.  On CPU, XLA flushes subnormal
 results to zero.
 """
 
@@ -64,7 +64,7 @@ elementwise(abs_p, hlo.abs)
 
 @register_lowering(sign_p)
 def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """StableHLO gives -0.0 its own sign, NumPy gives 0.0."""
+    """Return 0.0 for -0.0 as NumPy does; StableHLO returns -0.0."""
     (aval,) = ctx.avals_in
     if not is_float(aval.dtype) or aval.dtype.kind == "c":
         return [hlo.sign(x)]
@@ -79,7 +79,7 @@ elementwise(square_p, lambda x: hlo.multiply(x, x))
 
 @register_lowering(sqrt_p)
 def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Keep a root on the side of the real axis where the number is: XLA forgets the side of -1 - 0j."""
+    """Keep a root on the same side of the real axis as `x`: XLA loses the side of -1 - 0j."""
     (aval,), out = ctx.avals_in, hlo.sqrt(x)
     if aval.dtype.kind != "c":
         return [out]
@@ -90,14 +90,14 @@ def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 @register_lowering(rsqrt_p)
 def rsqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Divide for complex numbers: XLA's own gives parts that are small beside the other any value."""
+    """Divide for complex numbers: XLA's rsqrt has no correct digits in a part much smaller than the other."""
     (aval,) = ctx.avals_in
     return [hlo.rsqrt(x) if aval.dtype.kind != "c" else hlo.divide(splat(1, aval), sqrt_lowering(ctx, x)[0])]
 
 
 @register_lowering(pow_p)
 def pow_lowering(ctx: LoweringRuleContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
-    """Lower to XLA's own; of complex numbers near 1, whose logarithm it takes with few digits, to exp(y log x)."""
+    """Lower to XLA's power; for complex numbers near 1, of whose logarithm it has few digits, to exp(y log x)."""
     (out_aval,) = ctx.avals_out
     x, y = broadcast_operands(ctx, x, y)
     out = hlo.power(x, y)
@@ -136,7 +136,7 @@ elementwise(log_p, hlo.log)
 
 @register_lowering(expm1_p)
 def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Take the imaginary part from exp, which has the same: XLA's own is 0 where the real part is near -1."""
+    """Take the imaginary part from exp, which is the same: XLA's expm1 has 0 where the real part is near -1."""
     out = hlo.exponential_minus_one(x)
     if ctx.avals_in[0].dtype.kind == "c":
         out = hlo.complex(hlo.real(out), hlo.imag(hlo.exponential(x)))
@@ -145,7 +145,7 @@ def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 @register_lowering(log1p_p)
 def log1p_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Take the logarithm of the imaginary part where it is all of 1 + x, and its square may be 0."""
+    """Where 1 + x is imaginary, the real part is log |imag(x)|: XLA squares it, and the square may be 0."""
     (aval,), out = ctx.avals_in, hlo.log_plus_one(x)
     if aval.dtype.kind != "c":
         return [out]
@@ -158,16 +158,16 @@ def log1p_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 
 def _sinh_near_zero(x: IrValue, aval: ShapedArray) -> IrValue:
-    """Return sinh(x) of small real numbers: half the difference of exp(x) and exp(-x) would cancel."""
+    """Return sinh(x) for small real numbers, without the difference of exp(x) and exp(-x), which cancels."""
     growth = hlo.exponential_minus_one(x)
     decay = hlo.divide(growth, hlo.add(growth, splat(1, aval)))
     return hlo.multiply(splat(0.5, aval), hlo.add(growth, decay))
 
 
 def _near_real_axis(aval: ShapedArray, x: IrValue, out: IrValue, slope: IrValue) -> IrValue:
-    """Return a function of complex numbers whose imaginary part is `slope` times sinh(imag(x)).
+    """Return `out` with the imaginary part `slope` times sinh(imag(x)) near the real axis.
 
-    `out` holds what XLA computes, whose imaginary part has no digits near the real axis.
+    There the imaginary part of `out`, the result of XLA, has no correct digits.
     """
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     y = hlo.imag(x)
@@ -178,21 +178,21 @@ def _near_real_axis(aval: ShapedArray, x: IrValue, out: IrValue, slope: IrValue)
 
 @register_lowering(sin_p)
 def sin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Lower to XLA's own; of complex numbers, the imaginary part is cos(a) sinh(b)."""
+    """Lower to XLA's sine; of complex numbers a + bi, the imaginary part is cos(a) sinh(b)."""
     (aval,), out = ctx.avals_in, hlo.sine(x)
     return [out if aval.dtype.kind != "c" else _near_real_axis(aval, x, out, hlo.cosine(hlo.real(x)))]
 
 
 @register_lowering(cos_p)
 def cos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Lower to XLA's own; of complex numbers, the imaginary part is -sin(a) sinh(b)."""
+    """Lower to XLA's cosine; of complex numbers a + bi, the imaginary part is -sin(a) sinh(b)."""
     (aval,), out = ctx.avals_in, hlo.cosine(x)
     return [out if aval.dtype.kind != "c" else _near_real_axis(aval, x, out, hlo.negate(hlo.sine(hlo.real(x))))]
 
 
 @register_lowering(tan_p)
 def tan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Turn complex numbers by 90 degrees: tan(x) = -i tanh(ix)."""
+    """For complex numbers use tan(x) = -i tanh(ix)."""
     (aval,) = ctx.avals_in
     if aval.dtype.kind != "c":
         return [hlo.tan(x)]
@@ -209,7 +209,7 @@ def tanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
     """Return tanh(a + bi); near the poles it is (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b).
 
-    XLA's own divides by cosh 2a + cos 2b, whose terms cancel there.
+    XLA divides by cosh 2a + cos 2b, whose terms cancel there.
     """
     part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), hlo.tanh(x)
     a, b, half = hlo.real(x), hlo.imag(x), splat(0.5, part_aval)

@@ -1,4 +1,4 @@
-"""Lowering of linear functions: their programs, written out."""
+"""Lowering of linear functions: their equations, inline."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def linear_call_lowering(
     return jaxpr_subcomp(ctx, callee, *values)
 
 
-linear_transpose_p.def_hole("lowering", "the program that transposing gives is lowered in its place")
+linear_transpose_p.def_hole("lowering", "its transposed program is lowered instead")

@@ -1,4 +1,4 @@
-"""Lowering of linear equations: the program of the solver, written out."""
+"""Lowering of linear solves: the solver's equations, inline."""
 
 from __future__ import annotations
 

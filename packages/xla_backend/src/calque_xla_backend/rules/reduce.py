@@ -1,6 +1,6 @@
-"""Lowering of reductions: an identity, and a program that combines two elements.
+"""Lowering of reductions: an identity, and a region that combines two elements.
 
-Half precision is summed in single, as evaluation does.
+Half precision is summed in single precision, as in evaluation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def reduce(
     axes: Shape,
     combine: Combine,
 ) -> Sequence[IrValue]:
-    """Return `values` reduced together along `axes`: `combine` takes one scalar of each, and then another of each."""
+    """Return `values` reduced together along `axes`; `combine` takes two elements, one scalar per value each."""
     types = [aval_to_ir_type(aval) for aval in out_avals]
     scalars = [aval_to_ir_type(shaped_array((), aval.dtype)) for aval in out_avals]
     inits = [scalar_constant(identity, aval.dtype) for identity, aval in zip(identities, out_avals)]
@@ -81,7 +81,7 @@ reduction(reduce_or_p, hlo.or_, lambda dtype: 0)
 
 
 def arg_reduction(primitive: Primitive, direction: str, identity: Callable[[DType], Any]) -> None:
-    """Lower the position of the element that stands in the relation `direction` to all others; NaN does to numbers."""
+    """Lower the position of the element that compares `direction` to every other element; NaN comes before numbers."""
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape, index_dtype: DType) -> Sequence[IrValue]:
@@ -102,7 +102,7 @@ def _beats(direction: str, has_nan: bool, a: IrValue, b: IrValue) -> IrValue:
 def _first_best(
     beats: Callable[[IrValue, IrValue], IrValue], a: IrValue, a_position: IrValue, b: IrValue, b_position: IrValue
 ) -> Sequence[IrValue]:
-    """Of two elements take the better one, or the first of equals, whatever the order in which they are met."""
+    """Return the better of two elements, or the first of equal ones, in any order of combination."""
     is_tie_won = hlo.and_(hlo.not_(beats(b, a)), compare("LT", a_position, b_position))
     is_a = hlo.or_(beats(a, b), is_tie_won)
     return [hlo.select(is_a, a, b), hlo.select(is_a, a_position, b_position)]

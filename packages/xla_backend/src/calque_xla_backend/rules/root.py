@@ -1,4 +1,4 @@
-"""Lowering of equations: the program of the solver, written out."""
+"""Lowering of root finding: the solver's equations, inline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering of rounding, and of telling which numbers are finite."""
+"""Lowering of rounding and of the test for finite numbers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Lowering of scans: a counter that runs from 0, in a `while`.
 
-One idea: a step cuts its slices out of the inputs at the counter; a round of steps writes what they gave into the
-results, which go round with the carry; XLA does so in place.  Constants and inputs stay outside, where every step sees
-them.
+One idea: a step slices the inputs at the counter; an iteration of `unroll` steps writes their outputs into the results,
+which are part of the carry; XLA does so in place.  Constants and inputs stay outside the loop, visible to every step.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ def scan_lowering(
     reverse: bool,
     unroll: int,
 ) -> Sequence[IrValue]:
-    """Lower to a `while` of `unroll` steps a round, then the steps left over; to steps alone if there is one round."""
+    """Lower to a `while` of `unroll` steps per iteration, then the remaining steps; one iteration needs no `while`."""
     consts, carry, xs = args[:num_consts], args[num_consts : num_consts + num_carry], args[num_consts + num_carry :]
 
     def number(value: int) -> IrValue:
         return ir_constant(value, np.int32 if length < 2**31 else np.int64)
 
     def take(count: int, i: IrValue, state: Sequence[IrValue]) -> list[IrValue]:
-        """Take some steps, of which `i` is the first; their results are neighbours, written at once."""
+        """Take `count` steps from step `i`; their outputs are adjacent rows, written at once."""
         first = hlo.subtract(number(length - count), i) if reverse else i
         carry, rows = state[:num_carry], []
         for k in reversed(range(count)) if reverse else range(count):
@@ -50,8 +49,8 @@ def scan_lowering(
         in_order = zip(*(reversed(rows) if reverse else rows))
         return [*carry, *(_written(ys, block, first) for ys, block in zip(state[num_carry:], in_order))]
 
-    rounds = length // unroll
-    looped = rounds * unroll if rounds > 1 else 0
+    iterations = length // unroll
+    looped = iterations * unroll if iterations > 1 else 0
     state = [*carry, *(splat(0, aval) for aval in ctx.avals_out[num_carry:])]
     if looped:
         _, *state = build_while(
@@ -72,7 +71,7 @@ def _slice_at(xs: IrValue, i: IrValue) -> IrValue:
 def _written(ys: IrValue, rows: Sequence[IrValue], i: IrValue) -> IrValue:
     """Return `ys` with the rows from `ys[i]` on replaced.
 
-    One update, however many rows: XLA makes a kernel of each, which took 5 % of an unrolled RNN, 1 to 2 % of its grad.
+    One update for all rows: XLA makes a kernel of each update, which took 5 % of an unrolled RNN, 1 to 2 % of its grad.
     """
     shape = ys.type.shape
     row = ir.RankedTensorType.get([1, *shape[1:]], ys.type.element_type)
@@ -81,6 +80,6 @@ def _written(ys: IrValue, rows: Sequence[IrValue], i: IrValue) -> IrValue:
 
 
 def _start(i: IrValue, shape: Sequence[int]) -> list[IrValue]:
-    """Return where row `i` of an array of `shape` starts."""
+    """Return the start indices of row `i` of an array of `shape`."""
     zero = hlo.constant(ir.DenseElementsAttr.get_splat(i.type, ir.IntegerAttr.get(i.type.element_type, 0)))
     return [i] + [zero] * (len(shape) - 1)

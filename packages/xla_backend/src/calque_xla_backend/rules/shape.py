@@ -1,4 +1,4 @@
-"""Lowering of rearranging, cutting, padding and joining arrays."""
+"""Lowering of operations that rearrange, slice, pad and join arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ inferred(transpose_p, lambda x, *, permutation: hlo.transpose(x, permutation))
 inferred(rev_p, lambda x, *, dimensions: hlo.reverse(x, dimensions))
 retyped(squeeze_p, hlo.reshape)
 
-# Parts
+# Slices
 
 
 def slice_build(x: IrValue, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> IrValue:

@@ -1,6 +1,6 @@
 """Lowering of sorting: a comparison of two rows of operands by their keys.
 
-Keys are compared part by part, so that NaN comes last and equal to itself, and -0.0 equals 0.0.
+Keys are compared by their components, so that NaN comes last and equals itself, and -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def sort_lowering(
     block = op.regions[0].blocks.append(*[scalar for scalar in scalars for _ in range(2)])
     with ir.InsertionPoint(block):
         keys, rows = ctx.avals_out[:num_keys], list(block.arguments)
-        hlo.return_([_precedes(_parts(keys, rows[0::2]), _parts(keys, rows[1::2]))])
+        hlo.return_([_precedes(_components(keys, rows[0::2]), _components(keys, rows[1::2]))])
     return list(op.results)
 
 
-def _parts(avals: Sequence[ShapedArray], keys: Sequence[IrValue]) -> list[IrValue]:
-    return [part for aval, key in zip(avals, keys) for part in _key_parts(aval, key)]
+def _components(avals: Sequence[ShapedArray], keys: Sequence[IrValue]) -> list[IrValue]:
+    return [component for aval, key in zip(avals, keys) for component in _key_components(aval, key)]
 
 
-def _key_parts(aval: ShapedArray, key: IrValue) -> list[IrValue]:
-    """Return what to compare, in this order: which numbers are NaN, then the numbers."""
+def _key_components(aval: ShapedArray, key: IrValue) -> list[IrValue]:
+    """Return the components of a key in the order of comparison: whether numbers are NaN, then the numbers."""
     if aval.dtype.kind == "c":
         numbers = [hlo.real(key), hlo.imag(key)]
     elif is_float(aval.dtype):
@@ -48,7 +48,7 @@ def _key_parts(aval: ShapedArray, key: IrValue) -> list[IrValue]:
 
 
 def _precedes(xs: Sequence[IrValue], ys: Sequence[IrValue]) -> IrValue:
-    """Return whether `xs` comes before `ys` in the order of a dictionary."""
+    """Return whether `xs` comes before `ys` in lexicographic order."""
     out = compare("LT", xs[-1], ys[-1])
     for x, y in zip(xs[-2::-1], ys[-2::-1]):
         is_not_after = hlo.not_(compare("GT", x, y))

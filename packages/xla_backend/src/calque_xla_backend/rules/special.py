@@ -15,7 +15,7 @@ from calque_xla_backend.rules.convert import at_least_single, convert
 
 @register_lowering(logistic_p)
 def logistic_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Half precision is computed in single: the exponential overflows where the result does not underflow."""
+    """Half precision is computed in single precision: the exponential overflows where the result does not underflow."""
     (aval,) = ctx.avals_in
     wide_aval = aval.update(dtype=at_least_single(aval.dtype))
     out = hlo.logistic(convert(x, aval, wide_aval.dtype))

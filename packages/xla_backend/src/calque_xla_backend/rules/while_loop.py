@@ -1,7 +1,7 @@
 """Lowering of loops that run until a condition fails: condition and body are regions.
 
-One idea: only the carry goes round.  Constants are values around the regions, which use them as they are, so that XLA
-sees that no step changes them.
+One idea: the loop carries only the carry.  The regions use constants from outside, so that XLA sees that no step
+changes them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def while_lowering(
 
 
 def build_while(condition: Build, body: Build, carry: Sequence[IrValue]) -> list[IrValue]:
-    """Return the last carry of a `while`: the two functions emit its regions, given the carry as the regions see it."""
+    """Return the last carry of a `while`; `condition` and `body` emit its regions from the carry in the region."""
     if not carry:
-        return []  # nothing can come out of such a loop
+        return []  # a loop without a carry has no results
     types = [x.type for x in carry]
     loop = hlo.WhileOp(types, carry)
     for region, build in zip(loop.regions, (condition, body)):
