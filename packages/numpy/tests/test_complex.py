@@ -7,9 +7,9 @@ DTYPES = ["bool", "int8", "int64", "float16", "float32", "float64", "complex64",
 SPECIAL = [-np.inf, -1.5, 0.0, 2.0, np.inf, np.nan]
 
 
-def grid(parts):
-    z = np.empty((len(parts), len(parts)), complex)
-    z.real, z.imag = np.meshgrid(parts, parts)
+def grid(numbers):
+    z = np.empty((len(numbers), len(numbers)), complex)
+    z.real, z.imag = np.meshgrid(numbers, numbers)
     return z
 
 

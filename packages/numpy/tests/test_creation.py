@@ -1,4 +1,4 @@
-"""Arrays of lists, of scalars, of one value: NumPy's dtypes, the settings' defaults, and what is refused."""
+"""Arrays of lists, of scalars, of one value: NumPy's dtypes, the defaults of the settings, and refusals."""
 
 import numpy as np
 import pytest
@@ -154,7 +154,7 @@ def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
         (lambda x: np.zeros_like(x, subok=False), TypeError, "subok= is not supported"),
     ],
 )
-def test_what_makes_no_array_is_refused(call, error, words):
+def test_arguments_that_make_no_array_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones(2))
     assert words in str(caught.value)

@@ -8,7 +8,7 @@ from calque_core import config, make_jaxpr
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
-def test_what_is_said_of_a_traced_array_is_numpys(dtype):
+def test_the_dtype_functions_of_a_traced_array_are_numpys(dtype):
     x = np.ones(2, dtype)
 
     def told(m, a):
@@ -29,6 +29,6 @@ def test_the_dtype_of_scalars_follows_the_settings():
         assert cnp.result_type(1.0, 2) == np.float32
 
 
-def test_what_has_no_dtype_is_refused():
+def test_a_value_without_a_dtype_is_refused():
     with pytest.raises(TypeError, match="None of type NoneType is not an array or a scalar"):
         cnp.result_type(None)

@@ -66,11 +66,11 @@ DIVIDED = {
 
 
 @pytest.mark.parametrize("name", DIVIDED)
-def test_the_parts_of_an_array_are_numpys(name, agree, numbers):
+def test_the_sections_of_an_array_are_numpys(name, agree, numbers):
     agree(DIVIDED[name], numbers((4, 4, 4)))
 
 
-def test_the_parts_of_a_vector_are_numpys(agree, numbers):
+def test_the_sections_of_a_vector_are_numpys(agree, numbers):
     agree(lambda m, x: [m.hsplit(x, 2), m.split(x, [1, 2]), m.array_split(x, 3)], numbers((4,)))
 
 
@@ -88,14 +88,18 @@ def test_the_parts_of_a_vector_are_numpys(agree, numbers):
             TypeError,
             "cannot cast int64 to float64",
         ),
-        (lambda x: np.split(x, 3), ValueError, "axis 0 of size 4 does not divide into 3 equal parts. Use array_split."),
-        (lambda x: np.split(x, 0), ValueError, "0 parts were asked for. Ask for at least one."),
+        (
+            lambda x: np.split(x, 3),
+            ValueError,
+            "axis 0 of size 4 does not divide into 3 equal sections. Use array_split.",
+        ),
+        (lambda x: np.split(x, 0), ValueError, "the number of sections is 0. Give at least 1."),
         (lambda x: np.array_split(x, 1.5), TypeError, "indices_or_sections is 1.5. Give an integer."),
         (lambda x: np.dsplit(x, 2), ValueError, "dsplit of float64[4,2]"),
         (lambda x: np.vsplit(x[0], 2), ValueError, "it takes 2 axes or more. Use split."),
     ],
 )
-def test_what_cannot_be_joined_or_divided_is_refused(call, error, words):
+def test_arrays_that_cannot_be_joined_or_divided_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((4, 2)))
     assert words in str(caught.value)

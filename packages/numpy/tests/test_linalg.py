@@ -38,14 +38,18 @@ def test_without_order_and_axis_all_elements_count(agree, numbers):
     [
         (lambda x: np.linalg.norm(x, "nuc"), TypeError, "ord='nuc' of a matrix needs its singular values"),
         (lambda x: np.linalg.norm(x, 2), TypeError, "ord=2 of a matrix needs its singular values"),
-        (lambda x: np.linalg.norm(x, 3), ValueError, "ord is 3, which no matrix has. Use 'fro', 1, -1, inf or -inf."),
-        (lambda x: np.linalg.norm(x[0], "fro"), ValueError, "ord is 'fro', which no vector has."),
+        (
+            lambda x: np.linalg.norm(x, 3),
+            ValueError,
+            "ord is 3, which is no norm of matrices. Use 'fro', 1, -1, inf or -inf.",
+        ),
+        (lambda x: np.linalg.norm(x[0], "fro"), ValueError, "ord is 'fro', which is no norm of vectors."),
         (lambda x: np.linalg.norm(x, axis=(0, 0)), ValueError, "norm of float64[2,3]"),
         (lambda x: np.linalg.norm(x[None], 1), ValueError, "along (0, 1, 2). Give one axis, or two different ones."),
         (lambda x: cnp.linalg.norm(x, axis=2), ValueError, "axis 2 is out of range for ndim 2"),
     ],
 )
-def test_what_has_no_length_is_refused(call, error, words):
+def test_a_norm_that_does_not_exist_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)

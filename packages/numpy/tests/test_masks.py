@@ -33,7 +33,7 @@ CHOSEN = {
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", "float64"])
 @pytest.mark.parametrize("name", CHOSEN)
-def test_what_is_chosen_is_numpys(name, dtype, agree):
+def test_the_chosen_elements_are_numpys(name, dtype, agree):
     x = np.array([-2, 0, 1, 3], dtype) if np.dtype(dtype).kind == "i" else SPECIAL[:6].astype(dtype)
     agree(CHOSEN[name], x)
 
@@ -45,7 +45,7 @@ def test_the_extremes_are_numpys(agree):
 @pytest.mark.parametrize(
     "name", ["where of numbers", "nan_to_num", "nan_to_num with numbers", "isclose", "array_equal of NaN"]
 )
-def test_what_is_chosen_of_complex_numbers_is_numpys(name, agree):
+def test_the_chosen_complex_numbers_are_numpys(name, agree):
     z = np.empty((len(SPECIAL), len(SPECIAL)), complex)
     z.real, z.imag = np.meshgrid(SPECIAL, SPECIAL)
     with np.errstate(invalid="ignore"):
@@ -75,7 +75,7 @@ def test_where_of_python_scalars_has_the_default_dtype():
         (lambda x: cnp.select([x], [x]), TypeError, "select"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(call, error, words):
+def test_a_choice_that_does_not_fit_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones(3))
     assert words in str(caught.value)

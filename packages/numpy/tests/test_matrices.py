@@ -66,7 +66,7 @@ def test_a_triangle_keeps_the_dtype(dtype, agree, numbers):
         (lambda x: np.trace(x, out=np.ones(())), TypeError, "out= is not supported"),
     ],
 )
-def test_what_has_no_diagonal_is_refused(call, error, words):
+def test_an_array_without_a_diagonal_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)

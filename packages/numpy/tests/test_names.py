@@ -1,4 +1,4 @@
-"""What the package calls by NumPy's names is what NumPy's own functions find, and obeys NumPy for every dtype."""
+"""Each public name is the function that NumPy's own function dispatches to, and agrees with NumPy for every dtype."""
 
 import inspect
 
@@ -41,16 +41,16 @@ def test_every_dispatched_function_is_public():
 def test_a_function_has_numpys_parameters(name):
     """NumPy passes arguments on as they were written: a name or a position that differs would be a wrong call."""
     try:
-        wanted = inspect.signature(getattr(np, name)).parameters
+        expected = inspect.signature(getattr(np, name)).parameters
     except ValueError:
         pytest.skip("NumPy's function has no signature to read")
     mine = inspect.signature(getattr(cnp, name)).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in mine.values())
-    positional = [p for p in wanted.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [p for p in expected.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     ours = [p for p in mine.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     for theirs, own in zip(positional, ours):
         assert theirs.kind is theirs.POSITIONAL_ONLY or theirs.name == own.name
-    named = [p for p in wanted.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    named = [p for p in expected.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     missing = [p.name for p in named if p.name not in mine]
     assert takes_any or set(missing) <= {"device", "like"}
 
@@ -89,6 +89,6 @@ def test_reductions_of_numpy_values_are_numpys(agree, numbers):
         agree(lambda m, a: [m.mean(a, 0), m.std(a), m.var(a, 1, ddof=1)], x, ulps=8)
 
 
-def test_a_list_is_refused_with_what_to_do():
+def test_a_list_is_refused_with_advice():
     with pytest.raises(TypeError, match=r"\[1, 2\] of type list is not an array or a scalar. Wrap it in numpy.asarray"):
         cnp.sum([1, 2])

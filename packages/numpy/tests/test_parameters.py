@@ -136,7 +136,7 @@ def outcome(fun, *args):
             return fun(*args)
     except (TypeError, ValueError) as error:
         return error
-    except IndexError as error:  # what NumPy says of some axes
+    except IndexError as error:  # NumPy's error for some axes
         assert fun is not traced
         return error
 

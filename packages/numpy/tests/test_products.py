@@ -1,4 +1,4 @@
-"""Products are NumPy's: which axes meet, what becomes of bools and small integers, and what a scalar does."""
+"""Products are NumPy's: the paired axes, the dtypes of bools and small integers, and scalar operands."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_vdot_conjugates_its_first_argument(dtypes, agree, numbers):
         (lambda x: np.outer(x, x, out=np.ones((6, 6))), TypeError, "out= is not supported"),
     ],
 )
-def test_what_does_not_pair_is_refused(call, error, words):
+def test_axes_that_do_not_pair_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)

@@ -77,7 +77,7 @@ def test_probabilities_have_the_shape_of_the_result():
         ),
     ],
 )
-def test_what_is_no_distribution_is_refused(call, error, words):
+def test_wrong_parameters_of_a_distribution_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)

@@ -60,7 +60,7 @@ def test_the_default_dtype_follows_the_settings():
         (lambda: random.normal(KEY, (-1,)), ValueError, "the shape (-1,) has a negative size"),
     ],
 )
-def test_what_is_no_distribution_is_refused(call, error, words):
+def test_wrong_parameters_of_a_distribution_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value).startswith("normal at test_random_gaussian.py:")

@@ -34,7 +34,7 @@ def test_a_bound_beyond_the_dtype_is_the_end_of_its_range(dtype):
 
 @pytest.mark.parametrize("bound", ["int16", "int32", "int64", "uint64"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_bounds_of_any_dtype_say_the_same(dtype, bound):
+def test_bounds_of_any_dtype_give_the_same_integers(dtype, bound):
     want = random.randint(KEY, (50,), 0, 300, dtype)
     low, high = np.dtype(bound).type(0), np.array(300, bound)
     np.testing.assert_array_equal(random.randint(KEY, (50,), low, high, dtype), want)
@@ -71,7 +71,7 @@ def test_bounds_broadcast():
         (lambda: random.randint(KEY, (2,), np.arange(3), 5), ShapeError, "minval has type int64[3], which does not"),
     ],
 )
-def test_what_is_no_range_is_refused(call, error, words):
+def test_wrong_bounds_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)

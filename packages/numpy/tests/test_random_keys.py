@@ -1,4 +1,4 @@
-"""Keys are arrays of two words; what is no key, no seed or no number of keys is refused by name."""
+"""Keys are arrays of two words; a wrong key, seed or number of keys is refused by name."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_every_public_function_that_takes_a_key_is_in_the_table():
     ids=str,
 )
 @pytest.mark.parametrize("name", TAKERS)
-def test_what_is_no_key_is_refused(name, not_a_key, kind):
+def test_a_value_that_is_no_key_is_refused(name, not_a_key, kind):
     with pytest.raises(TypeError) as caught:
         TAKERS[name](not_a_key)
     assert str(caught.value).startswith(f"{name} at test_random_keys.py:")
@@ -50,7 +50,7 @@ def test_a_list_is_no_key():
 
 @pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64])
 @pytest.mark.parametrize("seed", [0, 5, 100])
-def test_a_seed_of_any_integer_dtype_is_the_number_that_it_is(seed, kind):
+def test_a_seed_of_any_integer_dtype_counts_by_its_value(seed, kind):
     np.testing.assert_array_equal(random.key(kind(seed)), random.key(seed))
     jaxpr = make_jaxpr(random.key)(kind(seed))
     np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, kind(seed))[0], random.key(seed))
@@ -69,7 +69,7 @@ def test_keys_are_all_different():
     assert len(np.unique(np.concatenate(keys), axis=0)) == 1_001
 
 
-def test_the_key_of_a_number_is_that_of_its_place_in_a_split():
+def test_fold_in_of_a_number_is_its_key_in_a_split():
     for place, key in enumerate(random.split(KEY, 5)):
         np.testing.assert_array_equal(random.fold_in(KEY, place), key)
         np.testing.assert_array_equal(random.fold_in(KEY, np.int64(place + 2**32)), key)
@@ -106,7 +106,7 @@ def test_the_numbers_of_two_keys_are_unrelated():
         ),
     ],
 )
-def test_what_makes_no_key_is_refused(call, error, words):
+def test_a_value_that_is_no_seed_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)

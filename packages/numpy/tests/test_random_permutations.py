@@ -77,7 +77,7 @@ def test_the_default_integer_follows_the_settings():
         ),
     ],
 )
-def test_what_has_no_order_is_refused(call, error, words):
+def test_a_value_without_an_order_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)

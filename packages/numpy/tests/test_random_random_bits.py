@@ -1,4 +1,4 @@
-"""Every bit is 1 as often as 0, in every width; what is no width is refused."""
+"""Every bit is 1 as often as 0, in every width; a wrong width is refused."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_every_bit_is_fair(dtype):
         ),
     ],
 )
-def test_what_has_no_bits_is_refused(call, error, words):
+def test_a_dtype_without_random_bits_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value).startswith("bits at test_random_random_bits.py:")

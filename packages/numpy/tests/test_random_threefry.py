@@ -34,5 +34,5 @@ def test_a_program_is_the_same_length_for_every_size():
 
 
 def test_more_places_than_counters_are_refused():
-    with pytest.raises(ValueError, match=r"4294967297 random numbers were asked of one key at .*Split the key"):
+    with pytest.raises(ValueError, match=r"4294967297 random numbers from one key at .* are too many. Split the key"):
         random_words(random.key(0), (2**32 + 1,))

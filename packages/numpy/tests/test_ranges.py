@@ -113,7 +113,7 @@ def test_a_traced_program_counts_instead_of_holding_a_constant():
         (lambda n: cnp.meshgrid(n, indexing="ji"), ValueError, "indexing is 'ji'. Use 'xy' or 'ij'."),
     ],
 )
-def test_what_gives_no_range_is_refused(call, error, words):
+def test_wrong_arguments_of_a_range_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(3)
     assert words in str(caught.value)

@@ -73,11 +73,11 @@ def test_padding_takes_the_dtype_of_the_array(agree, numbers):
         (
             lambda x: np.roll(x, (1, 2, 3), axis=(0, 1)),
             ValueError,
-            "3 shifts for 2 axes. Give as many of both, or one.",
+            "3 shifts for 2 axes. Give equally many, or one of either.",
         ),
     ],
 )
-def test_what_cannot_be_rearranged_is_refused(call, error, words):
+def test_wrong_arguments_of_a_rearrangement_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)

@@ -40,7 +40,7 @@ def test_a_scalar_gets_axes(name, agree):
     agree(lambda m, x: getattr(m, name)(x), np.float32(2))
 
 
-def test_what_shapes_and_sizes_say_is_plain_integers():
+def test_shapes_and_sizes_are_plain_integers():
     def told(x):
         assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, 1)) == ((2, 3), 2, 6, 3)
         assert (cnp.shape(x), cnp.ndim(x), cnp.size(x), cnp.size(x, 1)) == ((2, 3), 2, 6, 3)
@@ -59,11 +59,11 @@ def test_what_shapes_and_sizes_say_is_plain_integers():
         (lambda x: cnp.broadcast_arrays(x, np.ones(2)), ValueError, "do not broadcast"),
         (lambda x: np.moveaxis(x, 0, 2), ValueError, "axis 2 is out of range for ndim 2"),
         (lambda x: np.moveaxis(x, (0, 0), (0, 1)), ValueError, "name one axis twice. Give each axis once."),
-        (lambda x: np.moveaxis(x, (0, 1), 0), ValueError, "2 axes go to 1 positions. Give as many of both."),
+        (lambda x: np.moveaxis(x, (0, 1), 0), ValueError, "2 axes go to 1 positions. Give equally many."),
         (lambda x: np.matrix_transpose(x[0]), ValueError, "matrix_transpose of float64[3]"),
     ],
 )
-def test_what_fits_no_shape_is_refused(call, error, words):
+def test_an_array_that_fits_no_shape_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)

@@ -19,15 +19,15 @@ def test_nan_comes_last(agree):
     agree(lambda m, a: [m.sort(a), m.argsort(a, kind="stable")], x)
 
 
-def test_nothing_is_sorted_too(agree):
+def test_an_empty_array_is_sorted_too(agree):
     agree(lambda m, a: [m.sort(a), m.argsort(a, 0)], np.ones((0, 3)))
 
 
 @pytest.mark.parametrize("name", ["sort", "argsort"])
-def test_what_cannot_be_sorted_is_refused(name):
+def test_wrong_arguments_of_sort_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} at test_sorting.py:.*axis 1 is out of range for ndim 1"):
         make_jaxpr(lambda x: getattr(np, name)(x, axis=1))(np.ones(3))
-    with pytest.raises(TypeError, match="names fields, and the array has none"):
+    with pytest.raises(TypeError, match="names fields, but the array has none"):
         make_jaxpr(lambda x: getattr(np, name)(x, order="field"))(np.ones(3))
 
 

@@ -33,7 +33,7 @@ def test_a_statistic_is_numpys(name, dtype, agree, numbers):
     agree(CASES[name], numbers((2, 3), dtype), ulps=8)
 
 
-def test_nan_is_passed_over(agree):
+def test_nan_is_skipped(agree):
     x = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, -2.0]])
     agree(lambda m, a: [m.nansum(a), m.nansum(a, 0), m.nanmean(a), m.nanmean(a, 1)], x)
 
@@ -62,7 +62,7 @@ def test_an_edge_may_be_a_scalar(agree, numbers):
         (lambda x: np.nanmean(x, where=np.ones((2, 3), bool)), TypeError, "where= is not supported"),
     ],
 )
-def test_what_has_no_statistic_is_refused(call, error, words):
+def test_wrong_arguments_of_a_statistic_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)

@@ -1,8 +1,8 @@
 """NumPy's functions by their names and with their arguments, over calque's primitives.
 
-They take traced arrays, device arrays, NumPy arrays and scalars, and give NumPy's values and dtypes.  Importing this
-package also lets `numpy.stack(x)` and the like be called on traced arrays: NumPy asks them, and they ask here.
-Functions that are methods or operators of arrays too are core's own; the others are here, by subject.
+They take traced arrays, device arrays, NumPy arrays and scalars, and return NumPy's values and dtypes.  This package
+also makes NumPy's own functions, such as `numpy.stack(x)`, work on traced arrays, through `__array_function__`.
+Core defines the functions that are also methods or operators of arrays; this package defines all others, by subject.
 
 Read next: `creation.py`, then by subject; `random` for random numbers.
 """

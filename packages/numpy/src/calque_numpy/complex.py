@@ -1,7 +1,7 @@
-"""Angles of complex numbers, and telling which numbers lie on the real axis.
+"""Angles of complex numbers, and tests for real numbers.
 
-`real`, `imag` and `conj` are methods of arrays too, and so core's.  `real_if_close` is not here: the dtype of its
-result depends on values, which are not known while tracing.
+`real`, `imag` and `conj` are also methods of arrays, so core defines them.  `real_if_close` is missing: the dtype of
+its result depends on values, which are unknown while tracing.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Value = Any
 def angle(z: Value, deg: bool = False) -> Value:
     """Return the angle between the positive real axis and `z`: from -pi to pi, 0 for 0; in degrees with `deg`.
 
-    Dtype: that of the parts; a float for integers.
+    Dtype: that of the real and imaginary parts; a float for integers.
 
     >>> import numpy as np
     >>> from calque_numpy import angle
     >>> angle(np.array([1.0, 1j]), deg=True)
     array([ 0., 90.])
     """
-    z = floating(binary("angle", z, 0)[0])  # as the integer 0 beside it would have it, for NumPy
+    z = floating(binary("angle", z, 0)[0])  # promoted with the integer 0, as in NumPy
     dtype = typeof(z).dtype
     if dtype.kind == "c":
         out = lax.imag(lax.log(lax.select(lax.eq(z, 0), dtype.type(1), z)))
@@ -39,7 +39,7 @@ def angle(z: Value, deg: bool = False) -> Value:
 
 @implements(np.iscomplex)
 def iscomplex(x: Value) -> Value:
-    """Tell which elements have an imaginary part that is not zero.
+    """Return whether each element has a nonzero imaginary part.
 
     >>> import numpy as np
     >>> from calque_numpy import iscomplex
@@ -51,7 +51,7 @@ def iscomplex(x: Value) -> Value:
 
 @implements(np.isreal)
 def isreal(x: Value) -> Value:
-    """Tell which elements have no imaginary part, or one that is zero.
+    """Return whether each element has no imaginary part or a zero one.
 
     >>> import numpy as np
     >>> from calque_numpy import isreal

@@ -1,7 +1,7 @@
-"""Arrays made of lists, of numbers, or of nothing but a shape.
+"""Arrays made of lists, of numbers, or of a shape alone.
 
-One idea: what nobody gave a dtype gets the default one of its kind, 64 or 32 bits as the settings say; NumPy arrays
-keep theirs.  A list is an array of its items, traced ones included.
+One idea: a value without a dtype gets the default dtype of its kind, of 64 or 32 bits by the settings; NumPy arrays
+keep theirs.  A list is an array of its items, tracers included.
 
 Read next: `ranges.py`.
 """
@@ -27,15 +27,15 @@ Value = Any
 DType = Any
 Shape = int | Sequence[int]
 
-# Arrays of given values
+# Arrays of values
 
 
 def asarray(a: Value, dtype: DType = None) -> Value:
     """Return an array of a scalar, of an array, or of nested lists and tuples of them.
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or that of the elements; the default of their kind for
-    Python scalars.  An array that has the dtype already is returned itself.
-    Raises: ShapeError if the items of a list differ in shape; TypeError for what is no number.
+    Python scalars.  An array that has the dtype already is returned unchanged.
+    Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number.
 
     >>> from calque_numpy import asarray
     >>> asarray([[1, 2], [3, 4]])
@@ -44,16 +44,16 @@ def asarray(a: Value, dtype: DType = None) -> Value:
     """
     if isinstance(a, (list, tuple)):
         a = array_of(a)
-    wanted = typeof(a).dtype if dtype is None else dtype_argument(dtype)
+    out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
-        return wanted.type(as_dtype(a, wanted))
-    return settled(lax.convert_element_type(a, wanted))
+        return out_dtype.type(as_dtype(a, out_dtype))
+    return settled(lax.convert_element_type(a, out_dtype))
 
 
 def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
-    """Return an array that no later change of `object` reaches; else as `asarray`.
+    """Return a new array, which later changes of `object` do not affect; otherwise as `asarray`.
 
-    `ndmin` is the least number of axes; missing ones are put in front.
+    `ndmin` is the least number of axes; missing axes are added in front.
 
     >>> import numpy as np
     >>> from calque_numpy import array
@@ -94,7 +94,7 @@ def _filled(name: str, shape: Shape, fill_value: Value, dtype: DType) -> Value:
 
 
 def zeros(shape: Shape, dtype: DType = float) -> Value:
-    """Return an array of zeros, of the default float dtype if no other is given.
+    """Return an array of zeros, of the default float dtype unless `dtype` is passed.
 
     Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
 
@@ -106,7 +106,7 @@ def zeros(shape: Shape, dtype: DType = float) -> Value:
 
 
 def ones(shape: Shape, dtype: DType = float) -> Value:
-    """Return an array of ones, of the default float dtype if no other is given.
+    """Return an array of ones, of the default float dtype unless `dtype` is passed.
 
     Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
 
@@ -121,7 +121,7 @@ def ones(shape: Shape, dtype: DType = float) -> Value:
 def full_like(
     a: Value, fill_value: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
 ) -> Value:
-    """Return an array of one value with the shape and dtype of `a`, unless others are given.
+    """Return an array of one value, by default with the shape and dtype of `a`.
 
     Raises: ShapeError if `fill_value` does not broadcast to the shape.
 
@@ -141,7 +141,7 @@ def full_like(
 def zeros_like(
     a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
 ) -> Value:
-    """Return zeros with the shape and dtype of `a`, unless others are given.
+    """Return zeros, by default with the shape and dtype of `a`.
 
     >>> import numpy as np
     >>> from calque_numpy import zeros_like
@@ -153,7 +153,7 @@ def zeros_like(
 
 @implements(np.ones_like)
 def ones_like(a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None) -> Value:
-    """Return ones with the shape and dtype of `a`, unless others are given.
+    """Return ones, by default with the shape and dtype of `a`.
 
     >>> import numpy as np
     >>> from calque_numpy import ones_like

@@ -1,4 +1,4 @@
-"""What NumPy's functions say of dtypes: known while tracing, so that Python may decide by it."""
+"""NumPy's functions of dtypes: their results are known while tracing, so that Python can branch on them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Value = Any
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
-    """Return the dtype that an operation on these arrays, scalars or dtypes has.
+    """Return the dtype of an operation on these arrays, scalars or dtypes.
 
-    Raises: TypeError for what is none of these.
+    Raises: TypeError for any other argument.
 
     >>> import numpy as np
     >>> from calque_numpy import result_type
@@ -28,7 +28,7 @@ def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Value) -> bool:
-    """Tell whether an array has a complex dtype.
+    """Return whether an array has a complex dtype.
 
     >>> import numpy as np
     >>> from calque_numpy import iscomplexobj
@@ -40,7 +40,7 @@ def iscomplexobj(x: Value) -> bool:
 
 @implements(np.isrealobj)
 def isrealobj(x: Value) -> bool:
-    """Tell whether an array has a dtype that is not complex.
+    """Return whether an array has a dtype that is not complex.
 
     >>> import numpy as np
     >>> from calque_numpy import isrealobj

@@ -1,7 +1,7 @@
 """`einsum`: products and sums by named axes.
 
-One idea: an operand is an array and one label per axis.  Operands are joined from left to right: what a label in both
-means is a batch axis if it is needed later, and is summed at once if it is not.
+One idea: an operand is an array and one label per axis.  Operands are multiplied from left to right; a label of both
+operands is a batch axis if the result or a later operand has it, otherwise it is summed at once.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Operand(NamedTuple):
 
 @implements(np.einsum)
 def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any = False, **options: Any) -> Value:
-    """Return the products of the operands' elements, summed over the labels that the result does not have.
+    """Return the products of the operands' elements, summed over the labels that the result lacks.
 
-    Without '->', the result has those that stand once, in alphabetical order.  '...' stands for any number of axes,
-    which broadcast.  `optimize` changes nothing: operands are joined from left to right.
+    Without '->', the result has the labels that occur once, in alphabetical order.  '...' stands for any number of
+    axes, which broadcast.  `optimize` changes nothing: operands are multiplied from left to right.
     Dtype: promoted, and kept by sums.
     Raises: ValueError if `subscripts` does not fit the operands; ShapeError if axes of one label differ in size;
-    TypeError for options that mean something only for arrays in memory.
+    TypeError for options that concern only arrays in memory.
 
     >>> import numpy as np
     >>> from calque_numpy import einsum
@@ -54,17 +54,18 @@ def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any
         kind = describe_value(subscripts)
         raise NumpyRuleError(f"einsum{where()}: the subscripts are {kind}. Give a string such as 'ij,jk->ik'.")
     dtype = promoted_dtype("einsum", *operands) if operands else None
-    named, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
-    sizes = _sizes(subscripts, named)
-    first, *rest = [_simple(operand, sizes) for operand in named]
-    for position, operand in enumerate(rest, 1):
-        needed = {*result, *(label for later in rest[position:] for label in later.labels)}
-        first = _joined(_summed(first, {*needed, *operand.labels}), _summed(operand, {*needed, *first.labels}), needed)
-    summed = _summed(first, set(result))
+    labelled, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
+    sizes = _sizes(subscripts, labelled)
+    product, *factors = [_simple(operand, sizes) for operand in labelled]
+    for position, factor in enumerate(factors, 1):
+        needed = {*result, *(label for later in factors[position:] for label in later.labels)}
+        left, right = _summed(product, {*needed, *factor.labels}), _summed(factor, {*needed, *product.labels})
+        product = _joined(left, right, needed)
+    summed = _summed(product, set(result))
     return lax.transpose(summed.array, [summed.labels.index(label) for label in result])
 
 
-# What the subscripts say
+# Subscripts
 
 
 def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Labels]:
@@ -72,40 +73,42 @@ def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Lab
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(arrays):
-        raise _misfit(subscripts, f"{len(terms)} operands are described, but {len(arrays)} were given")
+        raise _subscripts_error(subscripts, f"{len(terms)} operands are described, but {len(arrays)} were passed")
     for term in (*terms, output):
         if not all(letter.isalpha() for letter in term.replace("...", "", 1)):
-            raise _misfit(subscripts, f"{term!r} holds something else than letters and one '...'")
+            raise _subscripts_error(subscripts, f"{term!r} may hold only letters and one '...'")
     ndims = [typeof(x).ndim - len(term.replace("...", "")) for term, x in zip(terms, arrays)]
     for term, x, extra in zip(terms, arrays, ndims):
         if extra < 0 or (extra and "..." not in term):
-            raise _misfit(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x)}")
+            raise _subscripts_error(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x)}")
     labels = [_labels(term, extra) for term, extra in zip(terms, ndims)]
-    widest = max(extra for term, extra in zip(terms, ndims))
-    result = _labels(output, widest) if arrow else _implied(labels, widest)
+    max_extra = max(extra for term, extra in zip(terms, ndims))
+    result = _labels(output, max_extra) if arrow else _implied(labels, max_extra)
     unknown = [label for label in result if not any(label in one for one in labels)]
-    if unknown or len(set(result)) != len(result) or (widest and arrow and "..." not in output):
-        raise _misfit(subscripts, "the result must name labels of the operands, each once, and '...' if they have it")
+    if unknown or len(set(result)) != len(result) or (max_extra and arrow and "..." not in output):
+        raise _subscripts_error(
+            subscripts, "the result must name labels of the operands, each once, and '...' if they have it"
+        )
     return [Operand(x, one) for x, one in zip(arrays, labels)], result
 
 
-def _misfit(subscripts: str, problem: str) -> ValueError:
+def _subscripts_error(subscripts: str, problem: str) -> ValueError:
     return ValueError(f"einsum {subscripts!r}{where()}: {problem}. Write one label per axis, as in 'ij,jk->ik'.")
 
 
 def _labels(term: str, extra: int) -> Labels:
-    """Return the labels of a term; the axes of an ellipsis are numbered from the last, so that they broadcast."""
+    """Return the labels of a term; the axes of an ellipsis are numbered from the last, so they broadcast."""
     before, dots, after = term.partition("...")
     return (*before, *(range(-extra, 0) if dots else ()), *after)
 
 
-def _implied(labels: Iterable[Labels], widest: int) -> Labels:
+def _implied(labels: Iterable[Labels], max_extra: int) -> Labels:
     counts = Counter(label for one in labels for label in one if isinstance(label, str))
-    return (*range(-widest, 0), *sorted(label for label, count in counts.items() if count == 1))
+    return (*range(-max_extra, 0), *sorted(label for label, count in counts.items() if count == 1))
 
 
 def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
-    """Return the size of each label: that of its axes, of which those of size 1 may be repeated."""
+    """Return the size of each label: the size of its axes, except axes of size 1, which broadcast."""
     sizes: dict[Any, int] = {}
     for operand in operands:
         for label, size in zip(operand.labels, typeof(operand.array).shape):
@@ -120,27 +123,27 @@ def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
     return sizes
 
 
-# What is done
+# Operations
 
 
 def _simple(operand: Operand, sizes: dict[Any, int]) -> Operand:
-    """Return an operand where each label stands once, without axes that would have to be repeated."""
+    """Return an operand in which each label occurs once, without the axes of size 1 that broadcast."""
     array, labels = operand
     shape = typeof(array).shape
-    repeated = [d for d, label in enumerate(labels) if shape[d] == 1 and sizes[label] != 1]
-    array = lax.squeeze(array, repeated)
-    labels = tuple(label for d, label in enumerate(labels) if d not in repeated)
+    broadcast = [d for d, label in enumerate(labels) if shape[d] == 1 and sizes[label] != 1]
+    array = lax.squeeze(array, broadcast)
+    labels = tuple(label for d, label in enumerate(labels) if d not in broadcast)
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
-            one = labels.index(label)
-            other = labels.index(label, one + 1)
-            array = diagonal(array, 0, one, other)
-            labels = (*(x for d, x in enumerate(labels) if d not in (one, other)), label)
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            array = diagonal(array, 0, first, second)
+            labels = (*(x for d, x in enumerate(labels) if d not in (first, second)), label)
     return Operand(array, labels)
 
 
 def _summed(operand: Operand, needed: set[Any]) -> Operand:
-    """Return an operand summed over the labels that nobody needs."""
+    """Return an operand summed over the labels that are not needed."""
     axes = [d for d, label in enumerate(operand.labels) if label not in needed]
     if not axes:
         return operand
@@ -150,7 +153,7 @@ def _summed(operand: Operand, needed: set[Any]) -> Operand:
 
 
 def _joined(x: Operand, y: Operand, needed: set[Any]) -> Operand:
-    """Return the product of two operands, summed over the labels of both that nobody needs."""
+    """Return the product of two operands, summed over their common labels that are not needed."""
     shared = [label for label in x.labels if label in y.labels]
     batch = [label for label in shared if label in needed]
     contracted = [label for label in shared if label not in needed]
@@ -178,7 +181,7 @@ def _multiplied(x: Operand, y: Operand) -> Operand:
 
 
 def _aligned(operand: Operand, labels: Labels) -> Value:
-    """Return the array with its axes in the order of `labels`, and axes of size 1 for those it does not have."""
+    """Return the array with its axes in the order of `labels`, and an axis of size 1 for each missing label."""
     present = [label for label in labels if label in operand.labels]
     array = lax.transpose(operand.array, _axes(operand, present))
     return lax.expand_dims(array, [d for d, label in enumerate(labels) if label not in operand.labels])

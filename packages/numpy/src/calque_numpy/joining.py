@@ -1,7 +1,7 @@
-"""Arrays joined, and cut into parts.
+"""Arrays joined, and split into sections.
 
-One idea: `stack` gives its operands a new axis and joins them along it; everything else is a case of `concatenate`,
-or of one slice per part.
+One idea: `stack` gives its operands a new axis and joins them along it; every other function is `concatenate`, or one
+slice per section.
 
 Read next: `shapes.py`.
 """
@@ -37,18 +37,18 @@ def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> 
         raise ValueError(f"{name}{where()} got no arrays. Give at least one.")
     if dtype is None and casting == "same_kind":
         return operands
-    wanted = promoted_dtype(name, *operands) if dtype is None else dtype_argument(dtype)
-    return [astype(x, wanted, casting=casting) for x in operands]
+    out_dtype = promoted_dtype(name, *operands) if dtype is None else dtype_argument(dtype)
+    return [astype(x, out_dtype, casting=casting) for x in operands]
 
 
 @implements(np.concatenate)
 def concatenate(
     arrays: Sequence[Value], axis: int | None = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
 ) -> Value:
-    """Return the arrays joined along an axis they have; flat ones if `axis` is None.
+    """Return the arrays joined along an existing axis, or flattened and joined for `axis=None`.
 
     Shapes: [*a, n, *b] and [*a, m, *b] -> [*a, n + m, *b].  Dtype: promoted, or `dtype`.
-    Raises: ShapeError if other axes differ in size; ValueError if there are no arrays, no such axis, or one has rank 0.
+    Raises: ShapeError if other axes differ in size; ValueError without arrays, for an axis out of range, or for rank 0.
 
     >>> import numpy as np
     >>> from calque_numpy import concatenate
@@ -65,10 +65,10 @@ def concatenate(
 def stack(
     arrays: Sequence[Value], axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
 ) -> Value:
-    """Return arrays of one shape side by side along a new axis.
+    """Return arrays of one shape joined along a new axis.
 
     Shapes: n times [*a, *b] -> [*a, n, *b].  Dtype: promoted, or `dtype`.
-    Raises: ShapeError if the shapes differ; ValueError if there are no arrays, or no such axis.
+    Raises: ShapeError if the shapes differ; ValueError without arrays, or for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import stack
@@ -100,7 +100,7 @@ def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
 
 @implements(np.hstack)
 def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
-    """Return the arrays side by side: joined along the second axis, vectors along their only one.
+    """Return the arrays side by side: joined along the second axis, vectors along their only axis.
 
     >>> import numpy as np
     >>> from calque_numpy import hstack
@@ -138,47 +138,47 @@ def column_stack(tup: Sequence[Value]) -> Value:
     return lax.concatenate(columns, 1)
 
 
-# Parts
+# Sections
 
 
 @implements(np.array_split)
 def array_split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
-    """Return the parts of an array: so many of nearly equal size, or those between the given indices.
+    """Return the sections of an array: a number of nearly equal sections, or the slices between indices.
 
-    Raises: ValueError for a number of parts below 1, or if there is no such axis.
+    Raises: ValueError for a number below 1, or for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import array_split
     >>> array_split(np.arange(5), 2)
     [array([0, 1, 2]), array([3, 4])]
     """
-    return _parts("array_split", ary, indices_or_sections, axis)
+    return _split("array_split", ary, indices_or_sections, axis)
 
 
-def _parts(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[Value]:
+def _split(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[Value]:
     aval = typeof(ary)
     position = canonical_axis(name, axis, aval.ndim)
     size = aval.shape[position]
     edges = _edges(name, indices_or_sections, size)
-    return [_part(ary, position, *slice(start, stop).indices(size)[:2]) for start, stop in pairwise(edges)]
+    return [_section(ary, position, *slice(start, stop).indices(size)[:2]) for start, stop in pairwise(edges)]
 
 
 def _edges(name: str, indices_or_sections: Any, size: int) -> list[int | None]:
     if hasattr(indices_or_sections, "__len__"):
         return [0, *integers(name, "indices_or_sections", indices_or_sections), None]
-    sections = _sections(name, indices_or_sections)
+    sections = _section_count(name, indices_or_sections)
     each, extra = divmod(size, sections)
     return [i * each + min(i, extra) for i in range(sections + 1)]
 
 
-def _sections(name: str, sections: Any) -> int:
+def _section_count(name: str, sections: Any) -> int:
     count = integer(name, "indices_or_sections", sections)
     if count < 1:
-        raise ValueError(f"{name}{where()}: {count} parts were asked for. Ask for at least one.")
+        raise ValueError(f"{name}{where()}: the number of sections is {count}. Give at least 1.")
     return count
 
 
-def _part(x: Value, axis: int, start: int, stop: int) -> Value:
+def _section(x: Value, axis: int, start: int, stop: int) -> Value:
     shape = typeof(x).shape
     starts = [start if d == axis else 0 for d in range(len(shape))]
     stops = [max(start, stop) if d == axis else n for d, n in enumerate(shape)]
@@ -187,45 +187,45 @@ def _part(x: Value, axis: int, start: int, stop: int) -> Value:
 
 @implements(np.split)
 def split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
-    """Return the parts of an array: so many of equal size, or those between the given indices.
+    """Return the sections of an array: a number of equal sections, or the slices between indices.
 
-    Raises: ValueError if the axis does not divide into that many parts, or there is no such axis.
+    Raises: ValueError if the axis does not divide into equal sections, or is out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import split
     >>> split(np.arange(4), 2)
     [array([0, 1]), array([2, 3])]
     """
-    return _even_parts("split", ary, indices_or_sections, axis)
+    return _split_evenly("split", ary, indices_or_sections, axis)
 
 
-def _even_parts(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[Value]:
+def _split_evenly(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[Value]:
     aval = typeof(ary)
     if not hasattr(indices_or_sections, "__len__"):
         size = aval.shape[canonical_axis(name, axis, aval.ndim)]
-        if size % _sections(name, indices_or_sections):
+        if size % _section_count(name, indices_or_sections):
             raise ValueError(
                 f"{name} of {aval}{where()}: axis {axis} of size {size} does not divide into "
-                f"{indices_or_sections} equal parts. Use array_split."
+                f"{indices_or_sections} equal sections. Use array_split."
             )
-    return _parts(name, ary, indices_or_sections, axis)
+    return _split(name, ary, indices_or_sections, axis)
 
 
 @implements(np.vsplit)
 def vsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
-    """Return the parts along the first axis of an array with two axes or more; as `split`.
+    """Return the sections along the first axis of an array with two axes or more; as `split`.
 
     >>> import numpy as np
     >>> from calque_numpy import vsplit
     >>> [x.shape for x in vsplit(np.zeros((4, 2)), 2)]
     [(2, 2), (2, 2)]
     """
-    return _even_parts("vsplit", _with_axes("vsplit", ary, 2), indices_or_sections, 0)
+    return _split_evenly("vsplit", _with_axes("vsplit", ary, 2), indices_or_sections, 0)
 
 
 @implements(np.hsplit)
 def hsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
-    """Return the parts along the second axis, or along the only one of a vector; as `split`.
+    """Return the sections along the second axis, or along the only axis of a vector; as `split`.
 
     >>> import numpy as np
     >>> from calque_numpy import hsplit
@@ -233,19 +233,19 @@ def hsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
     [(4, 1), (4, 1)]
     """
     ary = _with_axes("hsplit", ary, 1)
-    return _even_parts("hsplit", ary, indices_or_sections, min(typeof(ary).ndim - 1, 1))
+    return _split_evenly("hsplit", ary, indices_or_sections, min(typeof(ary).ndim - 1, 1))
 
 
 @implements(np.dsplit)
 def dsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
-    """Return the parts along the third axis; as `split`.
+    """Return the sections along the third axis; as `split`.
 
     >>> import numpy as np
     >>> from calque_numpy import dsplit
     >>> [x.shape for x in dsplit(np.zeros((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]
     """
-    return _even_parts("dsplit", _with_axes("dsplit", ary, 3), indices_or_sections, 2)
+    return _split_evenly("dsplit", _with_axes("dsplit", ary, 3), indices_or_sections, 2)
 
 
 def _with_axes(name: str, x: Value, least: int) -> Value:

@@ -1,4 +1,4 @@
-"""Lengths of vectors and matrices, as in `numpy.linalg`.  What needs a factorisation is not here."""
+"""Lengths of vectors and matrices, as in `numpy.linalg`.  Functions that need a factorisation are missing."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["norm"]
 
 @implements(np.linalg.norm)
 def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the length of vectors along one axis, or of matrices along two.
+    """Return the norm of vectors along one axis, or of matrices along two.
 
-    Dtype: that of the parts; float64 for integers and bools.
-    Without `axis`, it is that of a vector or matrix, and without `ord` that of all elements.
+    Dtype: that of the real and imaginary parts; float64 for integers and bools.
+    Without `axis`, `x` is one vector or matrix; without `ord` too, the norm is that of the flat array.
 
-    `ord` is 2 for vectors if it is not given; 1, inf, -inf, 0 and any other number are NumPy's.  For matrices it is
+    The default `ord` of vectors is 2; 1, inf, -inf, 0 and other numbers are as in NumPy.  The default of matrices is
     "fro"; 1, -1, inf and -inf are the extreme sums of columns and rows.
     Raises: ValueError for another `ord`, or more than two axes; NumpyRuleError for "nuc", 2 and -2 of a matrix, which
     need singular values.
@@ -36,7 +36,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """
-    is_exact = typeof(x).dtype.kind in "biu"  # of which NumPy makes doubles: the squares of 8 bits do not fit half ones
+    is_exact = typeof(x).dtype.kind in "biu"  # float64 as in NumPy: squares of 8 bits do not fit float16
     x = as_dtype(x, canonicalize_dtype(np.float64)) if is_exact else x
     ndim = typeof(x).ndim
     if axis is None and ord is None:
@@ -56,11 +56,11 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
 
 
 def _length(x: Value, axes: tuple[int, ...]) -> Value:
-    return lax.sqrt(lax.reduce_sum(lax.square(_size(x)), axes))
+    return lax.sqrt(lax.reduce_sum(lax.square(_modulus(x)), axes))
 
 
-def _size(x: Value) -> Value:
-    """Return what a square is taken of: the numbers themselves, or the moduli of complex ones."""
+def _modulus(x: Value) -> Value:
+    """Return the moduli of complex numbers, other numbers unchanged: their squares are equal."""
     return lax.abs(x) if typeof(x).dtype.kind == "c" else x
 
 
@@ -68,7 +68,7 @@ def _vector_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
     if ord is None or ord == 2:
         return _length(x, axes)
     if not isinstance(ord, (int, float)):
-        raise ValueError(f"norm{where()}: ord is {ord!r}, which no vector has. Use a number, inf or -inf.")
+        raise ValueError(f"norm{where()}: ord is {ord!r}, which is no norm of vectors. Use a number, inf or -inf.")
     size = lax.abs(x)
     if abs(ord) == np.inf:
         return (reductions.max if ord > 0 else reductions.min)(size, axes)
@@ -88,7 +88,7 @@ def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
             "not supported. Use 'fro', 1 or inf."
         )
     if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(f"norm{where()}: ord is {ord!r}, which no matrix has. Use 'fro', 1, -1, inf or -inf.")
+        raise ValueError(f"norm{where()}: ord is {ord!r}, which is no norm of matrices. Use 'fro', 1, -1, inf or -inf.")
     rows, columns = axes
     summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = lax.reduce_sum(lax.abs(x), (summed,))

@@ -1,7 +1,7 @@
-"""Elements chosen by a condition, and arrays compared as wholes.
+"""Elements chosen by a condition, and comparisons of whole arrays.
 
-One idea: both alternatives are computed, and a mask chooses; so the result has a shape that is known while tracing.
-Take care of derivatives: where the alternative that is not chosen has an infinite one, the result is NaN.
+One idea: both alternatives are computed, and a mask chooses; so the shape of the result is known while tracing.
+Beware of derivatives: where the rejected alternative has an infinite derivative, the derivative of the result is NaN.
 
 Read next: `matrices.py`.
 """
@@ -23,24 +23,24 @@ from calque_core.source import where as place
 
 Value = Any
 
-_NOTHING = object()
+_MISSING = object()
 
 
 @implements(np.where)
-def where(condition: Value, x: Value = _NOTHING, y: Value = _NOTHING) -> Value:
-    """Return the elements of `x` where the condition holds, and those of `y` elsewhere.
+def where(condition: Value, x: Value = _MISSING, y: Value = _MISSING) -> Value:
+    """Return the elements of `x` where the condition holds, and of `y` elsewhere.
 
-    Shapes: broadcast.  Dtype: that which `x` and `y` promote to.  A condition that is no bool holds where it is not 0.
-    Raises: NumpyRuleError without `x` and `y`: how many elements hold is not known while tracing.
+    Shapes: broadcast.  Dtype: promoted from `x` and `y`.  A condition that is no bool holds where it is not 0.
+    Raises: NumpyRuleError without `x` and `y`: the number of true elements is unknown while tracing.
 
     >>> import numpy as np
     >>> from calque_numpy import where
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
     """
-    if x is _NOTHING or y is _NOTHING:
+    if x is _MISSING or y is _MISSING:
         raise NumpyRuleError(
-            f"where(condition){place()} without x and y is not supported: how many elements it gives is not known "
+            f"where(condition){place()} without x and y is not supported: the number of true elements is unknown "
             "while tracing. Give both alternatives, where(condition, x, y)."
         )
     return lax.select(truth(condition), x, y)
@@ -48,10 +48,10 @@ def where(condition: Value, x: Value = _NOTHING, y: Value = _NOTHING) -> Value:
 
 @implements(np.select)
 def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
-    """Return, element by element, the choice that belongs to the first condition which holds, or `default`.
+    """Return, for each element, the choice of the first condition that holds, or `default`.
 
     Shapes: broadcast.  Dtype: promoted.
-    Raises: ValueError unless there is one choice for each condition, and one condition at least; TypeError for a
+    Raises: ValueError unless there is one choice for each condition, and at least one condition; TypeError for a
     condition that is not bool.
 
     >>> import numpy as np
@@ -75,9 +75,9 @@ def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Valu
 def nan_to_num(
     x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value | None = None, neginf: Value | None = None
 ) -> Value:
-    """Return the array with numbers in place of NaN and of the infinities: 0 and the extremes of the dtype.
+    """Return the array with NaN replaced by 0, and infinities by the extremes of the dtype.
 
-    The parts of complex numbers are taken one by one.
+    The real and imaginary parts of complex numbers are treated apart.
 
     >>> import numpy as np
     >>> from calque_numpy import nan_to_num
@@ -101,7 +101,7 @@ def nan_to_num(
 
 @implements(np.isclose)
 def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: bool = False) -> Value:
-    """Tell where `a` and `b` differ by no more than `atol + rtol * |b|`; infinities are close to themselves only.
+    """Return where `a` and `b` differ by at most `atol + rtol * |b|`; an infinity is close only to itself.
 
     Shapes: broadcast.  Dtype: bool.
 
@@ -112,7 +112,7 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
     """
     a, b = floating(a), floating(b)
     is_finite = isfinite(b)
-    center = lax.select(is_finite, b, 0.0)  # inf - inf would be NaN, and a warning
+    center = lax.select(is_finite, b, 0.0)  # inf - inf would give NaN and a warning
     is_near = lax.le(absolute(lax.sub(a, center)), lax.add(lax.mul(absolute(center), rtol), atol))
     out = lax.bitwise_or(lax.bitwise_and(is_finite, is_near), lax.eq(a, b))
     return lax.bitwise_or(out, lax.bitwise_and(isnan(a), isnan(b))) if equal_nan else out
@@ -120,7 +120,7 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
 
 @implements(np.allclose)
 def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: bool = False) -> Value:
-    """Tell whether all elements are close, as `isclose` says.
+    """Return whether all elements are close, in the sense of `isclose`.
 
     >>> import numpy as np
     >>> from calque_numpy import allclose
@@ -132,7 +132,7 @@ def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_n
 
 @implements(np.array_equal)
 def array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
-    """Tell whether two arrays have one shape and equal elements.
+    """Return whether two arrays have the same shape and equal elements.
 
     >>> import numpy as np
     >>> from calque_numpy import array_equal

@@ -1,7 +1,7 @@
 """Diagonals and triangles.
 
-One idea: in the flat elements of a matrix with m columns, a diagonal is every (m + 1)-th element from some first one;
-so it is one slice, and putting it back is one padding.
+One idea: in the flat elements of a matrix with m columns, a diagonal is every (m + 1)-th element from a first one;
+so to read a diagonal is one slice, and to write it is one padding.
 
 Read next: `products.py`.
 """
@@ -26,10 +26,10 @@ DType = Any
 
 @implements(np.diagonal)
 def diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
-    """Return a diagonal of each matrix that two axes make; `offset` > 0 is above the main one.
+    """Return a diagonal of each matrix of two axes; `offset` > 0 is above the main diagonal.
 
-    Shapes: a [*s, n, m] -> [*s, length], for any two axes in place of the last ones.
-    Raises: ValueError unless there are two such axes.
+    Shapes: a [*s, n, m] -> [*s, length], also for two other axes than the last.
+    Raises: ValueError unless the axes differ and are in range.
 
     >>> import numpy as np
     >>> from calque_numpy import diagonal
@@ -42,8 +42,8 @@ def diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value
     rows, columns = canonical_axis("diagonal", axis1, aval.ndim), canonical_axis("diagonal", axis2, aval.ndim)
     if rows == columns:
         raise ValueError(f"diagonal{where()}: axis1 and axis2 are both {rows}. Give two different axes.")
-    others = [d for d in range(aval.ndim) if d not in (rows, columns)]
-    return _last_diagonal(lax.transpose(a, (*others, rows, columns)), integer("diagonal", "offset", offset))
+    leading = [d for d in range(aval.ndim) if d not in (rows, columns)]
+    return _last_diagonal(lax.transpose(a, (*leading, rows, columns)), integer("diagonal", "offset", offset))
 
 
 def _last_diagonal(a: Value, offset: int) -> Value:
@@ -59,7 +59,7 @@ def _last_diagonal(a: Value, offset: int) -> Value:
 
 @implements(np.diag)
 def diag(v: Value, k: int = 0) -> Value:
-    """Return the matrix that has a vector on its k-th diagonal, or the k-th diagonal of a matrix.
+    """Return the matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
 
     Raises: ValueError unless `v` has one or two axes.
 
@@ -84,7 +84,7 @@ def diag(v: Value, k: int = 0) -> Value:
 
 @implements(np.diagflat)
 def diagflat(v: Value, k: int = 0) -> Value:
-    """Return the matrix that has the flat elements of `v` on its k-th diagonal.
+    """Return the matrix with the flat elements of `v` on its k-th diagonal.
 
     >>> import numpy as np
     >>> from calque_numpy import diagflat
@@ -97,10 +97,10 @@ def diagflat(v: Value, k: int = 0) -> Value:
 
 @implements(np.trace)
 def trace(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: None = None) -> Value:
-    """Return the sum of a diagonal of each matrix that two axes make.
+    """Return the sum of a diagonal of each matrix of two axes.
 
-    Shapes: a [*s, n, m] -> [*s], for any two axes in place of the last ones.  Dtype: as `sum`.
-    Raises: ValueError unless there are two such axes; TypeError for `out`.
+    Shapes: a [*s, n, m] -> [*s], also for two other axes than the last.  Dtype: as `sum`.
+    Raises: ValueError unless the axes differ and are in range; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_numpy import trace

@@ -1,8 +1,8 @@
 """Sums of products over chosen axes.  Core has `matmul` and `dot`, which operators and methods need.
 
-One idea: each is one `dot_general`, or one product of broadcast arrays where nothing is summed.
+One idea: each is one `dot_general`, or one product of broadcast arrays if there is no sum.
 
-Read next: `einsum.py`, the product that has all of these as cases.
+Read next: `einsum.py`, which generalises all of these.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _INT32 = np.dtype("int32")
 
 
 def contract(x: Value, y: Value, contracted: tuple[Axes, Axes], batch: tuple[Axes, Axes] = ((), ())) -> Value:
-    """Return the sums of products over pairs of axes; bools are joined by and, and gathered by or, as NumPy does.
+    """Return the sums of products over pairs of axes; for bools, `or` of `and`, as in NumPy.
 
     >>> contract(np.array([1.0, 2.0]), np.array([3.0, 4.0]), ((0,), (0,)))
     np.float64(11.0)
@@ -46,9 +46,9 @@ def _product(x: Value, y: Value) -> Value:
 
 @implements(np.outer)
 def outer(a: Value, b: Value, out: None = None) -> Value:
-    """Return the products of each element of `a` with each of `b`.
+    """Return the products of each element of `a` with each element of `b`.
 
-    Shapes: a [n], b [m] -> [n, m]; others are flattened.  Dtype: promoted.
+    Shapes: a [n], b [m] -> [n, m]; arrays of other ranks are flattened.  Dtype: promoted.
     Raises: TypeError for `out`.
 
     >>> import numpy as np
@@ -93,7 +93,7 @@ def _checked(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> Value
 
 @implements(np.tensordot)
 def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
-    """Return the sums of products over several axes: the last n of `a` and the first n of `b`, or those in two lists.
+    """Return the sums of products over several axes: the last n of `a` and the first n of `b`, or two lists of axes.
 
     Shapes: a [*s, *k], b [*k, *t] -> [*s, *t].  Dtype: promoted.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range.
@@ -119,7 +119,7 @@ def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
 
 @implements(np.vdot)
 def vdot(a: Value, b: Value) -> Value:
-    """Return the sum of the products of all elements, those of `a` conjugated.
+    """Return the sum of the products of all elements, with `a` conjugated.
 
     Shapes: a, b with equally many elements -> [].  Dtype: promoted.
     Raises: ShapeError if the numbers of elements differ.
@@ -139,7 +139,7 @@ def vdot(a: Value, b: Value) -> Value:
 def kron(a: Value, b: Value) -> Value:
     """Return the matrix of blocks a[i, j] * b.
 
-    Shapes: a [n, m], b [r, s] -> [n * r, m * s]; what has fewer axes gets new leading ones.  Dtype: promoted.
+    Shapes: a [n, m], b [r, s] -> [n * r, m * s]; an array of lower rank gets new leading axes.  Dtype: promoted.
 
     >>> import numpy as np
     >>> from calque_numpy import kron

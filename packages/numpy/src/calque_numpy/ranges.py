@@ -1,6 +1,6 @@
-"""Arrays made of positions: numbers in a row, and matrices of ones and zeros.
+"""Arrays computed from positions: evenly spaced numbers, and matrices of ones and zeros.
 
-One idea: a counter is an operation of a program; the elements are computed from it where they are needed.
+One idea: `iota` is an operation of a program, and the elements are computed from it; the program holds no constant.
 
 Read next: `joining.py`.
 """
@@ -24,7 +24,7 @@ from calque_numpy.creation import asarray, full_like
 Value = Any
 DType = Any
 
-# Numbers in a row
+# Evenly spaced numbers
 
 
 def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = None) -> Value:
@@ -49,8 +49,8 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
     else:
         dtype = canonicalize_dtype(np.arange(*[typeof(x).dtype.type(1) for x in bounds]).dtype)
     if dtype.kind in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype) and stride:
-        counted = lax.iota(dtype, len(range(first, end, stride)))  # a counter in a program, not a constant
-        scaled = counted if stride == 1 else lax.mul(counted, stride)
+        positions = lax.iota(dtype, len(range(first, end, stride)))  # an operation of a program, not a constant
+        scaled = positions if stride == 1 else lax.mul(positions, stride)
         return scaled if first == 0 else lax.add(scaled, first)
     return np.arange(first, end, stride, dtype=dtype)
 
@@ -60,7 +60,7 @@ def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def _number(x: Value) -> Any:
-    """Return a Python number; traced ones raise their own errors."""
+    """Return `x` as a Python number; a tracer raises its own error."""
     if isinstance(x, (bool, int, float)):
         return x
     aval = typeof(x)
@@ -79,10 +79,10 @@ def linspace(
     dtype: DType = None,
     axis: int = 0,
 ) -> Value:
-    """Return `num` numbers at equal distances from `start` to `stop`, or to one step before it without `endpoint`.
+    """Return `num` evenly spaced numbers from `start` to `stop`, or to one step before it without `endpoint`.
 
-    With `retstep`, return a pair of them and the distance.
-    Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or a float dtype that both promote to.
+    With `retstep`, return the pair of the numbers and the step.
+    Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or the promoted float dtype.
     Raises: ValueError for a negative `num`; TypeError if it is no integer.
 
     >>> from calque_numpy import linspace
@@ -108,11 +108,11 @@ def linspace(
 def _points(start: Value, stop: Value, step: Value, num: int, endpoint: bool) -> Value:
     shape = typeof(step).shape
     dtype = typeof(step).dtype
-    counted = lax.broadcasted_iota(dtype, (num, *shape), 0)
-    points = lax.add(lax.mul(counted, step), start) if num > 1 else broadcast_to(start, (num, *shape))
+    positions = lax.broadcasted_iota(dtype, (num, *shape), 0)
+    points = lax.add(lax.mul(positions, step), start) if num > 1 else broadcast_to(start, (num, *shape))
     if not endpoint or num < 2:
         return points
-    return lax.select(lax.eq(counted, dtype.type(num - 1)), broadcast_to(stop, (num, *shape)), points)  # exactly stop
+    return lax.select(lax.eq(positions, dtype.type(num - 1)), broadcast_to(stop, (num, *shape)), points)  # exactly stop
 
 
 def _in_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
@@ -164,7 +164,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value
 
 
 def _positions(name: str, N: int, M: int | None, k: int) -> tuple[Value, Value]:
-    """Return, for each element of a matrix, its row counted from the diagonal k, and its column."""
+    """Return for each element of a matrix its row plus k, and its column: they are equal on the k-th diagonal."""
     n_rows = integer(name, "N", N)
     shape = (n_rows, n_rows if M is None else integer(name, "M", M))
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
@@ -174,10 +174,10 @@ def _positions(name: str, N: int, M: int | None, k: int) -> tuple[Value, Value]:
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Value, ...]:
-    """Return for each vector an array that holds it along its own axis, all of one shape.
+    """Return for each vector an array that holds it along its own axis; all have one shape.
 
-    Shapes: [n], [m], ... -> [m, n, ...] for indexing "xy", [n, m, ...] for "ij"; ones in place of all other sizes if
-    `sparse`.
+    Shapes: [n], [m], ... -> [m, n, ...] for indexing "xy", [n, m, ...] for "ij"; if `sparse`, all
+    other axes have size 1.
     Raises: ValueError for another `indexing`.
 
     >>> import numpy as np

@@ -1,6 +1,6 @@
 """Elements repeated, padded, reversed and rolled.
 
-One idea: which element goes where is known while tracing, so that each function is a few slices, reversals and
+One idea: the new position of each element is known while tracing, so each function is a few slices, reversals and
 broadcasts.
 
 Read next: `masks.py`.
@@ -29,10 +29,10 @@ Value = Any
 
 @implements(np.repeat)
 def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
-    """Return the array with each element along `axis` repeated: equally often, or as often as `repeats` says for each.
+    """Return the array with each element along `axis` repeated, `repeats` times or by one number for each.
 
-    Without an axis, the flat array is meant.
-    Raises: ValueError for a negative number, or if there are not as many numbers as elements; TypeError for others than
+    Without an axis, the flat array is repeated.
+    Raises: ValueError for a negative number, or if there are not as many numbers as elements; TypeError unless they are
     integers.
 
     >>> import numpy as np
@@ -53,8 +53,8 @@ def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
             f"repeat of {typeof(a)}{where()}: repeats has {len(counts)} numbers for axis {position} of "
             f"size {shape[position]}. Give one number, or one for each element."
         )
-    parts = [_repeated(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
-    return lax.concatenate(parts, position) if parts else asarray(a)
+    blocks = [_repeated(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
+    return lax.concatenate(blocks, position) if blocks else asarray(a)
 
 
 def _repeated(a: Value, count: int, axis: int) -> Value:
@@ -73,10 +73,10 @@ def _cut(a: Value, axis: int, start: int, stop: int) -> Value:
 
 @implements(np.tile)
 def tile(A: Value, reps: Axes) -> Value:
-    """Return the array laid out side by side, `reps` times along each axis.
+    """Return copies of the array side by side, `reps` along each axis.
 
-    Shapes: A [n, m], reps (r, s) -> [r * n, s * m]; what has fewer axes gets new leading ones.
-    Raises: ValueError for a negative number; TypeError for others than integers.
+    Shapes: A [n, m], reps (r, s) -> [r * n, s * m]; the shorter of the two gets leading ones.
+    Raises: ValueError for a negative number; TypeError unless `reps` holds integers.
 
     >>> import numpy as np
     >>> from calque_numpy import tile
@@ -100,8 +100,8 @@ def pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_values
     """Return the array with a constant before and after its elements, `pad_width` times along each axis.
 
     `pad_width` is one number, (before, after), or one such pair for each axis.
-    Raises: ValueError for a negative number, or another number of pairs; TypeError for another `mode`, others than
-    integers, or a constant that is not a scalar.
+    Raises: ValueError for a negative number, or a wrong number of pairs; TypeError for another `mode`, a width that is
+    no integer, or a constant that is no scalar.
 
     >>> import numpy as np
     >>> from calque_numpy import pad
@@ -112,7 +112,7 @@ def pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_values
     if mode != "constant" or typeof(constant_values).shape:
         raise TypeError(
             f"pad of {aval}{where()}: only one constant is supported. Use mode='constant' and a scalar, "
-            "or concatenate the parts."
+            "or concatenate arrays."
         )
     widths = _pad_widths(pad_width, aval.ndim)
     constant = lax.convert_element_type(constant_values, aval.dtype)
@@ -135,12 +135,12 @@ def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     return [(int(before), int(after)) for before, after in pairs]
 
 
-# Other places
+# The same elements in other positions
 
 
 @implements(np.flip)
 def flip(m: Value, axis: Axes | None = None) -> Value:
-    """Return the array with its elements in reverse order along `axis`: all axes, one or several.
+    """Return the array with its elements in reverse order along `axis`: one axis, several, or by default all.
 
     >>> import numpy as np
     >>> from calque_numpy import flip
@@ -179,7 +179,7 @@ def fliplr(m: Value) -> Value:
 
 @implements(np.rot90)
 def rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
-    """Return the array turned by k times 90 degrees in the plane of two axes, from the first towards the second.
+    """Return the array rotated by k times 90 degrees in the plane of two axes, from the first towards the second.
 
     Raises: ValueError unless `axes` names two different axes.
 
@@ -204,10 +204,11 @@ def rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
 
 @implements(np.roll)
 def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
-    """Return the array with its elements moved along `axis`; those that leave at the end come back at the front.
+    """Return the array with its elements shifted along `axis`; elements beyond the end return to the front.
 
-    Without an axis, the flat array is rolled and put into the old shape.
-    Raises: ValueError if there are several shifts and another number of axes; TypeError for others than integers.
+    Without an axis, the flat array is rolled and then reshaped.
+    Raises: ValueError if the numbers of shifts and axes differ and neither is one; TypeError for a shift that is no
+    integer.
 
     >>> import numpy as np
     >>> from calque_numpy import roll
@@ -222,7 +223,7 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     count = max(len(shifts), len(positions))
     if len(shifts) not in (1, count) or len(positions) not in (1, count):
         raise ValueError(
-            f"roll{where()}: {len(shifts)} shifts for {len(positions)} axes. Give as many of both, or one."
+            f"roll{where()}: {len(shifts)} shifts for {len(positions)} axes. Give equally many, or one of either."
         )
     moves = zip(shifts * (count // len(shifts)), positions * (count // len(positions)))
     for places, position in moves:

@@ -1,7 +1,7 @@
 """Axes added, enlarged and moved.
 
-One idea: each is one broadcast or one transposition.  Core has those that are methods of arrays too: `reshape transpose
-squeeze swapaxes ravel`.
+One idea: each is one broadcast or one transposition.  Core has the functions that are also methods of arrays:
+`reshape transpose squeeze swapaxes ravel`.
 
 Read next: `rearranging.py`.
 """
@@ -26,7 +26,7 @@ Axes = int | Sequence[int]
 
 
 def one_or_several(name: str, argument: str, values: Any) -> tuple[int, ...]:
-    """Return one integer or several as a tuple."""
+    """Return one integer, or a sequence of integers, as a tuple."""
     return integers(name, argument, values if isinstance(values, (tuple, list, np.ndarray)) else (values,))
 
 
@@ -44,7 +44,7 @@ def distinct_axes(name: str, axes: Any, ndim: int) -> list[int]:
 def expand_dims(a: Value, axis: Axes) -> Value:
     """Return the array with new axes of size 1 at the positions `axis` of the result.
 
-    Raises: ValueError if a position is out of range or given twice.
+    Raises: ValueError if a position is out of range or repeated.
 
     >>> import numpy as np
     >>> from calque_numpy import expand_dims
@@ -56,10 +56,10 @@ def expand_dims(a: Value, axis: Axes) -> Value:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Value, shape: Axes, subok: bool = False) -> Value:
-    """Return the array repeated along axes of size 1, and along new leading axes, until it has the shape `shape`.
+    """Return the array repeated along axes of size 1 and new leading axes, to the shape `shape`.
 
     `subok` changes nothing.
-    Raises: ShapeError if it does not fit.
+    Raises: ShapeError if the array does not broadcast to it.
 
     >>> import numpy as np
     >>> from calque_numpy import broadcast_to
@@ -74,7 +74,7 @@ def broadcast_to(array: Value, shape: Axes, subok: bool = False) -> Value:
 def broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     """Return the arrays, all broadcast to one shape.
 
-    Raises: ValueError if they do not fit.
+    Raises: ValueError if their shapes are incompatible.
 
     >>> import numpy as np
     >>> from calque_numpy import broadcast_arrays
@@ -86,7 +86,7 @@ def broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
 
 
 def _at_least(ndim: int, arys: tuple[Value, ...], axes: dict[int, tuple[int, ...]]) -> Any:
-    """Return the arrays with the axes that `axes` has for their rank; a single one as itself."""
+    """Return the arrays with new axes, which `axes` lists by rank; a single array without a tuple."""
     arrays = [asarray(x) for x in arys]
     out = [x if typeof(x).ndim >= ndim else lax.expand_dims(x, axes[typeof(x).ndim]) for x in arrays]
     return out[0] if len(out) == 1 else tuple(out)
@@ -127,14 +127,14 @@ def atleast_3d(*arys: Value) -> Any:
     return _at_least(3, arys, {0: (0, 1, 2), 1: (0, 2), 2: (2,)})
 
 
-# The same axes in other places
+# The same axes in other positions
 
 
 @implements(np.moveaxis)
 def moveaxis(a: Value, source: Axes, destination: Axes) -> Value:
-    """Return the array with some axes moved to other positions; the others keep their order.
+    """Return the array with axes moved to other positions; all other axes keep their order.
 
-    Raises: ValueError if an axis is out of range or given twice, or there are not as many of both.
+    Raises: ValueError if an axis is out of range or repeated, or if the numbers of axes and positions differ.
 
     >>> import numpy as np
     >>> from calque_numpy import moveaxis
@@ -144,7 +144,7 @@ def moveaxis(a: Value, source: Axes, destination: Axes) -> Value:
     ndim = len(typeof(a).shape)
     old, new = distinct_axes("moveaxis", source, ndim), distinct_axes("moveaxis", destination, ndim)
     if len(old) != len(new):
-        raise ValueError(f"moveaxis{where()}: {len(old)} axes go to {len(new)} positions. Give as many of both.")
+        raise ValueError(f"moveaxis{where()}: {len(old)} axes go to {len(new)} positions. Give equally many.")
     order = [axis for axis in range(ndim) if axis not in old]
     for position, axis in sorted(zip(new, old)):
         order.insert(position, axis)
@@ -155,7 +155,7 @@ def moveaxis(a: Value, source: Axes, destination: Axes) -> Value:
 def matrix_transpose(x: Value) -> Value:
     """Return the array with its last two axes exchanged.
 
-    Raises: ValueError if there are fewer.
+    Raises: ValueError if there are fewer axes.
 
     >>> import numpy as np
     >>> from calque_numpy import matrix_transpose

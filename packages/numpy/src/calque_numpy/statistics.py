@@ -1,4 +1,4 @@
-"""Reductions that no method of arrays has: averages, ranges, counts, those that pass over NaN; and differences.
+"""Reductions that are not methods of arrays: averages, ranges, counts, reductions that skip NaN; and differences.
 
 Read next: `sorting.py`.
 """
@@ -27,9 +27,9 @@ DType = Any
 
 @implements(np.ptp)
 def ptp(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False) -> Value:
-    """Return the largest element over `axis` less the smallest.
+    """Return the largest element over `axis` minus the smallest.
 
-    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
+    Raises: ValueError for an axis out of range or without elements; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_numpy import ptp
@@ -42,7 +42,7 @@ def ptp(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False) -
 
 @implements(np.count_nonzero)
 def count_nonzero(a: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
-    """Return how many elements over `axis` are not zero.
+    """Return the number of nonzero elements over `axis`.
 
     >>> import numpy as np
     >>> from calque_numpy import count_nonzero
@@ -56,10 +56,10 @@ def count_nonzero(a: Value, axis: Axes = None, *, keepdims: bool = False) -> Val
 def average(
     a: Value, axis: Axes = None, weights: Value | None = None, returned: bool = False, *, keepdims: bool = False
 ) -> Value:
-    """Return the mean over `axis` with weights; with `returned`, a pair of it and the sum of the weights.
+    """Return the weighted mean over `axis`; with `returned`, the pair of the mean and the sum of the weights.
 
     The weights have the shape of `a`, or are a vector along a single `axis`.
-    Raises: ShapeError if the weights fit neither; ValueError for an axis that is not there.
+    Raises: ShapeError if the weights have another shape; ValueError for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import average
@@ -95,7 +95,7 @@ def _weights(aval: Any, axis: Axes, weights: Value) -> Value:
     return broadcast_in_dim(weights, aval.shape, axes)
 
 
-# Passing over NaN
+# Reductions that skip NaN
 
 
 @implements(np.nansum)
@@ -108,7 +108,7 @@ def nansum(
     initial: Value = 0,
     where: Value = True,
 ) -> Value:
-    """Return the sum over `axis`, in which NaN counts as zero; else as `sum`.
+    """Return the sum over `axis`, with NaN counted as zero; otherwise as `sum`.
 
     >>> import numpy as np
     >>> from calque_numpy import nansum
@@ -126,7 +126,7 @@ def _without_nan(a: Value, fill: Value) -> Value:
 def nanmean(
     a: Value, axis: Axes = None, dtype: DType = None, out: None = None, keepdims: bool = False, *, where: Value = True
 ) -> Value:
-    """Return the mean over `axis` of what is not NaN; NaN if nothing else is there.
+    """Return the mean over `axis` of the elements that are not NaN; NaN if there are none.
 
     Raises: TypeError for `out` and `where`.
 
@@ -137,7 +137,9 @@ def nanmean(
     """
     refuse("nanmean", out=out, where=where)
     if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
-        raise TypeError(f"nanmean of {typeof(a)}{place()}: dtype={dtype} holds no mean of floats. Leave dtype out.")
+        raise TypeError(
+            f"nanmean of {typeof(a)}{place()}: dtype={dtype} cannot hold a mean of floats. Leave dtype out."
+        )
     if typeof(a).dtype.kind in "biu":
         return reductions.mean(a, axis, dtype, keepdims=keepdims)
     total = nansum(a, axis, dtype, keepdims=keepdims)
@@ -150,11 +152,11 @@ def nanmean(
 
 @implements(np.diff)
 def diff(a: Value, n: int = 1, axis: int = -1, prepend: Value = None, append: Value = None) -> Value:
-    """Return the differences of neighbours along `axis`, taken n times.
+    """Return the differences of adjacent elements along `axis`, taken n times.
 
-    Shapes: a [*s, k] -> [*s, max(k - n, 0)].  Dtype: kept; bools are compared.  `prepend` and `append` join the array
-    before: scalars, or arrays.
-    Raises: ValueError for a negative `n`, a scalar `a`, or an axis that is not there.
+    Shapes: a [*s, k] -> [*s, max(k - n, 0)].  Dtype: kept; bools are compared.  `prepend` and `append`, scalars or
+    arrays, are joined to the array first.
+    Raises: ValueError for a negative `n`, a scalar `a`, or an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import diff
@@ -167,12 +169,12 @@ def diff(a: Value, n: int = 1, axis: int = -1, prepend: Value = None, append: Va
     shape = typeof(a).shape
     position = canonical_axis("diff", axis, len(shape))
     edge = (*shape[:position], 1, *shape[position + 1 :])
-    parts = [
+    pieces = [
         x if x is a or typeof(x).shape else broadcast_to(asarray(x), edge)
         for x in (prepend, a, append)
         if x is not None
     ]
-    a = asarray(a) if len(parts) == 1 else lax.concatenate(parts, position)
+    a = asarray(a) if len(pieces) == 1 else lax.concatenate(pieces, position)
     for _ in range(times):
         a = _difference(a, position)
     return a

@@ -1,6 +1,6 @@
-"""Floats distributed evenly over a range, and what is decided by comparing with one.
+"""Uniform floats, and bools that compare them with a probability.
 
-One idea: a random fraction behind the exponent of 1 is a number in [1, 2); less 1, it is in [0, 1).
+One idea: random fraction bits with the exponent of 1 are a number in [1, 2); minus 1, it is in [0, 1).
 
 Read next: `gaussian.py`.
 """
@@ -30,10 +30,10 @@ _FLOATS = {np.dtype("float16"), np.dtype("float32"), np.dtype("float64")}
 def uniform(
     key: Value, shape: Sequence[int] = (), dtype: DType = None, minval: Value = 0.0, maxval: Value = 1.0
 ) -> Value:
-    """Return floats distributed evenly over [minval, maxval).
+    """Return floats distributed uniformly over [minval, maxval).
 
     Shapes: key [2] -> shape, to which the bounds broadcast.  Dtype: `dtype`, or the default float.
-    Between other bounds than 0 and 1, a compiled program may round the last bit otherwise: it fuses x * range + minval.
+    For other bounds than 0 and 1, the last bit may differ in a compiled program, which fuses x * range + minval.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a bound is
     complex; ShapeError if a bound does not broadcast to `shape`.
 
@@ -50,14 +50,14 @@ def uniform(
 
 
 def float_argument(name: str, dtype: DType) -> np.dtype[Any]:
-    """Return the dtype that the function `name` was asked for; the default float for None.
+    """Return the argument `dtype` of the function `name` as a dtype; the default float for None.
 
     Raises: TypeError unless it is float16, float32 or float64.
     """
-    wanted = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
-    if wanted not in _FLOATS:
-        raise TypeError(f"{name}{where()}: dtype is {wanted}. Use float16, float32 or float64.")
-    return wanted
+    float_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
+    if float_dtype not in _FLOATS:
+        raise TypeError(f"{name}{where()}: dtype is {float_dtype}. Use float16, float32 or float64.")
+    return float_dtype
 
 
 def _bound(argument: str, x: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:

@@ -1,8 +1,9 @@
 """Normal numbers.
 
-One idea: the inverse of the normal distribution, at a uniform number.  The inverse error function here is XLA's, with
-the same approximations step by step, in place of core's more accurate one: XLA loses up to 100 units in the last place
-of float32 (2,500 of float64) in the tails, and a key must give the same numbers in evaluation and in compiled programs.
+One idea: the inverse of the normal distribution function at a uniform number.  The inverse error function here is
+XLA's, with the same approximations step by step, instead of core's more accurate one: XLA loses up to 100 units in the
+last place of float32 (2,500 of float64) in the tails, and a key must give the same numbers in evaluation and in
+compiled programs.
 
 Sources: M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2012), 109-116; for the
 logarithm of float64, S. L. Moshier, Cephes Mathematical Library (1992), `log1p`.
@@ -80,7 +81,7 @@ def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     check_key("normal", key)
     dtype = float_argument("normal", dtype)
     one = dtype.type(1)
-    u = uniform(key, check_shape("normal", shape), dtype, np.nextafter(-one, one), one)  # -1 itself would give -inf
+    u = uniform(key, check_shape("normal", shape), dtype, np.nextafter(-one, one), one)  # -1 would give -inf
     if dtype == _FLOAT64:
         inverse = _double_erf_inv(u)
     else:
@@ -114,9 +115,9 @@ def _double_log1p(x: Value) -> Value:
 
 
 def _polynomial(coefficients: Coefficients, x: Value, dtype: np.dtype[Any]) -> Value:
-    """Return the polynomial with these coefficients, the highest power's first, by Horner's rule."""
-    first, *rest = (dtype.type(c) for c in coefficients)
-    out = lax.add(lax.mul(x, first), rest[0])
-    for coefficient in rest[1:]:
+    """Return the polynomial with these coefficients, from the highest power down, by Horner's rule."""
+    first, second, *lower = (dtype.type(c) for c in coefficients)
+    out = lax.add(lax.mul(x, first), second)
+    for coefficient in lower:
         out = lax.add(lax.mul(out, x), coefficient)
     return out

@@ -1,6 +1,6 @@
 """Random integers from a range.
 
-One idea: an integer of n bits is the remainder of a random number of 2n bits, so that remainders are all but equally
+One idea: an integer of n bits is the remainder of a random number of 2n bits, so that remainders are almost equally
 likely; it is computed from the two halves, modulo the length of the range.
 """
 
@@ -26,10 +26,10 @@ _INT32 = np.dtype("int32")
 
 
 def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtype: DType = None) -> Value:
-    """Return integers from `minval` to `maxval - 1`, all but equally likely; `minval` where that leaves none.
+    """Return integers from `minval` to `maxval - 1`, almost equally likely; `minval` where the range is empty.
 
-    Shapes: key [2] -> shape, to which the bounds broadcast.  Dtype: `dtype`, or the default integer; a bound beyond it
-    counts as the end of its range, so that (0, 256) is all of uint8.
+    Shapes: key [2] -> shape, to which the bounds broadcast.  Dtype: `dtype`, or the default integer; a bound out of its
+    range is clamped to the end of the range, so that (0, 256) is all of uint8.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` or a bound is no integer;
     ShapeError if a bound does not broadcast to `shape`.
 
@@ -61,25 +61,25 @@ def _check_bound(argument: str, x: Value, shape: Shape) -> None:
 
 
 def _range(minval: Value, maxval: Value, dtype: np.dtype[Any], drawn: np.dtype[Any]) -> tuple[Value, Value]:
-    """Return the least integer and how many there are, in `drawn` and in its unsigned twin: 0 stands for all of them.
+    """Return the least integer in `drawn`, and the number of integers in its unsigned dtype; 0 stands for all.
 
-    Both are arrays, on which NumPy wraps around in silence as compiled programs do, until nothing can overflow.
+    Both are arrays until nothing can overflow: there NumPy wraps around without a warning, as compiled programs do.
     """
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     if drawn == dtype:
         is_above = _exceeds(maxval, most)
-    else:  # there is room for the number after the last one
+    else:  # `drawn` also holds the integer after the last one
         most, is_above = most + 1, False
     low, high = _clipped(minval, least, most, drawn), _clipped(maxval, least, most, drawn)
     unsigned = np.dtype(f"uint{8 * drawn.itemsize}")
     span = lax.convert_element_type(lax.sub(high, low), unsigned)
     if is_above is not False:
         span = lax.add(span, lax.convert_element_type(is_above, unsigned))
-    return _light(low), lax.select(lax.le(high, low), unsigned.type(1), span)
+    return _scalar_if_single(low), lax.select(lax.le(high, low), unsigned.type(1), span)
 
 
 def _exceeds(x: Value, most: int) -> Value:
-    """Tell where x > most; False if that cannot be."""
+    """Return where x > most; False if the dtype of `x` excludes it."""
     if type(x) is int:
         return x > most
     dtype = typeof(x).dtype
@@ -87,7 +87,7 @@ def _exceeds(x: Value, most: int) -> Value:
 
 
 def _clipped(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
-    """Return integers moved into [least, most] and converted to `dtype`, in which both fit; never of rank 0."""
+    """Return integers clamped to [least, most] and converted to `dtype`, which holds both; never of rank 0."""
     if type(x) is int:
         return np.array([min(max(x, least), most)], dtype)
     aval = typeof(x)
@@ -96,13 +96,13 @@ def _clipped(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
     return lax.convert_element_type(lax.clamp(lowest, lax.reshape(x, aval.shape or (1,)), highest), dtype)
 
 
-def _light(x: Value) -> Value:
-    """Return a single number as an array of rank 0, which no operation has to broadcast."""
+def _scalar_if_single(x: Value) -> Value:
+    """Return an array of shape [1] as a scalar, which needs no broadcast; any other array unchanged."""
     return lax.reshape(x, ()) if typeof(x).shape == (1,) else x
 
 
 def _random_below(key: Value, shape: Shape, span: Value, dtype: np.dtype[Any]) -> Value:
-    """Return random numbers from 0 to span - 1, of twice as many random bits as `dtype` has; all values if span is 0.
+    """Return random numbers from 0 to span - 1, from twice as many bits as `dtype` has; any numbers if span is 0.
 
     Shapes: key [2], span [1] or [*s] -> shape, or [1] for the shape ().
     """
@@ -112,6 +112,6 @@ def _random_below(key: Value, shape: Shape, span: Value, dtype: np.dtype[Any]) -
     divisor = lax.select(is_all, dtype.type(1), span)
     factor = lax.rem(dtype.type(1 << 4 * dtype.itemsize), divisor)
     factor = lax.rem(lax.mul(factor, factor), divisor)  # 2**n modulo the divisor, for n bits
-    factor, divisor, is_all = _light(factor), _light(divisor), _light(is_all)
+    factor, divisor, is_all = _scalar_if_single(factor), _scalar_if_single(divisor), _scalar_if_single(is_all)
     offset = lax.rem(lax.add(lax.mul(lax.rem(high, divisor), factor), lax.rem(low, divisor)), divisor)
     return lax.select(is_all, low, offset)

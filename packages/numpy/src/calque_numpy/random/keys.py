@@ -1,9 +1,9 @@
-"""Random keys: where they come from, and how one makes many.
+"""Random keys: how to make one, and how to make many from one.
 
-One idea: a key is an array of two 32-bit words.  It is an operand as any other, so that `vmap`, `jit` and every
-transformation take it; nothing is hidden, and nothing changes: a key gives the same numbers each time it is used.
+One idea: a key is an array of two 32-bit words.  It is an ordinary operand, so `vmap`, `jit` and every transformation
+take it; there is no hidden state: a key gives the same numbers at each use.
 
-Read next: `random_bits.py`, what a key gives.
+Read next: `random_bits.py`, the bits of a key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOW = 0xFFFFFFFF
 
 
 def key(seed: Value) -> Value:
-    """Return a new key made of an integer.
+    """Return a new key from an integer.
 
     Shapes: seed [] -> [2].  Dtype: uint32.  All 64 bits of the seed count, or the lower 32 while `enable_x64` is off.
     Raises: TypeError if `seed` is not an integer scalar; OverflowError if it has more than 64 bits.
@@ -62,7 +62,7 @@ def _upper_word(seed: Value, itemsize: int) -> Value:
 
 
 def check_key(name: str, key: Value) -> None:
-    """Check that the key given to the function `name` is one.
+    """Check the argument `key` of the function `name`.
 
     Raises: TypeError.
     """
@@ -77,7 +77,7 @@ def check_key(name: str, key: Value) -> None:
 def check_shape(name: str, shape: Sequence[int]) -> Shape:
     """Return the argument `shape` of the function `name` as a tuple.
 
-    Raises: TypeError if it is not a sequence of integers; ValueError if one of them is negative.
+    Raises: TypeError if it is not a sequence of integers; ValueError if an integer is negative.
     """
     sizes = integers(name, "shape", shape)
     if any(size < 0 for size in sizes):
@@ -86,7 +86,7 @@ def check_shape(name: str, shape: Sequence[int]) -> Shape:
 
 
 def split(key: Value, num: int | Sequence[int] = 2) -> Value:
-    """Return `num` new keys, independent of one another; do not use the old one again.
+    """Return `num` new keys, independent of one another; do not use the old key again.
 
     Shapes: key [2] -> [num, 2], or [*num, 2] for a sequence of sizes.  Dtype: uint32.
     Raises: TypeError if `key` is not a key, or `num` holds no integers; ValueError if it is negative.
@@ -110,7 +110,7 @@ def _counts(num: Any) -> Shape:
 
 
 def fold_in(key: Value, data: Value) -> Value:
-    """Return a new key made of a key and a number, that of a step say: key number `data` of those that `split` makes.
+    """Return a new key from a key and a number, such as the number of a step: key number `data` of `split`.
 
     Shapes: key [2], data [] -> [2].  Dtype: uint32; `data` counts modulo 2**32.
     Raises: TypeError if `key` is not a key or `data` is not an integer scalar; OverflowError if `data` is a Python
@@ -126,7 +126,7 @@ def fold_in(key: Value, data: Value) -> Value:
 
 
 def _word(data: Value) -> Value:
-    """Return what is folded into a key, a Python integer as a NumPy one."""
+    """Return the integer to fold into a key; a Python integer as a NumPy integer."""
     if type(data) is int:
         if not 0 <= data <= _LOW:
             raise OverflowError(f"fold_in{where()}: data is {data}. Give an integer from 0 to 2**32 - 1.")

@@ -1,7 +1,7 @@
 """Random orders.
 
-One idea: sort by random keys.  Two elements may get the same key, so it is done again, with fresh keys, until it is
-all but certain that every two of them have differed once; three times as many key bits as would count them are enough.
+One idea: sort by random keys.  Two elements may get the same key, so the sort is repeated with fresh keys, until it is
+almost certain that every two elements differed once; three times as many key bits as needed to count them are enough.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
 
     With `independent`, each line along `axis` gets an order of its own.
     Shapes: key [2], x [*s] -> [*s].  Dtype: kept; the default integer for an integer.
-    Raises: TypeError if `key` is not a key, or `x` is a scalar that is no integer; ValueError if it is negative, or
-    there is no such axis.
+    Raises: TypeError if `key` is not a key, or `x` is a scalar that is no integer; ValueError if `x` is negative, or
+    `axis` is out of range.
 
     >>> import numpy as np
     >>> from calque_numpy.random import permutation
@@ -56,7 +56,7 @@ def _numbers(x: Value) -> Value:
 
 
 def _shuffled(key: Value, x: Value, axis: int, key_shape: Shape) -> Value:
-    """Return `x` in the order of random keys, either one for each element or one for each slice along `axis`."""
+    """Return `x` in the order of random keys, one for each element or one for each slice along `axis`."""
     shape = typeof(x).shape
     positions = range(len(shape)) if len(key_shape) == len(shape) else (axis,)
     for _ in range(_rounds(key_shape)):

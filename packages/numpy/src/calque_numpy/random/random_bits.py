@@ -1,6 +1,6 @@
 """The random bits of a key, in unsigned integers of any width.
 
-Read next: `floats.py`, `integers.py`, which make numbers of them.
+Read next: `floats.py`, `integers.py`, which make numbers from bits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def bits(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
 
 
 def random_bits(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
-    """Return random bits where everything has been checked."""
+    """Return random bits; the arguments are checked already."""
     high, low = random_words(key, shape)
     if dtype.itemsize == 8:
         high, low = lax.convert_element_type(high, dtype), lax.convert_element_type(low, dtype)

@@ -1,7 +1,7 @@
-"""Threefry-2x32, the block cipher that all random numbers come from, and the counters that it enciphers.
+"""Threefry-2x32, the block cipher behind all random numbers, and the counters that it enciphers.
 
-One idea: number i of an array is the cipher of the counter i under the key, whatever the shape; so a number depends on
-nothing but its key and its place, and a compiled program may compute them in any order.
+One idea: number i of an array is the cipher of the counter i under the key, for any shape; so a number depends only on
+its key and its position, and a compiled program may compute the numbers in any order.
 Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), with 20 rounds.
 
 Read next: `keys.py`.
@@ -26,10 +26,10 @@ _WIDTH = 32
 
 
 def threefry2x32(key: Value, high: Value, low: Value) -> tuple[Value, Value]:
-    """Return the ciphers of the counters (high, low) under `key`, again in two halves.
+    """Return the ciphers of the counters (high, low) under `key`, also as two halves.
 
-    Shapes: key [2], high [] or [n], low [n] -> [n], [n].  Dtypes: uint32.  Arithmetic wraps around, which NumPy does
-    in silence for arrays only: hence an array is what `low` must be.
+    Shapes: key [2], high [] or [n], low [n] -> [n], [n].  Dtypes: uint32.  `low` must be an array: arithmetic wraps
+    around, and NumPy does so without a warning for arrays only.
 
     >>> threefry2x32(np.zeros(2, np.uint32), np.uint32(0), np.zeros(1, np.uint32))
     (array([1797259609], dtype=uint32), array([2579123966], dtype=uint32))
@@ -52,14 +52,14 @@ def _rotate_left(x: Value, places: int) -> Value:
 
 
 def random_words(key: Value, shape: Shape) -> tuple[Value, Value]:
-    """Return two independent random 32-bit words for each place of `shape`, in row-major order.
+    """Return two independent random 32-bit words for each element of `shape`, in row-major order.
 
-    Shapes: key [2] -> [n], [n], where n is the number of places.
-    Raises: ValueError for more than 2**32 places.
+    Shapes: key [2] -> [n], [n], where n is the number of elements.
+    Raises: ValueError for more than 2**32 elements.
     """
     size = prod(shape)
     if size > 1 << _WIDTH:
         raise ValueError(
-            f"{size} random numbers were asked of one key{where()}. Split the key, and ask for at most 2**32 at a time."
+            f"{size} random numbers from one key{where()} are too many. Split the key, and draw up to 2**32 at a time."
         )
     return threefry2x32(key, np.uint32(0), lax.iota(np.uint32, size))
