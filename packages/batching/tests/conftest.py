@@ -1,4 +1,4 @@
-"""The law of this package: a batch gives the stack of what its elements give, wherever the batch axis is."""
+"""The law of this package: the result of a batch is the stack of the results of its elements, for every batch axis."""
 
 from collections.abc import Callable
 from itertools import product
@@ -28,19 +28,19 @@ def flat(out):
     return list(out) if isinstance(out, (tuple, list)) else [out]
 
 
-def assert_same(found, expected):
+def assert_same(out, expected):
     """Compare dtypes and shapes exactly, values to the rounding of NumPy's vector loops."""
-    assert np.shape(found) == np.shape(expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    assert np.shape(out) == np.shape(expected)
+    assert np.asarray(out).dtype == np.asarray(expected).dtype
     if np.asarray(expected).dtype.kind in "fc":
         resolution = 8 * np.finfo(np.asarray(expected).dtype).resolution
-        np.testing.assert_allclose(found, expected, rtol=resolution, atol=resolution)
+        np.testing.assert_allclose(out, expected, rtol=resolution, atol=resolution)
     else:
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(out, expected)
 
 
 def stacked(fun, batches, is_mapped, size):
-    """Return what the elements give, one after the other; of no elements, empty arrays of the right types."""
+    """Return the stacked results of the elements; without elements, empty arrays of the right types."""
     rows = [flat(fun(*[x[i] if m else x[0] for x, m in zip(batches, is_mapped)])) for i in range(max(size, 1))]
     columns = [np.stack([np.asarray(x) for x in column]) for column in zip(*rows)]
     return columns if size else [column[:0] for column in columns]
@@ -52,26 +52,26 @@ def check_axes(fun, batches, size, in_axes):
     args = [np.moveaxis(x[:size], 0, axis) if m else x[0] for x, m, axis in zip(batches, is_mapped, in_axes)]
     expected = stacked(fun, batches, is_mapped, size)
     batched = vmap(fun, in_axes)
-    for found, wanted in zip(flat(batched(*args)), expected, strict=True):
-        assert_same(found, wanted)
+    for out, expected_out in zip(flat(batched(*args)), expected, strict=True):
+        assert_same(out, expected_out)
     jaxpr = make_jaxpr(batched)(*args)
-    for found, wanted in zip(eval_jaxpr(jaxpr, jaxpr.consts, *args), expected, strict=True):
-        assert_same(found, wanted)
+    for out, expected_out in zip(eval_jaxpr(jaxpr, jaxpr.consts, *args), expected, strict=True):
+        assert_same(out, expected_out)
 
 
 def check_nested(fun, batches):
     """Compare two nested vmaps, over the first axis inside and the last one outside, with the stacks of stacks."""
     squared = [np.stack([x, x[::-1]], axis=-1) for x in batches]
-    found = flat(vmap(vmap(fun), in_axes=-1, out_axes=-1)(*squared))
+    outs = flat(vmap(vmap(fun), in_axes=-1, out_axes=-1)(*squared))
     every = [True] * len(batches)
     halves = [stacked(fun, [x[..., i] for x in squared], every, len(batches[0])) for i in (0, 1)]
-    for out, first, second in zip(found, *halves, strict=True):
+    for out, first, second in zip(outs, *halves, strict=True):
         assert_same(out, np.stack([first, second], axis=-1))
 
 
 @pytest.fixture(scope="session")
 def check_batching() -> Callable[..., None]:
-    """Check `fun` of operands of the given shapes and dtypes: every batch axis, mapped and unmapped operands."""
+    """Check `fun` of operands of these shapes and dtypes: every batch axis, mapped and unmapped operands."""
 
     def check(fun, shapes, dtypes):
         batches = [values(dtype, (max(SIZES), *shape), seed) for seed, (dtype, shape) in enumerate(zip(dtypes, shapes))]

@@ -26,9 +26,9 @@ XS = np.linspace(0.1, 0.9, 3)
 
 def call(fun, *args, name="f", functions=(), **rules):
     """Call `fun` as a function with rules on lists, as the package of derivatives does with its users' rules."""
-    given = CustomRules(name=name, key=(id(fun), *map(id, rules.values())), functions=(fun, *functions), **rules)
+    custom_rules = CustomRules(name=name, key=(id(fun), *map(id, rules.values())), functions=(fun, *functions), **rules)
     flat = lambda *xs: [fun(*xs)]
-    return current_trace().process_custom_derivative(custom_jvp_call_p, flat, args, {"rules": given})[0]
+    return current_trace().process_custom_derivative(custom_jvp_call_p, flat, args, {"rules": custom_rules})[0]
 
 
 def steep(x, y):
@@ -36,9 +36,9 @@ def steep(x, y):
 
     def jvp(primals, tangents):
         (x, y), (x_dot, y_dot) = primals, tangents
-        parts = [] if type(x_dot) is Zero else [2.0 * x_dot * lax.sin(y)]
-        parts += [] if type(y_dot) is Zero else [3.0 * y_dot * x]
-        return [x * lax.sin(y)], [sum(parts[1:], parts[0]) if parts else Zero(typeof(x))]
+        terms = [] if type(x_dot) is Zero else [2.0 * x_dot * lax.sin(y)]
+        terms += [] if type(y_dot) is Zero else [3.0 * y_dot * x]
+        return [x * lax.sin(y)], [sum(terms[1:], terms[0]) if terms else Zero(typeof(x))]
 
     def fwd(primals, nonzeros):
         x, y = primals
@@ -82,8 +82,8 @@ def test_a_function_may_close_over_elements_of_the_batch(check_batching):
 def test_a_function_may_name_the_axis():
     f = lambda x: call(lambda y: y - lax.pmean(y, "i"), x, jvp=lambda p, t: (p, t))
     staged = make_jaxpr(vmap(f, axis_name="i"))(XS)
-    for found in (vmap(f, axis_name="i")(XS), *eval_jaxpr(staged, staged.consts, XS)):
-        np.testing.assert_allclose(found, XS - XS.mean(), atol=1e-15)
+    for out in (vmap(f, axis_name="i")(XS), *eval_jaxpr(staged, staged.consts, XS)):
+        np.testing.assert_allclose(out, XS - XS.mean(), atol=1e-15)
 
 
 # Rules of derivatives

@@ -22,8 +22,8 @@ def test_the_program_of_a_batch_says_which_results_are_mapped():
     assert out_dims == [0, None, 0]
     assert [aval.shape for aval in batched.out_avals] == [(3,), (), (3,)]
     x = np.arange(3.0)
-    for found, expected in zip(eval_jaxpr(batched, batched.consts, x, 2.0), (np.sin(x), np.cos(2.0), x + 2.0)):
-        np.testing.assert_allclose(found, expected)
+    for out, expected in zip(eval_jaxpr(batched, batched.consts, x, 2.0), (np.sin(x), np.cos(2.0), x + 2.0)):
+        np.testing.assert_allclose(out, expected)
 
 
 def test_results_that_are_marked_are_mapped_in_front():

@@ -27,12 +27,12 @@ def test_results_are_those_of_the_elements_whatever_the_size_of_a_batch(length, 
     mapped = lambda xs: calque_batching.map(pair, xs, batch_size=batch_size)
     jaxpr = make_jaxpr(mapped)(xs)
     check_jaxpr(jaxpr)
-    want = lax.map(pair, xs)
+    expected = lax.map(pair, xs)
     n, total = eval_jaxpr(jaxpr, jaxpr.consts, xs["a"], xs["b"])
-    for found in (mapped(xs), {"n": n, "sum": total}):
-        assert found["n"].tolist() == want["n"].tolist()
-        assert (found["sum"].shape, found["sum"].dtype) == ((length,), np.float64)
-        np.testing.assert_allclose(found["sum"], want["sum"], 1e-14)
+    for out in (mapped(xs), {"n": n, "sum": total}):
+        assert out["n"].tolist() == expected["n"].tolist()
+        assert (out["sum"].shape, out["sum"].dtype) == ((length,), np.float64)
+        np.testing.assert_allclose(out["sum"], expected["sum"], 1e-14)
 
 
 def scans(jaxpr):

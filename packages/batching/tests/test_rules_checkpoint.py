@@ -19,7 +19,7 @@ def affine(x, y):
     return lax.add(lax.mul(x, 2.0), y), lax.sin(y)
 
 
-def test_a_program_to_be_computed_again_maps_over_every_axis(check_batching):
+def test_a_checkpointed_program_maps_over_every_axis(check_batching):
     check_batching(lambda x, y: rematted(affine)(x, y), [(2,), (2,)], ["float64", "float64"])
     check_batching(lambda x, y: rematted(affine)(x, y), [(2, 4), ()], ["float64", "float64"])
 

@@ -16,7 +16,7 @@ def test_parts_and_conjugates_map_over_every_axis(name, dtype, check_batching):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("shapes", [[(), ()], [(2, 3), (2, 3)], [(2,), ()], [(), (2,)]], ids=str)
-def test_parts_are_put_together_over_every_axis(shapes, dtype, check_batching):
+def test_construction_maps_over_every_axis(shapes, dtype, check_batching):
     check_batching(lax.complex, shapes, [dtype, dtype])
 
 

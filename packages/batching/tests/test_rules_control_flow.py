@@ -105,7 +105,7 @@ def test_a_single_branch_is_taken_by_every_element():
 
 
 @pytest.mark.parametrize("batched", POLICIES)
-def test_what_a_branch_computes_for_other_elements_is_thrown_away_and_warns_of_nothing(batched):
+def test_results_of_a_branch_for_other_elements_are_discarded_without_a_warning(batched):
     def safe_log(x):
         return cond(lax.gt(x, 0.0), lax.log, lambda x: 0.0, x, batched=batched)
 

@@ -14,9 +14,9 @@ XS = np.linspace(0.1, 0.9, 3)
 
 def jvp(primals, tangents):
     (x, y), (x_dot, y_dot) = primals, tangents
-    parts = [] if type(x_dot) is Zero else [2.0 * x_dot * lax.sin(y)]
-    parts += [] if type(y_dot) is Zero else [3.0 * y_dot * x]
-    return [x * lax.sin(y)], [sum(parts[1:], parts[0])]
+    terms = [] if type(x_dot) is Zero else [2.0 * x_dot * lax.sin(y)]
+    terms += [] if type(y_dot) is Zero else [3.0 * y_dot * x]
+    return [x * lax.sin(y)], [sum(terms[1:], terms[0])]
 
 
 def bwd(residuals, cts):
@@ -60,5 +60,5 @@ def test_its_backward_half_takes_whole_batches():
 
 def test_it_runs_forwards_where_the_batch_is_recorded():
     jaxpr = make_jaxpr(vmap(linear((True, True))))(XS, XS, XS, XS)
-    found = eval_jaxpr(jaxpr, jaxpr.consts, XS, XS, XS, XS)[0]
-    np.testing.assert_allclose(found, 2.0 * XS * np.sin(XS) + 3.0 * XS**2)
+    out = eval_jaxpr(jaxpr, jaxpr.consts, XS, XS, XS, XS)[0]
+    np.testing.assert_allclose(out, 2.0 * XS * np.sin(XS) + 3.0 * XS**2)

@@ -26,8 +26,8 @@ def in_pairs(r, x):
 def the_eqn(fun, *args):
     jaxpr = make_jaxpr(fun)(*args)
     check_jaxpr(jaxpr)
-    (found,) = [eqn for eqn in jaxpr.eqns if eqn.primitive in (linear_call_p, linear_transpose_p)]
-    return found
+    (eqn,) = [eqn for eqn in jaxpr.eqns if eqn.primitive in (linear_call_p, linear_transpose_p)]
+    return eqn
 
 
 def types(avals):
@@ -88,9 +88,9 @@ def test_the_mapped_program_computes_the_batch(monkeypatch):
     rng = np.random.default_rng(0)
     r, ct = rng.normal(size=(5, 3, 2)), rng.normal(size=(5, 3))
 
-    found = vmap(lambda r, ct: linear_transpose_p.bind(r, ct, jaxpr=PROGRAM, num_res=1)[0])(r, ct)
+    out = vmap(lambda r, ct: linear_transpose_p.bind(r, ct, jaxpr=PROGRAM, num_res=1)[0])(r, ct)
 
-    np.testing.assert_allclose(found, np.stack([c @ m for m, c in zip(r, ct)]))
+    np.testing.assert_allclose(out, np.stack([c @ m for m, c in zip(r, ct)]))
 
 
 def program(jaxpr, *args):

@@ -50,8 +50,8 @@ def with_aux(a, b):
 def the_eqn(fun, *args):
     jaxpr = make_jaxpr(fun)(*args)
     check_jaxpr(jaxpr)
-    (found,) = [eqn for eqn in jaxpr.eqns if eqn.primitive is custom_linear_solve_p]
-    return found
+    (eqn,) = [eqn for eqn in jaxpr.eqns if eqn.primitive is custom_linear_solve_p]
+    return eqn
 
 
 def types(avals):
@@ -104,7 +104,7 @@ def test_a_symmetric_operator_stays_its_own_transpose():
     assert params["vecmat"] is params["matvec"]
 
 
-def test_the_transpose_solver_keeps_the_operator_that_nobody_has_transposed():
+def test_the_transpose_solver_keeps_the_operator_that_is_not_transposed():
     params = the_eqn(vmap(solved), np.zeros((5, 2, 2)), np.ones((5, 2))).params
 
     inner = [eqn for jaxpr in nested_jaxprs(params["transpose_solve"]) for eqn in jaxpr.eqns]

@@ -1,4 +1,4 @@
-"""Batches of what is made of scans and branches: `map`, `associative_scan`, `switch`."""
+"""Batches of functions made of scans and branches: `map`, `associative_scan`, `switch`."""
 
 import numpy as np
 import pytest
@@ -56,12 +56,12 @@ def test_switch_in_nested_batches_agrees_with_loops():
     """https://github.com/jax-ml/jax/issues/2264: results of branches that are mapped by different axes."""
     index, xs, ys = np.array([-1, 1, 2]), np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
 
-    found, _ = vmap(vmap(lambda i, x, y: switch(i, BRANCHES, x, y), (None, 0, None)), (0, None, 0))(index, xs, ys)
+    out, _ = vmap(vmap(lambda i, x, y: switch(i, BRANCHES, x, y), (None, 0, None)), (0, None, 0))(index, xs, ys)
 
-    assert found.tolist() == [[BRANCHES[max(i, 0)](x, y)[0] for x in xs] for i, y in zip(index, ys)]
+    assert out.tolist() == [[BRANCHES[max(i, 0)](x, y)[0] for x in xs] for i, y in zip(index, ys)]
 
 
-def test_what_a_branch_of_switch_computes_for_other_elements_is_thrown_away():
+def test_results_of_a_branch_of_switch_for_other_elements_are_discarded():
     """https://github.com/jax-ml/jax/issues/9159, of integers: division by a zero that another branch takes care of."""
     fun = vmap(lambda d: switch(lax.convert_element_type(d != 0, np.int32), [lambda: 0, lambda: lax.div(12, d)]))
 

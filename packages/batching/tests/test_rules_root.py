@@ -11,7 +11,7 @@ VECTOR, SCALAR = typeof(np.ones(2)), typeof(np.float64(1.0))
 
 
 def newton(a, x):
-    """Iterate until every element has its root, and tell what only `a` decides, and what `x` does."""
+    """Iterate until every element has its root; return auxiliary values that depend on `a` only and on `x`."""
     root = lax.while_loop(lambda x: lax.reduce_max(lax.abs(x * x - a)) > 1e-15, lambda x: 0.5 * (x + a / x), x)
     return [root, a + 1.0, x[0]]
 

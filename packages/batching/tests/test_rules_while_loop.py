@@ -106,7 +106,7 @@ def test_branches_inside_a_loop_map():
 # An element that is done
 
 
-def test_an_element_that_is_done_keeps_what_it_had():
+def test_a_finished_element_keeps_its_values():
     done_at, x = vmap(doubled)(np.array([0, 1, 5, 2]), np.array([1.0, 1.0, 1.0, 3.0]))
 
     assert done_at.tolist() == [0, 1, 5, 2]
@@ -289,7 +289,7 @@ def test_an_effect_is_refused_under_a_mapped_condition(place):
 
     expected = (
         r"while_loop at test_rules_while_loop.py:\d+ .* got a condition that differs from element to element under "
-        r"vmap, but it has the effect note, which elements that are done would have again. Move it out of the loop."
+        r"vmap, but it has the effect note, which would happen again for finished elements. Move it out of the loop."
     )
     with pytest.raises(TypeError, match=expected):
         vmap(fun)(np.array([1, 2]))
@@ -302,7 +302,7 @@ def test_a_loop_that_names_the_axis_is_batched_without_mapped_operands():
     assert vmap(fun, axis_name="i")(np.zeros(3, np.int32)).tolist() == [2, 2, 3]
 
 
-def test_others_see_an_element_that_is_done_as_it_was_left():
+def test_other_elements_see_the_last_values_of_a_finished_element():
     def fun(n):
         def body(s):
             i, x, _ = s

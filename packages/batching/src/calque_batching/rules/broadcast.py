@@ -15,7 +15,7 @@ Value = Any
 def broadcast_in_dim_batch(
     args: Sequence[Value], dims: Sequence[int], *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
 ) -> tuple[Value, int]:
-    """Put the batch axis right behind the axis that it follows in the operand, so that none has to be moved."""
+    """Put the batch axis behind the axis that it follows in the operand, so that no axis moves."""
     (x,), (x_bdim,) = args, dims
     out_bdim = broadcast_dimensions[x_bdim - 1] + 1 if x_bdim else 0
     positions = with_entry(moved_past(broadcast_dimensions, out_bdim), x_bdim, out_bdim)

@@ -16,7 +16,7 @@ Value = Any
 def jit_batch(
     axis: AxisData, args: Sequence[Value], dims: Sequence[int | None], *, jaxpr: Jaxpr, **params: Any
 ) -> tuple[list[Value], list[int | None]]:
-    """Leave the results unmapped that depend on no mapped operand."""
+    """Keep unmapped each result that depends on no mapped operand."""
     batched, out_dims = batch_jaxpr_axes(jaxpr, axis, dims)
     return jit_p.bind(*args, jaxpr=batched, **params), out_dims
 

@@ -1,4 +1,4 @@
-"""Batching what is computed again: one checkpointed program for the whole batch, with the same policy."""
+"""Batching checkpointed functions: one checkpointed program for the whole batch, with the same policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Dims = Sequence[int | None]
 def remat_batch(
     axis: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, **params: Any
 ) -> tuple[list[Value], list[int | None]]:
-    """Leave the results unmapped that depend on no mapped operand."""
+    """Keep unmapped each result that depends on no mapped operand."""
     batched, out_dims = batch_jaxpr_axes(jaxpr, axis, dims)
     return remat_p.bind(*args, jaxpr=batched, **params), out_dims
 
@@ -29,5 +29,5 @@ defvectorized(name_p)
 
 @optimization_barrier_p.def_rule("batch")
 def optimization_barrier_batch(args: Sequence[Value], dims: Dims) -> tuple[list[Value], Dims]:
-    """Every operand is its own result, mapped or not."""
+    """Each result is its operand, mapped or not."""
     return optimization_barrier_p.bind(*args), dims

@@ -1,7 +1,7 @@
-"""Batching the operations of `calque_core.ops.collective`: what a named axis means under `vmap`.
+"""Batching the operations of `calque_core.ops.collective`: the meaning of a named axis under `vmap`.
 
-One idea: a reduction over the mapped axis reduces it, and is the same for every element afterwards.  Other names belong
-to the transformations around this one, and are handed on to them.
+One idea: a reduction over the mapped axis removes it, and its result is the same for every element.  All other names
+belong to enclosing transformations, which receive them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Rule = Callable[..., Any]
 def _defcollective(
     primitive: Primitive, mapped: Callable[[Value, int], Value], unmapped: Callable[[Value, int], Value]
 ) -> None:
-    """Give the rule: `mapped(x, bdim)` reduces, `unmapped(x, size)` is the result for `size` equal elements."""
+    """Define the rule: `mapped(x, bdim)` reduces, `unmapped(x, size)` is the result for `size` equal elements."""
 
     @gives_lists
     def axis_batch(
@@ -36,14 +36,14 @@ def _defcollective(
         if axis.name not in axes:
             return [primitive.bind(x, axes=axes)], [x_bdim]
         out = unmapped(x, axis.size) if x_bdim is None else mapped(x, x_bdim)
-        others = tuple(name for name in axes if name != axis.name)
-        return [primitive.bind(out, axes=others) if others else out], [None]
+        outer_axes = tuple(name for name in axes if name != axis.name)
+        return [primitive.bind(out, axes=outer_axes) if outer_axes else out], [None]
 
     primitive.def_rule("axis_batch", axis_batch)
 
 
 def _times(x: Value, size: int) -> Value:
-    # The number of elements wraps in narrow integers, as their sum would.
+    # The size wraps around in narrow integers, as the sum would.
     return mul(x, convert_element_type(np.int64(size), typeof(x).dtype))
 
 
@@ -59,7 +59,7 @@ _defcollective(pmin_p, reduce_min, _strong)
 def axis_index_batch(
     axis: AxisData, args: Sequence[Value], dims: Sequence[int | None], *, axis_name: Hashable
 ) -> tuple[Value, int | None]:
-    """Count the elements.  The primitive has no operands, so that it is asked for this axis only."""
+    """Return the positions.  The primitive has no operands, so this trace receives it for its own axis only."""
     assert axis_name == axis.name, (axis_name, axis)
     return iota(np.int32, axis.size), 0
 

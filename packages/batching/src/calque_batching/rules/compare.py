@@ -1,7 +1,7 @@
 """Batching the operations of `calque_core.ops.compare`: the batch axis is one more axis.
 
-A scalar `which` of `select_n`, or a scalar bound of `clamp`, is an operand like the others: a mapped one gets the axes
-that it lacks, an unmapped one stays a scalar.
+A scalar `which` of `select_n`, or a scalar bound of `clamp`, is an ordinary operand: if mapped, it gets the missing
+axes; if unmapped, it stays a scalar.
 """
 
 from __future__ import annotations

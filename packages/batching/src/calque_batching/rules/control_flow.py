@@ -1,8 +1,8 @@
-"""Batching `cond`: one branch for the whole batch, or, where the index is mapped, a choice by element.
+"""Batching `cond`: one branch for the whole batch, or, with a mapped index, a selection by element.
 
-One idea: with a mapped index every branch runs on the whole batch, on operands that pass no derivative to the elements
-which do not take it.  What a branch computes for those, infinities and NaN included, is thrown away by the choice, and
-the derivative that flows back into it ends at its operands.
+One idea: with a mapped index every branch runs on the whole batch, and its operands pass no derivative to elements that
+do not take the branch.  The selection discards the results of a branch for these elements, infinities and NaN included,
+and the derivative that flows back into them stops at the operands.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ Branches = tuple[Jaxpr, ...]
 
 
 def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: Branches, batched: str) -> Batch:
-    """Choose one branch for all elements by an unmapped index; a mapped one does what the parameter `batched` says."""
+    """Choose one branch for all elements by an unmapped index; for a mapped index, `batched` decides."""
     index, *operands = args
     index_bdim, *operand_dims = dims
     if index_bdim is None:
-        return _one_for_all(axis, index, operands, operand_dims, branches, batched)
+        return _cond_unmapped_index(axis, index, operands, operand_dims, branches, batched)
     _check_mapped_index(branches, batched)
     which = clamp(np.int32(0), moveaxis(index, index_bdim, 0), np.int32(len(branches) - 1))
     is_taken = [eq(which, np.int32(number)) for number in range(len(branches))]
     programs = [_Branch(branch, axis, operand_dims, _guards(branch, axis)) for branch in branches]
-    # A branch meets the zeros that it was written to avoid; NumPy need not warn of results that are thrown away.
+    # A branch also runs on values that it excludes, such as zeros; NumPy need not warn of discarded results.
     with np.errstate(all="ignore"):
         run = _Branch.run if batched == "select" else _Branch.run_if_taken
         results = [run(program, taken, *operands) for program, taken in zip(programs, is_taken)]
-    outs, out_dims = _choose(is_taken[1] if len(branches) == 2 else which, results)
-    for position, source in enumerate(_passed_through(branches)):
-        if source is not None:  # whoever chooses: it is the operand, and unmapped if that is
+    outs, out_dims = _select_results(is_taken[1] if len(branches) == 2 else which, results)
+    for position, source in enumerate(_forwarded_operands(branches)):
+        if source is not None:  # in every branch the result is this operand, so it is unmapped if the operand is
             x, out_dims[position] = operands[source], operand_dims[source]
             outs[position] = as_declared(x, branches[0].out_avals[position]) if out_dims[position] is None else x
     return outs, out_dims
@@ -60,14 +60,14 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
 cond_p.def_rule("axis_batch", cond_batch)
 
 
-def _one_for_all(
+def _cond_unmapped_index(
     axis: AxisData, index: Value, operands: Sequence[Value], dims: Dims, branches: Branches, batched: str
 ) -> Batch:
-    """Map the results that are mapped in some branch, in all of them, and no others."""
+    """Map a result in all branches if it is mapped in some branch."""
     programs = [batch_jaxpr_axes(branch, axis, dims) for branch in branches]
-    found = [out_dims for _, out_dims in programs]
-    if any(out_dims != found[0] for out_dims in found):
-        is_mapped = [any(d is not None for d in result) for result in zip(*found)]
+    out_dims = [dims_of_branch for _, dims_of_branch in programs]
+    if any(dims_of_branch != out_dims[0] for dims_of_branch in out_dims):
+        is_mapped = [any(d is not None for d in dims_of_result) for dims_of_result in zip(*out_dims)]
         programs = [batch_jaxpr_axes(branch, axis, dims, is_mapped) for branch in branches]
     joined, consts = join_constants([program for program, _ in programs])
     return cond_p.bind(index, *consts, *operands, branches=joined, batched=batched), programs[0][1]
@@ -77,18 +77,18 @@ def _check_mapped_index(branches: Branches, batched: str) -> None:
     if batched == "error":
         raise TypeError(
             f"cond{where()} got a predicate that differs from element to element under vmap, and batched='error' "
-            "refuses it. Use batched='select' to run both branches, or 'skip' to run those that some element takes."
+            "refuses it. Use batched='select' to run both branches, or 'skip' to run only branches that are taken."
         )
     effects = sorted({str(effect) for branch in branches for effect in branch.effects})
     if effects:
         raise TypeError(
             f"cond{where()} got a predicate that differs from element to element under vmap, but a branch has the "
-            f"effect {effects[0]}, which elements that do not take it would have too. Move it out of the branch."
+            f"effect {effects[0]}, which elements that do not take it would cause too. Move it out of the branch."
         )
 
 
 class _Branch(NamedTuple):
-    """A branch for a whole batch, of which some elements take it."""
+    """A branch for a whole batch, which some elements take."""
 
     jaxpr: Jaxpr
     axis: AxisData
@@ -96,7 +96,7 @@ class _Branch(NamedTuple):
     guards: Sequence[bool]
 
     def run(self, is_taken: Value, *operands: Value) -> Batch:
-        """Return the results for all elements and where their batch axes are."""
+        """Return the results for all elements, and their batch dimensions."""
         args, dims = list(operands), list(self.dims)
         for i, is_guarded in enumerate(self.guards):
             if is_guarded:
@@ -106,7 +106,7 @@ class _Branch(NamedTuple):
         return eval_batched(self.jaxpr, self.axis, args, dims)
 
     def run_if_taken(self, is_taken: Value, *operands: Value) -> Batch:
-        """Return the same if some element takes the branch, and zeros otherwise."""
+        """Return the results of `run` if some element takes the branch, and zeros otherwise."""
         out_dims: list[int | None] = []
 
         def run(*args: Value) -> list[Value]:
@@ -115,23 +115,23 @@ class _Branch(NamedTuple):
 
         avals = [typeof(x) for x in (is_taken, *operands)]
         program = stage(run, avals, verb="vmap")
-        nothing = stage(lambda *_: [zeros_of(aval) for aval in program.out_avals], avals, verb="vmap")
-        branches, consts = join_constants([nothing, program])
+        zeros = stage(lambda *_: [zeros_of(aval) for aval in program.out_avals], avals, verb="vmap")
+        branches, consts = join_constants([zeros, program])
         index = convert_element_type(reduce_or(is_taken), np.int32)
         return cond_p.bind(index, *consts, is_taken, *operands, branches=branches, batched="skip"), out_dims
 
 
-def _passed_through(branches: Branches) -> list[int | None]:
-    """Return, for each result, the number of the operand that it repeats in every branch, or None."""
+def _forwarded_operands(branches: Branches) -> list[int | None]:
+    """Return for each result the number of the operand that every branch returns as it, or None."""
     sources = zip(*map(forwarded, branches))
-    return [first if all(source == first for source in others) else None for first, *others in sources]
+    return [first if all(source == first for source in later) else None for first, *later in sources]
 
 
 def _guards(branch: Jaxpr, axis: AxisData) -> list[bool]:
-    """Return which operands need a guard: those that a derivative could flow back to.
+    """Return whether each operand needs a guard: whether a derivative could flow back to it.
 
-    None do where values are computed at once: nobody differentiates them any more, and an unmapped operand stays one.
-    A branch that names the axis mixes elements; there the elements that do not take it have derivatives too.
+    Under evaluation no operand does: nothing differentiates the values later, and an unmapped operand stays unmapped.
+    A branch that names the axis mixes elements; elements that do not take it then have derivatives too.
     """
     trace: Trace | None = current_trace()
     while isinstance(trace, BatchTrace):
@@ -142,8 +142,8 @@ def _guards(branch: Jaxpr, axis: AxisData) -> list[bool]:
     return [used and is_float(v.aval.dtype) for v, used in zip(branch.invars, is_used)]
 
 
-def _choose(which: Value, results: Sequence[Batch]) -> Batch:
-    """Return, for each element, the results of the branch that it takes."""
+def _select_results(which: Value, results: Sequence[Batch]) -> Batch:
+    """Return for each element the results of its branch."""
     outs: list[Value] = []
     out_dims: list[int | None] = []
     for cases, dims in zip(zip(*(outs for outs, _ in results)), zip(*(dims for _, dims in results))):

@@ -26,7 +26,7 @@ defvectorized(convert_element_type_p)
 def bitcast_convert_type_batch(
     args: Sequence[Value], dims: Sequence[int], *, new_dtype: np.dtype[Any]
 ) -> tuple[Value, int]:
-    """Leave the batch axis where it is, unless it is the last, which must hold the narrow elements of a wider one."""
+    """Keep the batch axis, unless it is last: the last axis must hold the narrow elements of a wide element."""
     (x,), (x_bdim,) = args, dims
     aval = typeof(x)
     if new_dtype.itemsize > aval.dtype.itemsize and x_bdim == aval.ndim - 1:

@@ -1,4 +1,4 @@
-"""Batching functions with derivative rules of their own: the program, and every rule, for whole batches."""
+"""Batching functions with derivative rules of their own: their programs and rules run on whole batches."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ Dims = Sequence[int | None]
 def custom_batch(primitive: Primitive) -> Any:
     """Return the batching rule of one of the two primitives.
 
-    It takes the function as its program, `jaxpr`, or, where it is being called, as it is, `fun`, with the `tag` of the
-    trace whose tracers it may close over.  A result that a collective makes the same for all elements has no batch
-    axis; to the rules it has one, as any other: that is the convention for their cotangents.
+    It takes the function as a program, `jaxpr`, or during a call as `fun`, with the `tag` of the trace whose tracers
+    the function may close over.  A result that a collective makes equal for all elements has no batch axis; the rules
+    see it with one, as for every result, because their cotangents have one.
     """
 
     def batch(
-        axis: AxisData, args: Sequence[Value], dims: Dims, *, rules: CustomRules, **how: Any
+        axis: AxisData, args: Sequence[Value], dims: Dims, *, rules: CustomRules, **program: Any
     ) -> tuple[list[Value], list[int | None]]:
-        call = CustomBatch(axis, dims, how.get("tag"))
-        fun = how["fun"] if "fun" in how else jaxpr_as_fun(how["jaxpr"])
+        call = CustomBatch(axis, dims, program.get("tag"))
+        fun = program["fun"] if "fun" in program else jaxpr_as_fun(program["jaxpr"])
         params = {"rules": call.rules(rules)}
         batch_rule = rules.batch if any(d is not None for d in dims) else None
         outs = current_trace().process_custom_derivative(primitive, call.function(fun, batch_rule), args, params)
         if batch_rule is not None or axis.name is None or not axis.size:
             return outs, [0] * len(outs)
-        out_dims = call.out_dims if "fun" in how else _dims_of_program(how["jaxpr"], axis, dims)
+        out_dims = call.out_dims if "fun" in program else _dims_of_program(program["jaxpr"], axis, dims)
         is_reduced = [False] * len(outs) if out_dims is None else [dim is None for dim in out_dims]
         return [_first(x) if r else x for x, r in zip(outs, is_reduced)], [None if r else 0 for r in is_reduced]
 
@@ -50,7 +50,7 @@ def custom_batch(primitive: Primitive) -> Any:
 
 
 def _dims_of_program(jaxpr: Jaxpr, axis: AxisData, dims: Dims) -> Dims | None:
-    """Return where results have their batch axis, if collectives over the axis may take it from one."""
+    """Return the batch dimensions of the results if a collective may remove the batch axis, else None."""
     return batch_jaxpr_axes(jaxpr, axis, dims)[1] if axis.name in named_axes({"jaxpr": jaxpr}) else None
 
 
@@ -68,22 +68,22 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
 def custom_vjp_linear_batch(
     axis: AxisData, args: Sequence[Value], dims: Dims, *, call: LinearCall
 ) -> tuple[list[Value], list[int | None]]:
-    """Run for whole batches.  A primal and its tangent are mapped together, in front."""
+    """Run on whole batches.  A primal and its tangent are mapped together, along axis 0."""
     count, start = call.num_residuals, call.num_residuals + call.num_primals
     primals = list(zip(args[count:start], dims[count:start])) or [(None, None)] * len(call.mask)
-    rest = iter(zip(args[start:], dims[start:]))
-    tangents = [next(rest) if m else (None, None) for m in call.mask]
+    nonzero = iter(zip(args[start:], dims[start:]))
+    tangents = [next(nonzero) if m else (None, None) for m in call.mask]
     is_mapped = [d is not None or t is not None for (_, d), (_, t) in zip(primals, tangents)]
     batch = CustomBatch(axis, [0 if m else None for m in is_mapped])
 
     def aligned(pairs: Sequence[tuple[Value, int | None]]) -> list[Value]:
         return [matchaxis(x, d, 0, axis.size) if m else x for (x, d), m in zip(pairs, is_mapped) if x is not None]
 
-    whole = replace(
+    batched_call = replace(
         call,
         rules=batch.rules(call.rules),
         bwd=batch.bwd(call.bwd, dims[:count]),
         out_avals=tuple(map(batch.batched_aval, call.out_avals)),
     )
-    outs = custom_vjp_linear_p.bind(*args[:count], *aligned(primals), *aligned(tangents), call=whole)
+    outs = custom_vjp_linear_p.bind(*args[:count], *aligned(primals), *aligned(tangents), call=batched_call)
     return outs, [0] * len(outs)

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.dot`: no axis is moved, the result says where the batch axis went."""
+"""Batching the operations of `calque_core.ops.dot`: no axis moves, and the result has its batch axis where it falls."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def dot_general_batch(
     dimension_numbers: DotDimensionNumbers,
     preferred_element_type: np.dtype[Any] | None,
 ) -> tuple[Value, int]:
-    """Make two batch axes one more pair of batch axes, and a single one a free axis of its operand.
+    """Make two batch axes one more pair of batch dimensions, and a single batch axis a free axis of its operand.
 
-    The result has the batch axes first, then the free axes of `lhs`, then those of `rhs`.
+    The result has the batch dimensions first, then the free axes of `lhs`, then the free axes of `rhs`.
     """
     (lhs, rhs), (lhs_bdim, rhs_bdim) = args, dims
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
@@ -46,7 +46,7 @@ def dot_general_batch(
 
 
 def _free_before(bdim: int, contract: Shape, batch: Shape) -> int:
-    """Return how many free axes of an operand stand before its batch axis."""
+    """Return the number of free axes of an operand before its batch axis."""
     return bdim - sum(axis < bdim for axis in (*contract, *batch))
 
 

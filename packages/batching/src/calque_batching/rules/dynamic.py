@@ -1,7 +1,7 @@
-"""Batching reading and replacing a slice at a position that is a value.
+"""Batching reading and replacing a slice at a computed position.
 
-One idea: an unmapped index means the same slice of every element, and the batch axis goes behind the indexed one; with
-a mapped index the batch axis becomes the first of the index's own.
+One idea: an unmapped index means the same slice of every element, and the batch axis goes behind the indexed axis; with
+a mapped index the batch axis becomes the first axis of the index.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ Value = Any
 Dims = Sequence[int | None]
 
 
-def places(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int, int]:
-    """Return the operands with batch axes where the primitive takes them, and where those of `x` and of a slice are."""
+def place_batch_axes(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int, int]:
+    """Return the operands with the batch axes that the primitive takes, and the batch dimensions of `x` and a slice."""
     *arrays, index = args
     size = next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
     if dims[-1] is None:
-        in_x, in_slice = typeof(index).ndim + 1, typeof(index).ndim
+        x_bdim, slice_bdim = typeof(index).ndim + 1, typeof(index).ndim
     else:
-        in_x = in_slice = 0
+        x_bdim = slice_bdim = 0
         index = matchaxis(index, dims[-1], 0, size)
-    targets = (in_x, in_slice)
-    return [*(matchaxis(x, d, to, size) for x, d, to in zip(arrays, dims, targets)), index], in_x, in_slice
+    targets = (x_bdim, slice_bdim)
+    return [*(matchaxis(x, d, bdim, size) for x, d, bdim in zip(arrays, dims, targets)), index], x_bdim, slice_bdim
 
 
 def dynamic_index_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
     """Read a slice of each element."""
-    operands, _, in_slice = places(args, dims)
-    return dynamic_index_p.bind(*operands), in_slice
+    operands, _, slice_bdim = place_batch_axes(args, dims)
+    return dynamic_index_p.bind(*operands), slice_bdim
 
 
 def dynamic_update_index_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
     """Replace a slice of each element."""
-    operands, in_x, _ = places(args, dims)
-    return dynamic_update_index_p.bind(*operands), in_x
+    operands, x_bdim, _ = place_batch_axes(args, dims)
+    return dynamic_update_index_p.bind(*operands), x_bdim
 
 
 defbatch(dynamic_index_p, dynamic_index_batch)

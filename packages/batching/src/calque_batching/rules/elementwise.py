@@ -45,7 +45,7 @@ defbroadcasting(add_p)
 
 
 def add_any_batch(args: Sequence[Value], dims: Sequence[int | None]) -> tuple[Value, int]:
-    """Give both operands the batch axis: they have one type, so that here an unmapped scalar does not stay one."""
+    """Give both operands the batch axis: both have one type, so even an unmapped scalar gets it."""
     bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
     x, y = (matchaxis(x, d, bdim, size) for x, d in zip(args, dims))
     return add_any(x, y), bdim

@@ -1,7 +1,7 @@
 """Batching linear functions: one call for the whole batch, in which the linear operands and the results are mapped.
 
-One idea: a program and its transpose fit if an operand is mapped just where its cotangent is; so all are, and only the
-residuals may be the same for every element.
+One idea: a program and its transpose fit if an operand is mapped exactly when its cotangent is; so all operands are
+mapped, and only residuals may be the same for every element.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Batch = tuple[list[Value], list[int | None]]
 
 
 def batch_mapped(jaxpr: Jaxpr, axis: AxisData, fixed_dims: Dims) -> Jaxpr:
-    """Return the program of a whole batch, its results mapped, and its arguments after those of `fixed_dims` too."""
+    """Return the program of a whole batch: its results and all arguments after those of `fixed_dims` are mapped."""
     dims = [*fixed_dims, *[0] * (len(jaxpr.invars) - len(fixed_dims))]
     return batch_jaxpr_axes(jaxpr, axis, dims, [True] * len(jaxpr.outvars))[0]
 
 
 def in_front(axis: AxisData, args: Sequence[Value], dims: Dims) -> list[Value]:
-    """Return operands with their batch axes in front, those without one broadcast."""
+    """Return the operands with their batch axes in front; an unmapped operand is broadcast."""
     return [bdim_at_front(x, d, axis.size) for x, d in zip(args, dims)]
 
 
@@ -50,7 +50,7 @@ linear_call_p.def_rule("axis_batch", linear_call_batch)
 
 
 def linear_transpose_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, num_res: int) -> Batch:
-    """Batch the program that is to be transposed."""
+    """Batch the program before its transposition."""
     cts = in_front(axis, args[num_res:], dims[num_res:])
     batched = batch_mapped(jaxpr, axis, dims[:num_res])
     outs = linear_transpose_p.bind(*args[:num_res], *cts, jaxpr=batched, num_res=num_res)

@@ -1,8 +1,8 @@
 """Batching `custom_linear_solve`: one equation for the whole batch, in which every vector is mapped.
 
-One idea: operator and solvers map vectors to vectors, so all vectors have their batch axis in front; of what the
-programs close over, only what is mapped has one.  A factorisation of an operator that is the same for all elements is
-computed once.
+One idea: operator and solvers map vectors to vectors, so all vectors have their batch axis in front; a captured value
+has a batch axis only if it is mapped.  The factorisation of an operator that is the same for all elements is computed
+once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def equation_batch(
     num_consts: int,
     **programs: Jaxpr | None,
 ) -> tuple[list[Value], list[int | None]]:
-    """Batch all programs of an equation; auxiliary results that no mapped operand decides stay unmapped."""
+    """Batch all programs of an equation; an auxiliary result that depends on no mapped operand stays unmapped."""
     consts, const_dims, size = args[:num_consts], dims[:num_consts], len(args) - num_consts
     is_vector = [i < size for i in range(len(solve.outvars))]
     batched_solve, out_dims = batch_jaxpr_axes(solve, axis, [*const_dims, *[0] * size], is_vector)

@@ -1,7 +1,7 @@
-"""Batching `scan`: one scan whose steps each do their work for the whole batch.
+"""Batching `scan`: one scan whose steps run on the whole batch.
 
-One idea: slices of a batch are batches of slices, so inputs and results have their batch axis behind the scanned one.
-A carry has its batch axis in front.  What depends on no mapped value stays unmapped, carries included.
+One idea: slices of a batch are batches of slices, so inputs and results have their batch axis behind the scanned axis.
+A carry has its batch axis in front.  A value that depends on no mapped value stays unmapped, carries included.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Dims = Sequence[int | None]
 def scan_batch(
     axis: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> tuple[list[Value], list[int | None]]:
-    """Scan over whole batches; a batch axis in front of the scanned one goes behind it.
+    """Scan over whole batches; a batch axis before the scanned axis moves behind it.
 
     Shapes: xs [length, .., n, ..], carry [n, ..] -> carry [n, ..], ys [length, .., n, ..].
     """

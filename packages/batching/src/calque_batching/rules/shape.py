@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.shape`: parameters that go by axes get one more entry."""
+"""Batching the operations of `calque_core.ops.shape`: parameters with an entry per axis get one more entry."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Dims = Sequence[int | None]
 
 
 def reshape_batch(args: Sequence[Value], dims: Sequence[int], *, new_sizes: Shape) -> tuple[Value, int]:
-    """Leave a batch axis in front or at the end where it is: no element moves.  Bring others to the front."""
+    """Keep a batch axis at the front or the end: no element moves.  Move any other to the front."""
     (x,), (x_bdim,) = args, dims
     shape = typeof(x).shape
     if x_bdim == len(shape) - 1:
@@ -44,7 +44,7 @@ def reshape_batch(args: Sequence[Value], dims: Sequence[int], *, new_sizes: Shap
 
 
 def transpose_batch(args: Sequence[Value], dims: Sequence[int], *, permutation: Shape) -> tuple[Value, int]:
-    """Bring the batch axis to the front in the same transposition."""
+    """Move the batch axis to the front in the same transposition."""
     (x,), (x_bdim,) = args, dims
     return transpose(x, (x_bdim, *moved_past(permutation, x_bdim))), 0
 
@@ -65,7 +65,7 @@ defbatch(transpose_p, transpose_batch)
 defbatch(rev_p, rev_batch)
 defbatch(squeeze_p, squeeze_batch)
 
-# Parts
+# Slices
 
 
 def slice_batch(
@@ -84,7 +84,7 @@ defbatch(slice_p, slice_batch)
 def pad_batch(
     args: Sequence[Value], dims: Dims, *, padding_config: tuple[tuple[int, int, int], ...]
 ) -> tuple[Value, int]:
-    """Pad with an unmapped value as ever; choose a mapped one wherever a padded mask says that there is padding."""
+    """Pad with an unmapped value directly; select a mapped value where a padded mask marks the padding."""
     (x, padding_value), (x_bdim, value_bdim) = args, dims
     config = padding_config if x_bdim is None else with_entry(padding_config, x_bdim, (0, 0, 0))
     if value_bdim is None:
@@ -99,7 +99,7 @@ def pad_batch(
 
 
 def concatenate_batch(args: Sequence[Value], dims: Dims, *, dimension: int) -> tuple[Value, int]:
-    """Give all operands their batch axis where the first mapped one has it."""
+    """Give all operands the batch axis at the position of the first mapped operand's."""
     bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
     operands = [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)]
     return concatenate(operands, dimension + (bdim <= dimension)), bdim

@@ -16,7 +16,7 @@ Value = Any
 def sort_batch(
     args: Sequence[Value], dims: Sequence[int | None], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Value], list[int]]:
-    """Give all operands the batch axis: they are rearranged together, so that one mapped key maps all of them."""
+    """Give all operands the batch axis: they are permuted together, so one mapped key maps all of them."""
     bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
     operands = [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)]
     outs = sort(operands, dimension + (bdim <= dimension), is_stable, num_keys)

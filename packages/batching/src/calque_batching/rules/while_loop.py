@@ -1,12 +1,12 @@
 """Batching `while`: one loop for the batch, until the condition fails, or fails for every element.
 
-One idea: where the condition differs from element to element, the values of an element that is done are frozen, and its
-steps are thrown away.  They start from its first state again, and those of an element that never starts from the first
-state of one that does: the body meets only states that it was written for, so that no infinity, no zero divisor and no
-NaN derivative arises that is not the program's own.
+One idea: if the condition differs between elements, the values of a finished element are frozen, and its further steps
+are discarded.  The discarded steps start again from the element's first state; for an element that never starts, from
+the first state of an element that does.  So the body sees only states that satisfy the condition, and no infinity, zero
+divisor or NaN derivative arises that is not the program's own.
 
-A value that no mapped value reaches, such as a counter, stays one for the whole batch and is not frozen; what it was
-when an element was done is carried beside it.  The steps that are thrown away meet it later than the element's own did.
+A value that depends on no mapped value, such as a counter, stays unmapped and is not frozen; its value at the end of
+each element is carried beside it.  Discarded steps see later values of it than the element's own steps did.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from calque_core.stage import stage
 Value = Any
 Dims = Sequence[int | None]
 Batch = tuple[list[Value], list[int | None]]
-How = dict[str, int]  # the parameters of a loop that say nothing about its programs: checkpoints
+Options = dict[str, int]  # the parameters of a loop that do not concern its programs: checkpoints
 
 
 class _Values(NamedTuple):
-    """Values, or their batch axes, by the part that they play in the loop."""
+    """Values, or their batch dimensions, by their role in the loop."""
 
     condition: Sequence[Any]
     body: Sequence[Any]
@@ -56,7 +56,7 @@ class _Values(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[Any], num_condition: int, num_body: int) -> _Values:
-        """Divide the operands of a loop."""
+        """Return the operands of a loop by role."""
         num_consts = num_condition + num_body
         return cls(values[:num_condition], values[num_condition:num_consts], values[num_consts:])
 
@@ -70,22 +70,22 @@ def while_batch(
     body_nconsts: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
-    **how: int,
+    **options: int,
 ) -> Batch:
-    """Loop over the whole batch: as one if the condition is unmapped, otherwise until every element is done."""
-    values, given = _Values.of(args, cond_nconsts, body_nconsts), _Values.of(dims, cond_nconsts, body_nconsts)
-    body, carry_dims = batch_step(body_jaxpr, axis, [*given.body, *given.carry], len(given.carry), body_nconsts)
-    cond_dims = [*given.condition, *carry_dims]
+    """Loop over the whole batch: as one if the condition is unmapped, otherwise until every element is finished."""
+    values, bdims = _Values.of(args, cond_nconsts, body_nconsts), _Values.of(dims, cond_nconsts, body_nconsts)
+    body, carry_dims = batch_step(body_jaxpr, axis, [*bdims.body, *bdims.carry], len(bdims.carry), body_nconsts)
+    cond_dims = [*bdims.condition, *carry_dims]
     condition, (predicate_dim,) = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims)
-    values = values._replace(carry=carry_in_front(axis, values.carry, given.carry, carry_dims))
+    values = values._replace(carry=carry_in_front(axis, values.carry, bdims.carry, carry_dims))
     if predicate_dim is None:
-        return _bind(condition, body, values, how), carry_dims
+        return _bind(condition, body, values, options), carry_dims
     _check_effects(cond_jaxpr, body_jaxpr)
     is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded(body_jaxpr))]
     mixes = axis.name is not None and axis.name in named_axes({"cond": cond_jaxpr, "body": body_jaxpr})
     condition, _ = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims, [True])
-    loop = _Loop(axis, condition, body, given.body, carry_dims, is_changed, mixes, how)
-    with np.errstate(all="ignore"):  # what elements compute that are done is thrown away
+    loop = _Loop(axis, condition, body, bdims.body, carry_dims, is_changed, mixes, options)
+    with np.errstate(all="ignore"):  # the results of finished elements are discarded
         finals = loop.run(values)
     outs = [final if changed else x for x, final, changed in zip(values.carry, finals, is_changed)]
     return outs, [0 if changed else d for d, changed in zip(carry_dims, is_changed)]
@@ -94,7 +94,7 @@ def while_batch(
 while_p.def_rule("axis_batch", while_batch)
 
 
-def _bind(condition: Jaxpr, body: Jaxpr, values: _Values, how: How) -> list[Value]:
+def _bind(condition: Jaxpr, body: Jaxpr, values: _Values, options: Options) -> list[Value]:
     """Bind a loop of programs that may have constants."""
     (condition,), cond_consts = join_constants([condition])
     (body,), body_consts = join_constants([body])
@@ -108,7 +108,7 @@ def _bind(condition: Jaxpr, body: Jaxpr, values: _Values, how: How) -> list[Valu
         body_nconsts=len(body_consts) + len(values.body),
         cond_jaxpr=condition,
         cond_nconsts=len(cond_consts) + len(values.condition),
-        **how,
+        **options,
     )
 
 
@@ -117,15 +117,15 @@ def _check_effects(*programs: Jaxpr) -> None:
     if effects:
         raise TypeError(
             f"while_loop{where()} got a condition that differs from element to element under vmap, but it has the "
-            f"effect {effects[0]}, which elements that are done would have again. Move it out of the loop."
+            f"effect {effects[0]}, which would happen again for finished elements. Move it out of the loop."
         )
 
 
 class _Loop(NamedTuple):
     """A loop for a whole batch, whose elements take different numbers of steps.
 
-    `body_dims` and `carry_dims` say where the constants of the body and the carry have their batch axes, `is_changed`
-    which carries a step changes, and `mixes` that elements see one another through a named axis.
+    `body_dims` and `carry_dims` are the batch dimensions of the constants of the body and of the carry; `is_changed`
+    marks the carries that a step changes; `mixes` says that elements interact through a named axis.
     """
 
     axis: AxisData
@@ -135,20 +135,20 @@ class _Loop(NamedTuple):
     carry_dims: Dims
     is_changed: Sequence[bool]
     mixes: bool
-    how: How
+    options: Options
 
     @property
     def is_frozen(self) -> list[bool]:
-        """Which carries are frozen when an element is done."""
+        """Whether each carry is frozen when an element finishes."""
         return [changed and d is not None for d, changed in zip(self.carry_dims, self.is_changed)]
 
     @property
     def is_shared(self) -> list[bool]:
-        """Which carries change as one for the whole batch."""
+        """Whether each carry changes but is unmapped."""
         return [changed and d is None for d, changed in zip(self.carry_dims, self.is_changed)]
 
     def run(self, values: _Values) -> list[Value]:
-        """Return the final carry; what a step changes has its batch axis in front."""
+        """Return the final carry; a carry that a step changes has its batch axis in front."""
         (is_running,) = eval_jaxpr(self.condition, self.condition.consts, *values.condition, *values.carry)
         body_consts = self.startable(is_running, values.body, self.body_dims)
         starts = self.startable(is_running, values.carry, self.carry_dims)
@@ -156,19 +156,21 @@ class _Loop(NamedTuple):
         consts, state = [*values.condition, *body_consts, *starts], [is_running, *values.carry, *finals]
 
         def step(*args: Value) -> list[Value]:
-            parts = _Values.of(args, len(values.condition), len(body_consts))
-            return self.step(parts._replace(carry=parts.carry[: len(starts)]), parts.carry[len(starts) :])
+            operands = _Values.of(args, len(values.condition), len(body_consts))
+            starts_and_state = operands.carry
+            consts = operands._replace(carry=starts_and_state[: len(starts)])
+            return self.step(consts, starts_and_state[len(starts) :])
 
         body = stage(step, [typeof(x) for x in (*consts, *state)], verb="vmap")
         condition = stage(lambda running, *_: [reduce_or(running)], [typeof(x) for x in state], verb="vmap")
-        _, *outs = _bind(condition, body, _Values((), consts, state), self.how)
-        seen = iter(outs[len(starts) :])
-        return [next(seen) if shared else x for x, shared in zip(outs, self.is_shared)]
+        _, *outs = _bind(condition, body, _Values((), consts, state), self.options)
+        final_values = iter(outs[len(starts) :])
+        return [next(final_values) if shared else x for x, shared in zip(outs, self.is_shared)]
 
     def step(self, consts: _Values, state: Sequence[Value]) -> list[Value]:
-        """Return the state after a step: which elements go on, the carry, and what shared carries finally were.
+        """Return the state after a step: the running elements, the carry, and the final values of shared carries.
 
-        `consts.carry` is where the steps start that are thrown away.
+        `consts.carry` is the state from which discarded steps start.
         """
         count = len(self.carry_dims)
         is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
@@ -181,19 +183,19 @@ class _Loop(NamedTuple):
         return [bitwise_and(is_running, holds), *after, *finals]
 
     def taken(self, is_running: Value, carry: Sequence[Value], starts: Sequence[Value]) -> Sequence[Value]:
-        """Return the carry that the body runs on; elements that see one another see those that are done as they are."""
+        """Return the input of the body; if elements interact, they see the frozen values of finished elements."""
         if self.mixes:
             return carry
         startable = [x if changed else start for x, start, changed in zip(carry, starts, self.is_changed)]
         return self.advanced(is_running, startable, starts)
 
-    def advanced(self, is_running: Value, carry: Sequence[Value], others: Sequence[Value]) -> list[Value]:
-        """Return a carry, but for elements that are done the others of it where it can be frozen."""
-        parts = zip(carry, others, self.is_frozen)
-        return [_chosen(is_running, x, other) if frozen else x for x, other, frozen in parts]
+    def advanced(self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value]) -> list[Value]:
+        """Return `carry` for running elements, `finished` for finished ones; `carry` for both if it is not frozen."""
+        columns = zip(carry, finished, self.is_frozen)
+        return [_chosen(is_running, x, old) if frozen else x for x, old, frozen in columns]
 
     def startable(self, is_running: Value, values: Sequence[Value], dims: Dims) -> list[Value]:
-        """Return mapped values in which elements that never start have those of one that does."""
+        """Return the values, with those of an element that starts for each element that never starts."""
         if self.axis.size < 2 or self.mixes or all(d is None for d in dims):
             return list(values)
         last = reduce_max(mul(iota(np.uint32, self.axis.size), convert_element_type(is_running, np.uint32)))
@@ -201,12 +203,12 @@ class _Loop(NamedTuple):
 
 
 def _element(x: Value, i: Value, dim: int) -> Value:
-    """Return an element of a batch, as a constant to derivatives."""
+    """Return an element of a batch, as a constant for derivatives."""
     return dynamic_index_in_dim(discard(x), i, dim, keepdims=False)
 
 
 def _chosen(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:
-    """Return the elements of `first` where marked, else of `second`; one without the batch axis stands for all."""
+    """Return the elements of `first` where `is_first`, else of `second`; an unmapped value is broadcast."""
     full = max(typeof(first).ndim, typeof(second).ndim)
     dims = [dim if typeof(x).ndim == full else None for x in (second, first)]
     operands, _ = aligned([is_first, second, first], [0, *dims])
