@@ -95,7 +95,7 @@ def leaf_order(keys: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
     """Return `keys` sorted, or unchanged if comparing them fails."""
     try:
         return tuple(sorted(keys))  # type: ignore[type-var]
-    except Exception:  # noqa: BLE001  whatever a key's comparison raises means that there is no order
+    except Exception:  # noqa: BLE001  any error of a key's comparison means that there is no order
         return keys
 
 

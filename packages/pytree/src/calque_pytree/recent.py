@@ -42,7 +42,7 @@ class Recent:
                 leaves = match(tree)
                 if leaves is not None and leaf_types.issuperset(map(type, leaves)):
                     return leaves, treedef
-        except Exception:  # noqa: BLE001, S110  the loop meets the same error, and says where
+        except Exception:  # noqa: BLE001, S110  the loop raises the same error with the path
             pass
         return None
 

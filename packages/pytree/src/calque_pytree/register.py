@@ -170,6 +170,6 @@ def check_has_methods(cls: type, *names: str) -> None:
     for name in names:
         if not has_method(cls, name):
             raise TypeError(
-                f"{cls.__name__} has no method {name}, which registering it as a pytree node needs. "
+                f"{cls.__name__} has no method {name}, which its registration as a pytree node needs. "
                 f"Define {name}, or use register_pytree_node with two functions."
             )

@@ -124,7 +124,7 @@ class PyTreeDef:
             return None
         try:
             return self._fit(tree)
-        except Exception:  # noqa: BLE001  the loop meets the same error, and says where
+        except Exception:  # noqa: BLE001  the loop raises the same error with the path
             return None
 
     def children(self) -> list[PyTreeDef]:
