@@ -1,8 +1,8 @@
 """Functions with derivative rules of their own, for whole batches.
 
-One idea: the function and each of its rules run under a trace of the mapped axis, made anew wherever they run, over
-whatever trace is current there.  All such traces are one to the user: what the function closes over has its batch axis
-in each of them.  Results have theirs in front, in every rule alike.
+One idea: the function and each of its rules run under a new trace of the mapped axis, over the current trace.  All
+these traces share a tag: a captured tracer of one has its batch axis in each of them.  All results, of the function and
+of its rules, have their batch axis in front.
 
 Read next: `rules/custom.py` for the equations.
 """
@@ -29,12 +29,12 @@ R = TypeVar("R")
 
 
 class CustomBatch:
-    """One call for a whole batch: `dims` says where the arguments have their batch axis."""
+    """One call for a whole batch: `dims` are the batch dimensions of the arguments."""
 
     def __init__(self, axis: AxisData, dims: Dims, tag: object = None) -> None:
         self.axis, self.dims, self.tag = axis, tuple(dims), tag
         self.out_dims: Dims | None = (
-            None  # where results have their batch axis by themselves, once the function has run
+            None  # the batch dimensions of the results before they move to the front; None before the function runs
         )
 
     def rules(self, rules: CustomRules) -> CustomRules:
@@ -49,7 +49,7 @@ class CustomBatch:
         )
 
     def function(self, fun: Callable[..., Values], batch_rule: BatchRule | None) -> Callable[..., list[Value]]:
-        """Return the function, by its own rule for batches if it has one."""
+        """Return the function for whole batches, by its own rule for batches if it has one."""
 
         def by_rule(*args: Value) -> list[Value]:
             assert batch_rule is not None
@@ -81,13 +81,13 @@ class CustomBatch:
         return batched
 
     def fwd(self, rule: FwdRule) -> FwdRule:
-        """Return the forward half of a vjp rule for whole batches; the backward half knows its residuals' axes."""
+        """Return the forward half of a vjp rule for whole batches; the backward half keeps the residual dims."""
 
         def batched(primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
             def run(trace: BatchTrace) -> tuple[list[Value], list[Value], Backward]:
                 outs, residuals, bwd = rule(self.tracers(trace, primals, self.dims), nonzeros)
-                kept, dims = trace.split(residuals)
-                return self.in_front(trace, outs), kept, self.bwd(bwd, dims)
+                whole, dims = trace.split(residuals)
+                return self.in_front(trace, outs), whole, self.bwd(bwd, dims)
 
             return self.under_trace(run)
 
@@ -98,9 +98,9 @@ class CustomBatch:
 
         def batched(residuals: Values, cts: Values) -> list[Value]:
             def run(trace: BatchTrace) -> list[Value]:
-                kept = self.tracers(trace, residuals, residual_dims)
-                found = rule(kept, self.tracers(trace, cts, [0] * len(cts)))
-                return [self.gathered(trace, ct, d) for ct, d in zip(found, self.dims)]
+                elements = self.tracers(trace, residuals, residual_dims)
+                cts_in = rule(elements, self.tracers(trace, cts, [0] * len(cts)))
+                return [self.gathered(trace, ct, d) for ct, d in zip(cts_in, self.dims)]
 
             return self.under_trace(run)
 
@@ -112,8 +112,8 @@ class CustomBatch:
         def batched(cts: Values, operands: Values) -> list[Value]:
             def run(trace: BatchTrace) -> list[Value]:
                 elements = self.tracers(trace, operands, self.dims)
-                found = rule(self.tracers(trace, cts, [0] * len(cts)), elements)
-                return [self.gathered(trace, ct, d) for ct, d in zip(found, self.dims)]
+                cts_in = rule(self.tracers(trace, cts, [0] * len(cts)), elements)
+                return [self.gathered(trace, ct, d) for ct, d in zip(cts_in, self.dims)]
 
             return self.under_trace(run)
 
@@ -129,7 +129,7 @@ class CustomBatch:
             return run(trace)
 
     def tracers(self, trace: BatchTrace, values: Values, dims: Dims) -> list[Value]:
-        """Return one element of each batch; of a placeholder, that of one element."""
+        """Return one element of each batch; a placeholder of a batch becomes one of an element."""
         return [
             x if d is None else _placeholder(x, d) if type(x) in _PLACEHOLDERS else BatchTracer(trace, x, d)
             for x, d in zip(values, dims)
@@ -150,7 +150,7 @@ class CustomBatch:
         return shaped_array((self.axis.size, *aval.shape), aval.dtype)
 
     def gathered(self, trace: BatchTrace, ct: Value, dim: int | None) -> Value:
-        """Return the cotangent of an argument: an argument that is the same for all elements gets their sum."""
+        """Return the cotangent of an argument; an unmapped argument gets the sum over all elements."""
         if ct is None or type(ct) is Zero:
             return None
         (value,), (source,) = trace.split([ct])
@@ -162,6 +162,6 @@ _PLACEHOLDERS = {Zero: zero_of, UndefinedPrimal: undefined_of}
 
 
 def _placeholder(x: Zero | UndefinedPrimal, dim: int) -> Any:
-    """Return what stands for one element in the place of what stands for a batch."""
+    """Return the placeholder of one element from the placeholder of a batch."""
     shape = x.aval.shape
     return _PLACEHOLDERS[type(x)](shaped_array((*shape[:dim], *shape[dim + 1 :]), x.aval.dtype))

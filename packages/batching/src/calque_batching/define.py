@@ -20,9 +20,9 @@ Rule = Callable[..., Any]
 
 
 def defbatch(primitive: Primitive, rule: Rule) -> None:
-    """Give the batching rule: `rule(args, dims, **params) -> (out, dim)`; dims are positions, or None where unmapped.
+    """Define the batching rule: `rule(args, dims, **params) -> (out, dim)`; dims are positions, or None if unmapped.
 
-    Raises: ValueError if the primitive has one already.
+    Raises: ValueError if the primitive already has a batching rule.
 
     >>> import numpy as np
     >>> from calque_batching import defbatch, vmap
@@ -37,7 +37,7 @@ def defbatch(primitive: Primitive, rule: Rule) -> None:
 
 
 def defvectorized(*primitives: Primitive) -> None:
-    """Say that primitives of one operand act on every element alike, so that the batch axis stays where it is."""
+    """Define rules of primitives of one operand that act on each element alone: the batch axis stays in place."""
     for primitive in primitives:
         primitive.def_rule("batch", _vectorized(primitive))
 
@@ -51,7 +51,7 @@ def _vectorized(primitive: Primitive) -> Rule:
 
 
 def defbroadcasting(*primitives: Primitive) -> None:
-    """Say that primitives are elementwise in several operands of equal shape or rank 0."""
+    """Define rules of primitives that are elementwise in several operands of equal shape or rank 0."""
     for primitive in primitives:
         primitive.def_rule("batch", _broadcasting(primitive))
 
@@ -66,16 +66,16 @@ def _broadcasting(primitive: Primitive) -> Rule:
 
 
 def aligned(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
-    """Return elementwise operands with equal shapes and their batch axes at one place; unmapped scalars stay scalars.
+    """Return elementwise operands with equal shapes and one batch dimension; unmapped scalars stay scalars.
 
-    The operand with the most axes says where; the others get the axes that they lack, unmapped ones the batch axis too.
+    The operand with the most axes decides the dimension; other operands get the missing axes, the batch axis included.
     """
     shapes = [typeof(x).shape for x in args]
     mapped = [(shape, d) for shape, d in zip(shapes, dims) if d is not None]
     shape, dim = max(mapped, key=lambda pair: len(pair[0]))
     if all((s == shape and d == dim) or (s == () and d is None) for s, d in zip(shapes, dims)):
         return list(args), dim
-    if len(shape) == 1:  # every mapped operand is a scalar of each element: an unmapped one may have the axes
+    if len(shape) == 1:  # each mapped operand is a scalar per element: an unmapped operand may have axes
         shape = (shape[0], *max((s for s, d in zip(shapes, dims) if d is None), key=len, default=()))
     return [_fitted(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
 
@@ -88,7 +88,7 @@ def _fitted(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[
 
 
 def defreducer(*primitives: Primitive) -> None:
-    """Say that primitives of one operand reduce the axes of their parameter `axes`."""
+    """Define rules of primitives of one operand that reduce the axes of their parameter `axes`."""
     for primitive in primitives:
         primitive.def_rule("batch", _reducer(primitive))
 
@@ -106,7 +106,7 @@ def _reducer(primitive: Primitive) -> Rule:
 
 
 def moved_past(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
-    """Return the positions that axes of one element have in the whole array, whose batch axis is at `bdim`.
+    """Return the positions of axes of one element in the whole array, whose batch axis is at `bdim`.
 
     >>> moved_past((0, 2), 1)
     (0, 3)

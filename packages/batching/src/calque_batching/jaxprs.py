@@ -1,4 +1,4 @@
-"""Batched programs: what the batching rules of higher-order primitives are made of."""
+"""Batched programs, for the batching rules of higher-order primitives."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def with_axis(aval: Any, size: int, dim: int | None) -> Any:
 def eval_batched(
     jaxpr: Jaxpr, axis: AxisData, args: Sequence[Value], dims: Dims
 ) -> tuple[list[Value], list[int | None]]:
-    """Return the results of `jaxpr` for a whole batch, and where their batch axes are; None for an unmapped result.
+    """Return the results of `jaxpr` for a whole batch, and their batch dimensions; None for an unmapped result.
 
-    `dims` says where the arguments have theirs.
+    `dims` are the batch dimensions of the arguments.
     """
     trace = BatchTrace(current_trace(), axis)
     axis_env = here().axis_env if axis.name is None else (*here().axis_env, (axis.name, axis.size))
@@ -43,10 +43,10 @@ def eval_batched(
 def batch_jaxpr_axes(
     jaxpr: Jaxpr, axis: AxisData, dims: Dims, out_mapped: Sequence[bool] | None = None
 ) -> tuple[Jaxpr, list[int | None]]:
-    """Return the program of a whole batch, and where the batch axes of its results are.
+    """Return the program of a whole batch, and the batch dimensions of its results.
 
-    `dims` says where the arguments have theirs.  A result that does not depend on a mapped argument stays unmapped
-    (None), unless `out_mapped` marks it; marked results have theirs in front.
+    `dims` are the batch dimensions of the arguments.  A result that depends on no mapped argument stays unmapped
+    (None), unless `out_mapped` marks it; marked results have their batch axis in front.
     """
     in_dims = tuple(dims)
     forced = tuple(out_mapped) if out_mapped is not None else (False,) * len(jaxpr.outvars)
@@ -55,9 +55,9 @@ def batch_jaxpr_axes(
         out_dims: list[int | None] = []
 
         def batched(*args: Value) -> list[Value]:
-            outs, found = eval_batched(jaxpr, axis, args, in_dims)
-            out_dims[:] = [0 if m else d for d, m in zip(found, forced)]
-            return [matchaxis(x, d, 0, axis.size) if m else x for x, d, m in zip(outs, found, forced)]
+            outs, own_dims = eval_batched(jaxpr, axis, args, in_dims)
+            out_dims[:] = [0 if m else d for d, m in zip(own_dims, forced)]
+            return [matchaxis(x, d, 0, axis.size) if m else x for x, d, m in zip(outs, own_dims, forced)]
 
         avals = [with_axis(v.aval, axis.size, d) for v, d in zip(jaxpr.invars, in_dims)]
         return stage(batched, avals, verb="vmap"), out_dims
@@ -67,24 +67,24 @@ def batch_jaxpr_axes(
 
 
 def batch_step(jaxpr: Jaxpr, axis: AxisData, dims: Dims, num_carry: int, place: int) -> tuple[Jaxpr, list[int | None]]:
-    """Return the program of one step of a loop for a whole batch, and where the batch axes of its results are.
+    """Return the program of one step of a loop for a whole batch, and the batch dimensions of its results.
 
-    The carry is the `num_carry` arguments from `place` on, and as many results, which come first.  A mapped carry has
-    its batch axis in front.  One that a step maps is mapped before it too: there are more of them until a step adds
-    none.
+    The carry is the `num_carry` arguments from `place` on, and the first `num_carry` results.  A mapped carry has its
+    batch axis in front.  A carry that a step maps must be mapped before the step too, so the program is made again
+    until a step maps no further carry.
     """
-    consts, carry, rest = dims[:place], dims[place : place + num_carry], dims[place + num_carry :]
+    consts, carry, xs = dims[:place], dims[place : place + num_carry], dims[place + num_carry :]
     is_mapped = [d is not None for d in carry]
-    no_others = [False] * (len(jaxpr.outvars) - num_carry)
+    ys_mapped = [False] * (len(jaxpr.outvars) - num_carry)
     while True:
-        in_dims = [*consts, *(0 if m else None for m in is_mapped), *rest]
-        step, out_dims = batch_jaxpr_axes(jaxpr, axis, in_dims, [*is_mapped, *no_others])
-        found = [d is not None for d in out_dims[:num_carry]]
-        if found == is_mapped:
+        in_dims = [*consts, *(0 if m else None for m in is_mapped), *xs]
+        step, out_dims = batch_jaxpr_axes(jaxpr, axis, in_dims, [*is_mapped, *ys_mapped])
+        is_mapped_after = [d is not None for d in out_dims[:num_carry]]
+        if is_mapped_after == is_mapped:
             return step, out_dims
-        is_mapped = found
+        is_mapped = is_mapped_after
 
 
-def carry_in_front(axis: AxisData, carry: Sequence[Value], dims: Dims, wanted: Dims) -> list[Value]:
-    """Return an initial carry with its batch axes where a step has them: in front, or, for an unmapped one, nowhere."""
-    return [x if w is None else matchaxis(x, d, w, axis.size) for x, d, w in zip(carry, dims, wanted)]
+def carry_in_front(axis: AxisData, carry: Sequence[Value], dims: Dims, step_dims: Dims) -> list[Value]:
+    """Return an initial carry with the batch dimensions of a step: in front, or None for an unmapped carry."""
+    return [x if to is None else matchaxis(x, d, to, axis.size) for x, d, to in zip(carry, dims, step_dims)]
