@@ -569,7 +569,7 @@ def test_decorator_with_and_without_arguments():
     def g(x, n):
         return x * n
 
-    assert (f.__name__, f.__doc__, inspect.device_type(f).parameters.keys()) == ("f", "Double.", {"x"})
+    assert (f.__name__, f.__doc__, inspect.signature(f).parameters.keys()) == ("f", "Double.", {"x"})
     assert f.__wrapped__(2) == 4
     assert (f(1.0), g(2.0, 3)) == (2.0, 6.0)
 
