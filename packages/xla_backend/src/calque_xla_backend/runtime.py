@@ -43,7 +43,7 @@ if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
 # MLIR
 
 
-class Context(ir.Context):
+class MlirContext(ir.Context):
     """An MLIR context with the dialects that a program can use, and a cache of its types."""
 
     def __init__(self) -> None:
@@ -64,11 +64,11 @@ _contexts = threading.local()
 _USES = 64  # modules per context: a context keeps all its types and attributes, so a limit bounds the memory
 
 
-def mlir_context() -> Context:
+def mlir_context() -> MlirContext:
     """Return a context for one module.  A thread uses one context for several modules, which saves 2 ms each."""
-    current: Context | None = getattr(_contexts, "current", None)
+    current: MlirContext | None = getattr(_contexts, "current", None)
     if current is None or current.uses >= _USES:
-        current = _contexts.current = Context()
+        current = _contexts.current = MlirContext()
     current.uses += 1
     return current
 
