@@ -337,25 +337,37 @@ def test_what_is_no_rule_is_refused_at_once(define, error, message):
         define(custom_vjp(lax.sin))
 
 
+def run(jaxpr, *args):
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+
 FORWARDS = {
     "jvp": lambda f: jvp(f, (1.0,), (1.0,)),
     "the use of linearize": lambda f: linearize(f, 1.0)[1](1.0),
     "forwards over reverse": lambda f: jvp(grad(lambda x: f(f(x))), (1.0,), (1.0,)),
-    "a program": lambda f: make_jaxpr(lambda x: jvp(f, (x,), (1.0,)))(1.0),
+    "a program": lambda f: run(make_jaxpr(lambda x: jvp(f, (x,), (1.0,)))(1.0), 1.0),
     "a scan": lambda f: jvp(lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0], (1.0,), (1.0,)),
     "a branch": lambda f: jvp(lambda x: lax.cond(x > 0.0, f, lax.sin, x), (1.0,), (1.0,)),
 }
 
 
+ONLY_BACKWARDS = (
+    r"can't apply forward-mode autodiff \(jvp\) to sin .*at \w+\.py:\d+ .*: this function has only a "
+    r"vjp rule\. Give it a jvp rule too, defvjp\(fwd, bwd, jvp=rule\), or let its fwd be differentiated, "
+    r'defvjp\(fwd, bwd, jvp="fwd"\); or use reverse mode\.'
+)
+
+
 @pytest.mark.parametrize("forwards", FORWARDS.values(), ids=FORWARDS)
 def test_forward_mode_without_a_rule_for_it_says_how_to_give_one(forwards):
-    message = (
-        r"can't apply forward-mode autodiff \(jvp\) to sin .*at test_custom_vjp\.py:\d+ .*: this function has only a "
-        r"vjp rule\. Give it a jvp rule too, defvjp\(fwd, bwd, jvp=rule\), or let its fwd be differentiated, "
-        r'defvjp\(fwd, bwd, jvp="fwd"\); or use reverse mode\.'
-    )
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=ONLY_BACKWARDS):
         forwards(steep_sine())
+
+
+def test_forward_mode_of_a_call_says_so_too(called):
+    for f in (called(steep_sine()), called(called(steep_sine()))):
+        with pytest.raises(TypeError, match=ONLY_BACKWARDS):
+            jvp(f, (1.0,), (1.0,))
 
 
 def test_linearize_itself_asks_for_nothing_forwards():

@@ -14,10 +14,11 @@ from calque_autodiff.define import defbilinear, defjvp, defjvp_all, deflinear, d
 from calque_autodiff.forward import jvp
 from calque_autodiff.gradient import grad, value_and_grad
 from calque_autodiff.implicit import custom_root
-from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.linear_functions import LinearFunction
 from calque_autodiff.linearize import linearize, vjp
+from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.residuals import print_saved_residuals, saved_residuals
 from calque_autodiff.tangent_trace import TangentTrace
 from calque_autodiff.test_util import check_grads, check_jvp, check_vjp

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.tangent_trace import TangentTrace
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Atom, Jaxpr, Literal, Var
+from calque_core.jaxpr import Jaxpr
 from calque_core.linear import Zero, instantiate_zeros
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import settings_key
@@ -67,16 +68,11 @@ class Linearized(NamedTuple):
 
     known: Jaxpr
     linear: Jaxpr
-    sources: list[tuple[str, int]]
+    sources: list[Place]
 
     def residuals(self, primals: Sequence[Value], known_outs: Sequence[Value]) -> list[Value]:
         """Return the residuals, given the operands and all results of `known`."""
-        return [primals[i] if where == "in" else known_outs[i] for where, i in self.sources]
-
-
-def is_zero(x: Atom) -> bool:
-    """Tell whether a result of a linear program is a literal `Zero`."""
-    return type(x) is Literal and type(x.val) is Zero
+        return at_places(self.sources, primals, known_outs)
 
 
 def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
@@ -111,73 +107,7 @@ def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
             return [*outs, *residuals]
 
         staged = stage(known, jaxpr.in_avals, verb="linearize")
-        return _without_repeats(staged, linear[0], len(jaxpr.outvars))
+        smaller, sources = without_repeats(staged, len(jaxpr.outvars))
+        return Linearized(smaller, linear[0], sources)
 
     return jaxpr.memo(("linearize", mask, *settings_key()), make)  # type: ignore[no-any-return]
-
-
-def _without_repeats(known: Jaxpr, linear: Jaxpr, num_outs: int) -> Linearized:
-    """Drop the residuals that are arguments, results or literals of `known` already; say where each is found."""
-    places: dict[Any, tuple[str, int]] = {v: ("in", i) for i, v in enumerate(known.invars)}
-    kept: list[Any] = list(known.outvars[:num_outs])
-    for i, v in enumerate(kept):
-        if type(v) is Var:
-            places.setdefault(v, ("out", i))
-    sources = []
-    for v in known.outvars[num_outs:]:
-        if type(v) is Literal or v not in places:
-            if type(v) is Var:
-                places[v] = ("out", len(kept))
-            sources.append(("out", len(kept)))
-            kept.append(v)
-        else:
-            sources.append(places[v])
-    known, _ = dce_jaxpr(known.replace(outvars=kept), [True] * len(kept), instantiate=True)
-    return Linearized(known, linear, sources)
-
-
-class Split(NamedTuple):
-    """A program cut where knowledge ends.
-
-    `known` takes the known operands and gives the known results, then residuals; `unknown` takes the residuals and the
-    unknown operands and gives the other results.  `known_outs` marks the known results.
-    """
-
-    known: Jaxpr
-    unknown: Jaxpr
-    known_outs: list[bool]
-
-
-def partial_eval_jaxpr(jaxpr: Jaxpr, known_mask: Sequence[bool]) -> Split:
-    """Return `jaxpr` as the part that needs only the operands marked in `known_mask`, and the rest.
-
-    Programs inside it are split in the same way, by their own `partial_eval` rules.
-
-    >>> from calque_autodiff import partial_eval_jaxpr
-    >>> from calque_core import lax, make_jaxpr
-    >>> partial_eval_jaxpr(make_jaxpr(lambda x, y: x + lax.sin(y))(1.0, 1.0), [False, True]).known
-    { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
-    """
-    mask = tuple(known_mask)
-
-    def make() -> Split:
-        found: list[Any] = []
-
-        def known(*args: Value) -> list[Value]:
-            trace = TangentTrace(current_trace())
-            trace.verb = "partial_eval"
-            rest = iter(args)
-            with tracing(trace):
-                values = [next(rest) if k else trace.new_arg(v.aval) for v, k in zip(jaxpr.invars, mask)]
-                outs = eval_jaxpr(jaxpr, jaxpr.consts, *values)
-                known_outs = [not trace.owns(x) for x in outs]
-                program = trace.finish([x for x, k in zip(outs, known_outs) if not k])
-            program, _ = dce_jaxpr(program, [True] * len(program.outvars), instantiate=True)
-            program, residuals = hoist_tracers(program)
-            found[:] = [program, known_outs]
-            return [*(x for x, k in zip(outs, known_outs) if k), *residuals]
-
-        staged = stage(known, [v.aval for v, k in zip(jaxpr.invars, mask) if k], verb="partial_eval")
-        return Split(staged, found[0], found[1])
-
-    return jaxpr.memo(("partial_eval", mask, *settings_key()), make)  # type: ignore[no-any-return]

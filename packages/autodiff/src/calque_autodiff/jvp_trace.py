@@ -63,7 +63,7 @@ class JVPTracer(Tracer):
 
 
 class JVPTrace(Trace):
-    """Applies jvp rules (or linearize rules, over a tangent trace) to what carries one of its tangents."""
+    """Applies jvp rules to what carries one of its tangents."""
 
     verb = "jvp"
 
@@ -93,8 +93,8 @@ class JVPTrace(Trace):
         if has_array and self.is_linearizing:
             primals = [self.captured(x) if p is x else p for p, x in zip(primals, args)]
         rule = primitive.adapted.get("jvp")
-        if rule is None or (self.is_linearizing and "linearize" in primitive.adapted):
-            outs, out_dots = self.apply_other(primitive, primals, tangents, params)
+        if rule is None:
+            outs, out_dots = self.decomposed(primitive, primals, tangents, params)
         else:
             context = here()
             before, source = context.trace, context.source
@@ -138,30 +138,12 @@ class JVPTrace(Trace):
         """Return what to compute with in place of a value of the user's: residuals may refer to it."""
         return self.captures.use(x) if isinstance(x, np.ndarray) else x
 
-    def apply_other(
+    def decomposed(
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
     ) -> tuple[list[Value], list[Value]]:
-        """Return results and tangents of a primitive that is linearized as a whole, or has no derivative rule."""
-        if self.is_linearizing and "linearize" in primitive.adapted:
-            return self.linearize(primitive, primals, tangents, params)
+        """Return results and tangents of a primitive that has no derivative rule."""
         args = [p if type(t) is Zero else JVPTracer(self, p, t) for p, t in zip(primals, tangents)]
         return self.split(decompose(self, primitive, args, params, "jvp"))
-
-    def linearize(
-        self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
-    ) -> tuple[list[Value], list[Value]]:
-        """Run a linearize rule on the primal side, and record the linear program that it gives."""
-        nonzeros = [type(t) is not Zero for t in tangents]
-        context = here()
-        before = context.trace
-        try:
-            context.trace = self.parent
-            outs, residuals, linear_jaxpr = primitive.adapted["linearize"](nonzeros, *primals, **params)
-        finally:
-            context.trace = before
-        perturbed = [t for t in tangents if type(t) is not Zero]
-        kept = map(self.captured, residuals)  # the author of the rule may write to them later
-        return outs, self.tangent_trace.append(linear_jaxpr, [*kept, *perturbed])  # type: ignore[attr-defined]
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         """Return the primals and the tangents of `outs`; a value without tangent has a `Zero`.

@@ -16,13 +16,12 @@ import numpy as np
 from calque_core.avals import NUMPY_AVALS, typeof
 from calque_core.captures import Captures, chain, is_held, is_writable
 from calque_core.context import DEFAULT_SETTINGS, entered, here
-from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.jaxpr import Atom, Jaxpr, Literal, Var, jaxprs_in_params
 from calque_core.linear import Zero
 from calque_core.memory import owner
 from calque_core.ops.convert import narrowed
 from calque_core.primitive import Primitive
 from calque_core.rules import missing_rule
-from calque_core.source import current_position
 from calque_core.stage import JaxprTrace, JitTracer
 from calque_core.trace import Trace, evaluation, hand_custom_down, hand_down, only_evaluates, plain_types
 
@@ -101,18 +100,6 @@ class TangentTrace(JaxprTrace):
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is one of the tangents being recorded."""
         return type(x) is JitTracer and x._trace is self
-
-    def append(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
-        """Record the equations of a linear program as they are; return its results, `Zero`s included."""
-        env: dict[Any, Atom] = {v: self.atom(c) for v, c in zip(jaxpr.constvars, jaxpr.consts)}
-        env.update((v, self.atom(x)) for v, x in zip(jaxpr.invars, args))
-        position = current_position()
-        for eqn in jaxpr.eqns:
-            outvars = [Var(v.aval) for v in eqn.outvars]
-            invars = [x if type(x) is Literal else env[x] for x in eqn.invars]
-            self.eqns.append(JaxprEqn(eqn.primitive, invars, outvars, eqn.params, eqn.position or position))
-            env.update(zip(eqn.outvars, outvars))
-        return [x.val if type(x) is Literal else self.tracer(env[x]) for x in jaxpr.outvars]
 
     def atom(self, x: Value) -> Atom:
         """Return the variable or literal that stands for `x`."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
 from calque_autodiff.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.jaxpr import Jaxpr
+from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from calque_core.linear import UndefinedPrimal, Zero, zero_tangent
-from calque_core.ops.call import jit_p, wrapped
+from calque_core.ops.call import jit_p
 
 Value = Any
 
@@ -28,39 +29,41 @@ def jit_jvp(
     return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
 
 
-@jit_p.def_rule("linearize")
-def jit_linearize(
-    nonzeros: Sequence[bool], *primals: Value, jaxpr: Jaxpr, **params: Any
-) -> tuple[list[Value], list[Value], Jaxpr]:
-    """One program computes the results and the residuals; the linear program is one equation."""
-    parts = linearize_jaxpr(jaxpr, nonzeros)
-    results = jit_p.bind(*primals, jaxpr=parts.known, **params)
-    key = ("linear call", *params.values())
-    linear = parts.linear.memo(key, lambda: _linear_call(parts.linear, params))
-    return results[: len(jaxpr.outvars)], parts.residuals(primals, results), linear
-
-
-def _linear_call(linear: Jaxpr, params: dict[str, Any]) -> Jaxpr:
-    """Return a program of one `jit` of the results of `linear` that are not zero; zeros stay literal `Zero`s."""
-    nonzero = [not is_zero(v) for v in linear.outvars]
-    inner = linear.replace(outvars=[v for v, n in zip(linear.outvars, nonzero) if n])
-    call = wrapped(inner, jit_p, {"jaxpr": inner, **params}, inner.in_avals, inner.out_avals)
-    results = iter(call.outvars)
-    return call.replace(outvars=[next(results) if n else v for v, n in zip(linear.outvars, nonzero)])
-
-
 @jit_p.def_rule("partial_eval")
 def jit_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """Run the known half now; make the rest one `jit` of the residuals and the unknown operands."""
+    """Run the known half now; make the rest one `jit` of the residuals and the unknown operands.
+
+    A residual that is an operand is that operand: in a loop it may be the same at every step.
+    """
     parts = partial_eval_jaxpr(jaxpr, known_mask)
+    num_known = sum(parts.known_outs)
+    known, places = parts.known.memo(("places", num_known), lambda: without_repeats(parts.known, num_known))
     known_operands = [x for x, k in zip(operands, known_mask) if k]
     unknown_operands = [x for x, k in zip(operands, known_mask) if not k]
-    is_needed = bool(parts.known.outvars or parts.known.effects)
-    results = jit_p.bind(*known_operands, jaxpr=parts.known, **params) if is_needed else []
-    num_known = sum(parts.known_outs)
-    others = record(jit_p, [*results[num_known:], *unknown_operands], {"jaxpr": parts.unknown, **params})
+    results = jit_p.bind(*known_operands, jaxpr=known, **params) if known.outvars or known.effects else []
+    residuals = at_places(places, known_operands, results)
+    others = record(jit_p, [*residuals, *unknown_operands], {"jaxpr": parts.unknown, **params})
     known_results, unknown_results = iter(results[:num_known]), iter(others)
     return [next(known_results) if k else next(unknown_results) for k in parts.known_outs]
+
+
+def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
+    """Return a `jit` as two, if some of its results need only operands that are `known`: the first gives these."""
+    is_known = [type(x) is Literal or x in known for x in eqn.invars]
+    if eqn.effects or not any(is_known):
+        return [eqn]
+    split = partial_eval_jaxpr(eqn.params["jaxpr"], is_known)
+    num_known = sum(split.known_outs)
+    if not num_known:
+        return [eqn]
+    first, places = without_repeats(split.known, num_known)
+    operands = [x for x, k in zip(eqn.invars, is_known) if k]
+    results = [v for v, k in zip(eqn.outvars, split.known_outs) if k] + [Var(a) for a in first.out_avals[num_known:]]
+    unknown = [*at_places(places, operands, results), *(x for x, k in zip(eqn.invars, is_known) if not k)]
+    others = [v for v, k in zip(eqn.outvars, split.known_outs) if not k]
+    known_half = eqn.replace(invars=operands, outvars=results, params=eqn.params | {"jaxpr": first})
+    unknown_half = eqn.replace(invars=unknown, outvars=others, params=eqn.params | {"jaxpr": split.unknown})
+    return [known_half, unknown_half] if others else [known_half]
 
 
 @jit_p.def_rule("transpose")

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
-from calque_autodiff.jaxprs import is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import only, others
-from calque_autodiff.rules.scan import is_linear, is_nonzero, with_residuals
+from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.saving import cut_jaxpr
 from calque_autodiff.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core.jaxpr import Atom, Jaxpr
 from calque_core.linear import zero_tangent
-from calque_core.ops.call import wrapped
 from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import settings_key
@@ -82,30 +82,6 @@ def followed(first: Jaxpr, rest: Jaxpr) -> Jaxpr:
         eqns=(*first.eqns, *eqns),
         outvars=[atoms.get(v, v) for v in rest.outvars],
     )
-
-
-@remat_p.def_rule("linearize")
-def remat_linearize(
-    nonzeros: Sequence[bool], *primals: Value, jaxpr: Jaxpr, **params: Any
-) -> tuple[list[Value], list[Value], Jaxpr]:
-    """One program computes the results and what is saved; the linear program is one equation."""
-    key = ("remat", tuple(nonzeros), *sorted(params.items()), *settings_key())
-    parts, linear = jaxpr.memo(key, lambda: linearized(jaxpr, nonzeros, params))
-    results = remat_p.bind(*primals, jaxpr=parts.forward, **params)
-    num_outs = len(jaxpr.outvars)
-    return results[:num_outs], [*only(primals, parts.used), *results[num_outs:]], linear
-
-
-def linearized(jaxpr: Jaxpr, nonzeros: Sequence[bool], params: Params) -> tuple[Rematted, Jaxpr]:
-    """Return both parts of a linearized program, and the second as one equation; its zeros stay literal `Zero`s."""
-    halves = linearize_jaxpr(jaxpr, nonzeros)
-    outvars = halves.linear.outvars
-    nonzero = [not is_zero(v) for v in outvars]
-    linear = halves.linear.replace(outvars=only(outvars, nonzero))
-    parts = rematted(with_residuals(halves), len(jaxpr.outvars), linear, params["policy"])
-    call = wrapped(parts.rest, remat_p, again(parts.rest, params), parts.rest.in_avals, parts.rest.out_avals)
-    results = iter(call.outvars)
-    return parts, call.replace(outvars=[next(results) if n else v for v, n in zip(outvars, nonzero)])
 
 
 @remat_p.def_rule("partial_eval")

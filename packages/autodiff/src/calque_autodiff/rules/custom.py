@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.jaxprs import jvp_jaxpr
-from calque_autodiff.tangent_trace import captured_by_rules, record
+from calque_autodiff.tangent_trace import TangentTrace, captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
 from calque_core.avals import typeof
 from calque_core.custom_rules import CustomRules, LinearCall, closed_rules
 from calque_core.dtypes import is_float
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxpr import Jaxpr
 from calque_core.linear import Zero, zero_of, zero_tangent
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, no_jvp_rule
 from calque_core.primitive import Primitive
-from calque_core.source import current_position
+from calque_core.stage import JaxprTrace
 from calque_core.trace import current_trace, evaluation
 
 Value = Any
@@ -67,36 +67,38 @@ def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules
     return backward_pass(jaxpr, jaxpr.consts, operands, cts)
 
 
+custom_jvp_call_p.def_rule("jvp", custom_jvp)
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
-    _primitive.def_rule("jvp", custom_jvp)
     _primitive.def_rule("partial_eval", custom_partial_eval(_primitive))
     _primitive.def_rule("transpose", custom_transpose)
 
 
-@custom_vjp_call_p.def_rule("linearize")
-def custom_vjp_linearize(
-    nonzeros: Sequence[bool], *primals: Value, rules: CustomRules, jaxpr: Jaxpr | None = None
-) -> tuple[list[Value], list[Value], Jaxpr]:
-    """Run the forward half; the linear program is one equation that holds the backward half.
+@custom_vjp_call_p.def_rule("jvp")
+def custom_vjp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, rules: CustomRules, jaxpr: Jaxpr | None = None
+) -> tuple[list[Value], list[Value]]:
+    """Run the forward half; record one equation on the tangents, which holds the backward half.
 
-    The primals are kept too if the function has a jvp rule, by which the linear program then runs forwards.  That may
-    be anywhere, so the tracers which the rules hold become primals.
+    The primals are its operands too if the function has a jvp rule, by which it then runs forwards.  That may be
+    anywhere, so the tracers which the rules hold become primals.  Where nobody records, nobody goes backwards.
     """
-    if rules.jvp is not None and current_trace() is not evaluation:
+    trace = current_trace()
+    if rules.fwd is None or not isinstance(trace, JaxprTrace):
+        return custom_jvp(primals, tangents, rules=rules, jaxpr=jaxpr)
+    is_eager = isinstance(trace, TangentTrace) and trace.parent is evaluation  # the rules hold values; saves 60 us
+    if rules.jvp is not None and not is_eager:
         rules, held = closed_rules(rules, [typeof(x) for x in primals])
-        primals, nonzeros = (*held, *primals), [*[False] * len(held), *nonzeros]
+        primals, tangents = (*held, *primals), (*map(zero_tangent, held), *tangents)
     assert rules.fwd is not None, rules
+    nonzeros = [type(t) is not Zero for t in tangents]
     outs, residuals, bwd = rules.fwd(primals, nonzeros)
-    kept = list(primals) if rules.jvp is not None else []
-    tangent_avals = [typeof(x).to_tangent_aval() for x, n in zip(primals, nonzeros) if n]
+    kept = primals if rules.jvp is not None else ()
+    perturbed = [t for t in tangents if type(t) is not Zero]
     out_avals = tuple(typeof(x).strip_weak_type().to_tangent_aval() for x in outs)
     call = LinearCall(rules, bwd, len(residuals), len(kept), tuple(nonzeros), out_avals)
-    invars = [Var(typeof(x)) for x in (*residuals, *kept)] + [Var(aval) for aval in tangent_avals]
-    results = [Var(aval) if is_float(aval.dtype) else Literal(zero_of(aval), aval) for aval in out_avals]
-    eqn = JaxprEqn(
-        custom_vjp_linear_p, invars, [v for v in results if type(v) is Var], {"call": call}, current_position()
-    )
-    return outs, [*residuals, *kept], Jaxpr((), invars, [eqn], results, debug_name=rules.name)
+    with captured_by_rules():
+        out_dots = iter(custom_vjp_linear_p.bind(*residuals, *kept, *perturbed, call=call))
+    return outs, [next(out_dots) if is_float(aval.dtype) else zero_of(aval) for aval in out_avals]
 
 
 custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its function, if there is one")

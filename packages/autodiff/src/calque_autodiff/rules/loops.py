@@ -8,17 +8,18 @@ Read next: `scan.py`, whose rules are made of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.partial_eval import Place, by_place
+from calque_autodiff.rules.call import halves
 from calque_core.interpret import eval_jaxpr
 from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.ops.call import jit_p
 from calque_core.ops.loop_rules import How, Loop
 from calque_core.ops.scan import scan_p
-from calque_core.stage import stage
 
 Value = Any
-Place = tuple[str, int]
 
 
 def only(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
@@ -83,16 +84,20 @@ def first_loop(loop: Loop, num_results: int, length: int) -> FirstLoop:
 
 
 def hoist(jaxpr: Jaxpr, fixed: Sequence[Var]) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
-    """Return the equations that need only constants and `fixed` arguments, and have no effect; then the others."""
+    """Return the equations that need only constants and `fixed` arguments, and have no effect; then the others.
+
+    A `jit` that gives a result of these alone is cut in two.
+    """
     known: set[Any] = {*jaxpr.constvars, *fixed}
     before: list[JaxprEqn] = []
     inside: list[JaxprEqn] = []
-    for eqn in jaxpr.eqns:
-        if not eqn.effects and all(type(v) is Literal or v in known for v in eqn.invars):
-            before.append(eqn)
-            known.update(eqn.outvars)
-        else:
-            inside.append(eqn)
+    for whole in jaxpr.eqns:
+        for eqn in halves(whole, known) if whole.primitive is jit_p else (whole,):
+            if not eqn.effects and all(type(v) is Literal or v in known for v in eqn.invars):
+                before.append(eqn)
+                known.update(eqn.outvars)
+            else:
+                inside.append(eqn)
     return before, inside
 
 
@@ -112,32 +117,13 @@ def _places(
     return [spots[v] for v in residuals], stacked
 
 
-def second_loop(
-    first: FirstLoop, fun: Callable[..., Sequence[Value]], avals: tuple[list[Any], list[Any], list[Any]]
-) -> Loop:
-    """Return the loop over `fun`, a function of the residuals, then of its own operands, of types `avals`, in thirds.
+def second_loop(first: FirstLoop, unknown: Jaxpr, num_consts: int, num_carry: int) -> Loop:
+    """Return the loop over `unknown`, a program of the residuals, then of its own constants, carry and inputs.
 
-    Its constants are the fixed residuals and its own; its inputs the stacked residuals and its own.
+    The constants of the loop are the fixed residuals and its own; the inputs, the stacked residuals and its own.
     """
-    fixed, stacked = first.sources("fixed"), first.sources("x", "y")
-    aval_of = {place: _residual_aval(first, place) for place in fixed + stacked}
-    own_consts, carry, own_xs = avals
-    num_consts = len(fixed) + len(own_consts)
-
-    def body(*args: Value) -> Sequence[Value]:
-        rows = args[num_consts + len(carry) :]
-        residuals = dict(zip(fixed + stacked, (*args[: len(fixed)], *rows)))
-        own = (*args[len(fixed) : num_consts + len(carry)], *rows[len(stacked) :])
-        return fun(*(residuals[place] for place in first.places), *own)
-
-    fixed_avals, stacked_avals = [aval_of[p] for p in fixed], [aval_of[p] for p in stacked]
-    jaxpr = stage(body, [*fixed_avals, *own_consts, *carry, *stacked_avals, *own_xs], verb="scan")
-    return Loop(jaxpr, num_consts, len(carry))
-
-
-def _residual_aval(first: FirstLoop, place: Place) -> Any:
-    kind, i = place
-    if kind == "fixed":
-        return first.hoisted.out_avals[i]
-    _, _, xs = first.loop.thirds(first.loop.jaxpr.in_avals)
-    return xs[i] if kind == "x" else first.loop.jaxpr.out_avals[first.loop.num_carry + i]
+    own = Loop(unknown, num_consts, num_carry).thirds(unknown.invars[len(first.places) :])
+    body, variables = by_place(unknown, first.places)
+    fixed, stacked = ([variables[place] for place in first.sources(*kinds)] for kinds in (("fixed",), ("x", "y")))
+    body = body.replace(invars=[*fixed, *own[0], *own[1], *stacked, *own[2]])
+    return Loop(body, len(fixed) + num_consts, num_carry)

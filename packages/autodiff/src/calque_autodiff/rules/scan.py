@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import Linearized, Split, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import FirstLoop, first_loop, only, others, second_loop
 from calque_autodiff.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core.avals import shaped_array
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr, Literal
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_of, zero_tangent, zeros_of
-from calque_core.ops.call import wrapped
+from calque_core.jaxpr import Jaxpr
+from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent, zeros_of
 from calque_core.ops.loop_rules import How, Loop, marked_carries
 from calque_core.ops.scan import scan_p
 from calque_core.stage import stage
@@ -80,86 +80,6 @@ def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
     return Loop(ordered, loop.num_consts + num_const_dots, num_carry + num_dots), carry_mask, out_mask[num_carry:]
 
 
-# Linearization
-
-
-class LinearizedScan(NamedTuple):
-    """A scan cut into the loop that computes results and residuals, and a program of one scan that is linear.
-
-    The linear program takes the residuals, zeros for `late`, the carries that have a tangent only after a step, and the
-    tangents.
-    """
-
-    first: FirstLoop
-    linear: Jaxpr
-    late: list[Any]
-
-
-@scan_p.def_rule("linearize")
-def scan_linearize(
-    nonzeros: Sequence[bool], *primals: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
-) -> tuple[list[Value], list[Value], Jaxpr]:
-    """One loop gives results and residuals; the linear program is another, over these and the tangents."""
-    loop = Loop(jaxpr, num_consts, num_carry)
-    key = ("linearize", tuple(nonzeros), *sorted(how.items()))
-    parts: LinearizedScan = loop.memo(key, lambda: linearize_loop(loop, list(nonzeros), how))
-    outs, fixed, stacked = parts.first.run(primals, how)
-    return outs, [*fixed, *map(zeros_of, parts.late), *stacked], parts.linear
-
-
-def linearize_loop(loop: Loop, nonzeros: Mask, how: How) -> LinearizedScan:
-    """Linearize the body for the tangents that the carry has at some step, and make two loops of the halves."""
-    jaxpr, num_carry = loop.jaxpr, loop.num_carry
-    const_mask, start_mask, xs_mask = loop.thirds(nonzeros)
-
-    def perturbed_after(carry_mask: Mask) -> Mask:
-        linear = linearize_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask]).linear
-        return [not is_zero(v) for v in linear.outvars[:num_carry]]
-
-    carry_mask = marked_carries(start_mask, perturbed_after)
-    parts = linearize_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask])
-    first = first_loop(Loop(with_residuals(parts), loop.num_consts, num_carry), len(jaxpr.outvars), how["length"])
-    given = carry_mask + [not is_zero(v) for v in parts.linear.outvars[num_carry:]]
-
-    def linear(*args: Value) -> list[Value]:
-        outs = eval_jaxpr(parts.linear, parts.linear.consts, *args)
-        return [instantiate_zeros(x) for x in only(outs, given)]
-
-    const_avals, carry_avals, xs_avals = loop.thirds([aval.to_tangent_aval() for aval in jaxpr.in_avals])
-    dots = (only(const_avals, const_mask), only(carry_avals, carry_mask), only(xs_avals, xs_mask))
-    second = second_loop(first, linear, dots)
-    late = others(only(carry_avals, carry_mask), only(start_mask, carry_mask))
-    program = linear_program(second, only(start_mask, carry_mask), [len(d) for d in dots], how)
-    return LinearizedScan(first, with_zeros(program, parts.linear, given, num_carry, how["length"]), late)
-
-
-def with_residuals(parts: Linearized) -> Jaxpr:
-    """Return the known half with every residual among its results, once for each time that it is one."""
-    known, num_known = parts.known, len(parts.linear.outvars)
-    atoms = [known.invars[i] if where == "in" else known.outvars[i] for where, i in parts.sources]
-    return known.replace(outvars=[*known.outvars[:num_known], *atoms])
-
-
-def linear_program(second: Loop, is_early: Mask, num_dots: Sequence[int], how: How) -> Jaxpr:
-    """Return a program of one scan, of residuals, zeros for the carries that are not early, and tangents."""
-    avals, length = second.thirds(second.jaxpr.in_avals), how["length"]
-    _, _, out_avals = Loop(second.jaxpr, 0, second.num_carry).thirds(second.jaxpr.out_avals)
-    in_avals = [*avals[0], *avals[1], *(stacked_aval(a, length) for a in avals[2])]
-    results = [*second.jaxpr.out_avals[: second.num_carry], *(stacked_aval(a, length) for a in out_avals)]
-    call = wrapped(second.jaxpr, scan_p, second.params(how), in_avals, results)
-    consts, carry, xs = second.thirds(call.invars)
-    num_fixed, num_stacked = len(consts) - num_dots[0], len(xs) - num_dots[2]
-    residuals = [*consts[:num_fixed], *others(carry, is_early), *xs[:num_stacked]]
-    return call.replace(invars=[*residuals, *consts[num_fixed:], *only(carry, is_early), *xs[num_stacked:]])
-
-
-def with_zeros(program: Jaxpr, body: Jaxpr, given: Mask, num_carry: int, length: int) -> Jaxpr:
-    """Return the program with literal `Zero`s for the results of the loop over `body` that it does not give."""
-    avals = [v.aval if i < num_carry else stacked_aval(v.aval, length) for i, v in enumerate(body.outvars)]
-    results = iter(program.outvars)
-    return program.replace(outvars=[next(results) if g else Literal(zero_of(a), a) for a, g in zip(avals, given)])
-
-
 # Partial evaluation
 
 
@@ -211,30 +131,15 @@ def known_operands(loop: Loop, known_mask: Mask) -> Mask:
 
 def _split_loop(loop: Loop, known_mask: Mask, length: int) -> SplitScan:
     known = known_operands(loop, known_mask)
-    const_mask, carry_mask, xs_mask = loop.thirds(known)
+    const_mask, carry_mask, _ = loop.thirds(known)
     split = partial_eval_jaxpr(loop.jaxpr, known)
     # A step may make known what was not: such a carry is one of the second loop's, which gets it as a residual.
-    known_outs = [a and b for a, b in zip(split.known_outs, [*carry_mask, *[True] * len(split.known_outs)])]
-    half = Loop(forwarding(split, known_outs), sum(const_mask), sum(carry_mask))
-    first = first_loop(half, sum(known_outs), length)
-
-    def rest(*args: Value) -> list[Value]:
-        num_passed = sum(split.known_outs) - sum(known_outs)
-        passed = iter(args[:num_passed])
-        outs = iter(eval_jaxpr(split.unknown, split.unknown.consts, *args[num_passed:]))
-        return [next(passed) if here else next(outs) for here, k in zip(split.known_outs, known_outs) if not k]
-
-    consts, carry, xs = loop.thirds(loop.jaxpr.in_avals)
-    avals = (others(consts, const_mask), others(carry, carry_mask), others(xs, xs_mask))
-    return SplitScan(first, second_loop(first, rest, avals), known, known_outs)
-
-
-def forwarding(split: Split, known_outs: Mask) -> Jaxpr:
-    """Return the known half with the results in `known_outs` first; the others are residuals."""
-    num_known = sum(split.known_outs)
-    outs, residuals = split.known.outvars[:num_known], split.known.outvars[num_known:]
-    is_result = only(known_outs, split.known_outs)
-    return split.known.replace(outvars=[*only(outs, is_result), *others(outs, is_result), *residuals])
+    split = split.restricted(
+        [a and b for a, b in zip(split.known_outs, [*carry_mask, *[True] * len(split.known_outs)])]
+    )
+    first = first_loop(Loop(split.known, sum(const_mask), sum(carry_mask)), sum(split.known_outs), length)
+    second = second_loop(first, split.unknown, const_mask.count(False), carry_mask.count(False))
+    return SplitScan(first, second, known, split.known_outs)
 
 
 # Backwards

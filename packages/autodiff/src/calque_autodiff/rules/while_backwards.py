@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import partial_eval_jaxpr
+from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import parted

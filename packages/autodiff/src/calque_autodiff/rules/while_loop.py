@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import Linearized, is_zero, jvp_jaxpr, linearize_jaxpr, partial_eval_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import only, others
-from calque_autodiff.rules.scan import is_linear, is_nonzero, parted
+from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.rules.while_backwards import Step, backwards, cut_step, settled_linear, without_linear
 from calque_autodiff.tangent_trace import record
 from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr, Literal, Var
-from calque_core.linear import instantiate_zeros, zero_of, zero_tangent, zeros_of
-from calque_core.ops.call import wrapped
+from calque_core.jaxpr import Jaxpr, Var
+from calque_core.linear import instantiate_zeros, zero_tangent, zeros_of
 from calque_core.ops.loop_rules import consts_first, marked_carries, while_parts
 from calque_core.ops.while_loop import while_p
 from calque_core.passes import dce_jaxpr
 from calque_core.rules import settings_key
-from calque_core.stage import stage
 
 Value = Any
 Mask = list[bool]
@@ -72,86 +71,6 @@ def unseeing(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
     """Return the condition as one that also takes the tangents in `mask` of the carry, and ignores them."""
     carry = cond_jaxpr.invars[num_consts:]
     return cond_jaxpr.replace(invars=[*cond_jaxpr.invars, *(Var(v.aval.to_tangent_aval()) for v in only(carry, mask))])
-
-
-# Linearization
-
-
-@while_p.def_rule("linearize")
-def while_linearize(
-    nonzeros: Sequence[bool],
-    *primals: Value,
-    body_jaxpr: Jaxpr,
-    body_nconsts: int,
-    cond_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    **how: int,
-) -> tuple[list[Value], list[Value], Jaxpr]:
-    """One loop gives the values; the linear program is another, of the values again and the tangents."""
-    nums = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts}
-    outs = while_p.bind(*primals, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **nums, **how)
-
-    def make() -> tuple[Jaxpr, list[Any]]:
-        masks = while_parts(list(nonzeros), cond_nconsts, body_nconsts)
-        return linear_loop(body_jaxpr, cond_jaxpr, masks, how)
-
-    key = ("linearize", cond_jaxpr, *nonzeros, *nums.values(), *how.values(), *settings_key())
-    linear, late = body_jaxpr.memo(key, make) if cond_jaxpr.is_closed else make()
-    return outs, [*primals, *map(zeros_of, late)], linear
-
-
-def linear_loop(
-    body_jaxpr: Jaxpr, cond_jaxpr: Jaxpr, masks: tuple[Mask, Mask, Mask], how: dict[str, int]
-) -> tuple[Jaxpr, list[Any]]:
-    """Return a program of one loop, and the types of the carries that have a tangent only after a step.
-
-    It takes the operands of the loop, zeros of these types, and the tangents that `masks` marks.
-    """
-    cond_mask, const_mask, start_mask = masks
-
-    def perturbed_after(mask: Mask) -> Mask:
-        return [not is_zero(v) for v in linearize_jaxpr(body_jaxpr, [*const_mask, *mask]).linear.outvars]
-
-    mask = marked_carries(start_mask, perturbed_after)
-    dual = dual_body(linearize_jaxpr(body_jaxpr, [*const_mask, *mask]), const_mask, mask)
-    num_conds, num_consts = len(cond_mask), len(dual.invars) - len(dual.outvars)
-    params = {
-        "body_jaxpr": dual,
-        "body_nconsts": num_consts,
-        "cond_jaxpr": unseeing(cond_jaxpr, num_conds, mask),
-        "cond_nconsts": num_conds,
-    }
-    call = wrapped(dual, while_p, params | how, [*cond_jaxpr.in_avals[:num_conds], *dual.in_avals], dual.out_avals)
-    rest = call.invars[num_conds + len(const_mask) :]
-    const_dots, carry, dots = parted(rest, sum(const_mask), len(mask))
-    early = only(start_mask, mask)
-    unused = [Var(v.aval.to_tangent_aval()) for v in only(call.invars[:num_conds], cond_mask)]
-    residuals = [*call.invars[: num_conds + len(const_mask)], *carry, *others(dots, early)]
-    results, avals = iter(call.outvars[len(mask) :]), [v.aval.to_tangent_aval() for v in carry]
-    program = call.replace(
-        invars=[*residuals, *unused, *const_dots, *only(dots, early)],
-        outvars=[next(results) if m else Literal(zero_of(aval), aval) for m, aval in zip(mask, avals)],
-    )
-    return program, [v.aval for v in others(dots, early)]
-
-
-def dual_body(parts: Linearized, const_mask: Mask, mask: Mask) -> Jaxpr:
-    """Return the body of constants, tangents of those in `const_mask`, the carry, and tangents of those in `mask`."""
-    num_consts, num_carry = len(const_mask), len(mask)
-
-    def dual(*args: Value) -> list[Value]:
-        consts, const_dots, carry, dots = parted(args, num_consts, sum(const_mask), num_carry)
-        outs = eval_jaxpr(parts.known, parts.known.consts, *consts, *carry)
-        residuals = parts.residuals([*consts, *carry], outs)
-        out_dots = eval_jaxpr(parts.linear, parts.linear.consts, *residuals, *const_dots, *dots)
-        return [*outs[:num_carry], *map(instantiate_zeros, only(out_dots, mask))]
-
-    consts, carry = parted(parts.known.in_avals, num_consts)
-    const_dots, dots = (
-        [aval.to_tangent_aval() for aval in only(avals, marks)]
-        for avals, marks in ((consts, const_mask), (carry, mask))
-    )
-    return stage(dual, [*consts, *const_dots, *carry, *dots], verb="linearize")
 
 
 # Partial evaluation

@@ -1,0 +1,220 @@
+"""Cutting a program where knowledge ends: `partial_eval_jaxpr`.
+
+One idea: an equation whose operands are all known belongs to the known half, any other to the unknown half, as it is.
+An equation that holds programs is cut in turn, by its `partial_eval` rule.  What the unknown half needs of the known
+half are the residuals.
+
+Read next: `rules/call.py`, `rules/control_flow.py` and `rules/loops.py`, whose rules are made of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.tangent_trace import TangentTrace
+from calque_core.interpret import eval_jaxpr
+from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.passes import dce_jaxpr
+from calque_core.rules import settings_key
+from calque_core.stage import hoist_tracers, stage
+from calque_core.trace import current_trace, tracing
+from calque_core.tracer import Tracer
+from calque_core.walk import has_jaxpr
+
+Value = Any
+Place = tuple[str, int]
+
+
+class Split(NamedTuple):
+    """A program cut where knowledge ends.
+
+    `known` takes the known operands and gives the known results, then residuals; `unknown` takes the residuals and the
+    unknown operands and gives the other results.  `known_outs` marks the known results.
+    """
+
+    known: Jaxpr
+    unknown: Jaxpr
+    known_outs: list[bool]
+
+    def restricted(self, known_outs: Sequence[bool]) -> Split:
+        """Return the same cut where fewer results are known: the others are residuals, which `unknown` passes on."""
+        if list(known_outs) == self.known_outs:
+            return self
+        num_known = sum(self.known_outs)
+        outs, residuals = self.known.outvars[:num_known], self.known.outvars[num_known:]
+        stays = [k for k, was_known in zip(known_outs, self.known_outs) if was_known]
+        moved = [v for v, s in zip(outs, stays) if not s]
+        passed = [Var(v.aval) for v in moved]
+        kept = [v for v, s in zip(outs, stays) if s]
+        passed_on, others = iter(passed), iter(self.unknown.outvars)
+        outvars = [
+            next(passed_on) if was_known else next(others) for k, was_known in zip(known_outs, self.known_outs) if not k
+        ]
+        return Split(
+            self.known.replace(outvars=[*kept, *moved, *residuals]),
+            self.unknown.replace(invars=[*passed, *self.unknown.invars], outvars=outvars),
+            list(known_outs),
+        )
+
+
+def partial_eval_jaxpr(jaxpr: Jaxpr, known_mask: Sequence[bool]) -> Split:
+    """Return `jaxpr` as the part that needs only the operands marked in `known_mask`, and the rest.
+
+    Programs inside it are cut in the same way, by their own `partial_eval` rules.
+
+    >>> from calque_autodiff import partial_eval_jaxpr
+    >>> from calque_core import lax, make_jaxpr
+    >>> partial_eval_jaxpr(make_jaxpr(lambda x, y: x + lax.sin(y))(1.0, 1.0), [False, True]).known
+    { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
+    """
+    mask = tuple(known_mask)
+    return jaxpr.memo(("partial_eval", mask, *settings_key()), lambda: _cut(jaxpr, mask))  # type: ignore[no-any-return]
+
+
+def _cut(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
+    known = [v for v, k in zip(jaxpr.invars, mask) if k]
+    halves = _Halves(jaxpr, known)
+    for eqn in jaxpr.eqns:
+        halves.add(eqn)
+    outs: list[Atom] = [halves.atoms.get(v, v) for v in jaxpr.outvars]
+    known_outs = [halves.knows(v) for v in outs]
+    unknown, residuals = halves.unknown(
+        [v for v, k in zip(jaxpr.invars, mask) if not k], [v for v, k in zip(outs, known_outs) if not k]
+    )
+    results = [*(v for v, k in zip(outs, known_outs) if k), *residuals]
+    return Split(halves.program(known, halves.before, results), unknown, known_outs)
+
+
+class _Halves:
+    """The equations of a program, in two lists, while they are being told apart.
+
+    `known` holds the variables of the known half, with the constants; `atoms` says what has come in the place of the
+    results of equations that were cut themselves.
+    """
+
+    def __init__(self, jaxpr: Jaxpr, operands: Sequence[Var]) -> None:
+        self.jaxpr = jaxpr
+        self.consts: dict[Any, Value] = dict(zip(jaxpr.constvars, jaxpr.consts))
+        self.known: set[Any] = {*jaxpr.constvars, *operands}
+        self.atoms: dict[Any, Atom] = {}
+        self.before: list[JaxprEqn] = []
+        self.after: list[JaxprEqn] = []
+
+    def knows(self, x: Atom) -> bool:
+        """Tell whether an operand is known."""
+        return type(x) is Literal or x in self.known
+
+    def add(self, eqn: JaxprEqn) -> None:
+        """Put an equation into the half where it belongs, or its halves into both."""
+        if self.atoms:
+            eqn = renamed(eqn, self.atoms)
+        if all(type(x) is Literal or x in self.known for x in eqn.invars):
+            self.before.append(eqn)
+            self.known.update(eqn.outvars)
+        elif eqn.params and ("partial_eval" in eqn.primitive.adapted or has_jaxpr(eqn.params)):
+            self.divide(eqn)
+        else:
+            self.after.append(eqn)
+
+    def divide(self, eqn: JaxprEqn) -> None:
+        """Add the halves of an equation that has a rule for it."""
+        operands = list(dict.fromkeys(x for x in eqn.invars if type(x) is Var))
+        split = _traced(Jaxpr((), operands, [eqn], eqn.outvars), [x in self.known for x in operands])
+        known, unknown = split.known, split.unknown
+        self.consts.update(zip((*known.constvars, *unknown.constvars), (*known.consts, *unknown.consts)))
+        atoms: dict[Any, Atom] = dict(zip(known.invars, (x for x in operands if x in self.known)))
+        self.before += [renamed(inner, atoms) for inner in known.eqns]
+        self.known.update(known.constvars, unknown.constvars, *(inner.outvars for inner in known.eqns))
+        results = [atoms.get(v, v) for v in known.outvars]
+        num_known = sum(split.known_outs)
+        atoms.update(zip(unknown.invars, (*results[num_known:], *(x for x in operands if x not in self.known))))
+        self.after += [renamed(inner, atoms) for inner in unknown.eqns]
+        knowns, unknowns = iter(results), (atoms.get(v, v) for v in unknown.outvars)
+        self.atoms.update((v, next(knowns) if k else next(unknowns)) for v, k in zip(eqn.outvars, split.known_outs))
+
+    def unknown(self, operands: Sequence[Var], outs: Sequence[Atom]) -> tuple[Jaxpr, list[Var]]:
+        """Return the unknown half, and the variables of the known half that it takes: those that are no constants."""
+        uses: dict[Any, None] = dict.fromkeys(x for eqn in self.after for x in eqn.invars if x in self.known)
+        residuals = [v for v in uses if v not in self.consts or isinstance(self.consts[v], Tracer)]
+        program = self.program([*residuals, *operands], self.after, outs)
+        keep = [False] * len(residuals) + [True] * len(operands)
+        program, used = dce_jaxpr(program, [True] * len(outs), instantiate=keep)
+        return program, [v for v, u in zip(residuals, used) if u]
+
+    def program(self, invars: Sequence[Var], eqns: Sequence[JaxprEqn], outvars: Sequence[Atom]) -> Jaxpr:
+        """Return a program of these equations, with the constants that they use."""
+        used: set[Any] = {x for eqn in eqns for x in eqn.invars}.union(outvars).difference(invars)
+        consts = {v: c for v, c in self.consts.items() if v in used}
+        return self.jaxpr.replace(
+            constvars=list(consts), consts=list(consts.values()), invars=invars, eqns=eqns, outvars=outvars
+        )
+
+
+def renamed(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
+    """Return an equation that reads other variables, where `atoms` says so."""
+    if not any(x in atoms for x in eqn.invars):
+        return eqn
+    return eqn.replace(invars=[atoms.get(x, x) for x in eqn.invars])
+
+
+def _traced(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
+    """Return what the rule of a single equation makes of it."""
+    found: list[Any] = []
+
+    def known(*args: Value) -> list[Value]:
+        trace = TangentTrace(current_trace())
+        trace.verb = "partial_eval"
+        rest = iter(args)
+        with tracing(trace):
+            values = [next(rest) if k else trace.new_arg(v.aval) for v, k in zip(jaxpr.invars, mask)]
+            outs = eval_jaxpr(jaxpr, (), *values)
+            known_outs = [not trace.owns(x) for x in outs]
+            program = trace.finish([x for x, k in zip(outs, known_outs) if not k])
+        program, residuals = hoist_tracers(program)
+        found[:] = [program, known_outs]
+        return [*(x for x, k in zip(outs, known_outs) if k), *residuals]
+
+    staged = stage(known, [v.aval for v, k in zip(jaxpr.invars, mask) if k], verb="partial_eval")
+    return Split(staged, found[0], found[1])
+
+
+def without_repeats(known: Jaxpr, num_outs: int) -> tuple[Jaxpr, list[Place]]:
+    """Drop the residuals of `known` that are arguments, results or literals of it; say where each is found.
+
+    The residuals are the results of `known` after its first `num_outs`.
+    """
+    places: dict[Any, Place] = {v: ("in", i) for i, v in enumerate(known.invars)}
+    kept: list[Any] = list(known.outvars[:num_outs])
+    for i, v in enumerate(kept):
+        if type(v) is Var:
+            places.setdefault(v, ("out", i))
+    sources = []
+    for v in known.outvars[num_outs:]:
+        if type(v) is Literal or v not in places:
+            if type(v) is Var:
+                places[v] = ("out", len(kept))
+            sources.append(("out", len(kept)))
+            kept.append(v)
+        else:
+            sources.append(places[v])
+    known, _ = dce_jaxpr(known.replace(outvars=kept), [True] * len(kept), instantiate=True)
+    return known, sources
+
+
+def at_places(places: Sequence[Place], operands: Sequence[Value], results: Sequence[Value]) -> list[Value]:
+    """Return the residuals at these places, given the operands and the results of the program that has them."""
+    return [operands[i] if kind == "in" else results[i] for kind, i in places]
+
+
+def by_place(unknown: Jaxpr, places: Sequence[Place]) -> tuple[Jaxpr, dict[Place, Var]]:
+    """Return the unknown half with one variable for all residuals at a place, and the variables."""
+    variables: dict[Place, Var] = {}
+    atoms: dict[Any, Atom] = {}
+    for v, place in zip(unknown.invars, places):
+        if variables.setdefault(place, v) is not v:
+            atoms[v] = variables[place]
+    if atoms:
+        eqns = [renamed(eqn, atoms) for eqn in unknown.eqns]
+        unknown = unknown.replace(eqns=eqns, outvars=[atoms.get(v, v) for v in unknown.outvars])
+    return unknown, variables
