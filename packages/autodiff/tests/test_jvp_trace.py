@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from calque_autodiff import JVPTrace, JVPTracer, TangentTrace, jvp, linearize
-from calque_core import Primitive, current_trace, lax, make_jaxpr, tracing, typeof
+from calque_core import Primitive, current_trace, lax, tracing, typeof
 
 
 def test_a_value_without_tangent_is_no_tracer():
@@ -54,21 +54,23 @@ def test_the_trace_is_one_class_for_both_modes():
     assert tangents.is_closed
 
 
-def test_a_linearize_rule_wins_over_the_jvp_rule_where_there_is_a_tangent_trace():
+def test_one_jvp_rule_serves_forward_mode_and_linearize():
     used = []
     twice_p = Primitive("twice")
     twice_p.def_impl(lambda x: 2.0 * x)
     twice_p.def_rule("jvp", lambda primals, tangents: used.append("jvp") or (2.0 * primals[0], 2.0 * tangents[0]))
-
-    def twice_linearize(nonzeros, x):
-        used.append("linearize")
-        return 2.0 * x, [], make_jaxpr(lambda t: t * 2.0)(1.0)
-
-    twice_p.def_rule("linearize", twice_linearize)
     assert jvp(twice_p.bind, (3.0,), (1.0,)) == (6.0, 2.0)
     y, f_lin = linearize(twice_p.bind, 3.0)
     assert (y, f_lin(5.0)) == (6.0, 10.0)
-    assert used == ["jvp", "linearize"]
+    assert used == ["jvp", "jvp"]
+
+
+def test_a_rule_of_the_kind_linearize_is_read_by_nobody():
+    p = Primitive("absent")
+    p.def_rule("linearize", lambda nonzeros, x: x)
+    with pytest.raises(NotImplementedError, match="Differentiation rule for 'absent'") as caught:
+        linearize(p.bind, 3.0)
+    assert "Nothing reads the kind 'linearize'." in caught.value.__notes__
 
 
 def test_known_values_are_seen_through_nested_traces():

@@ -11,7 +11,7 @@ def rule(*args, **params):
 def make_example():
     p = Primitive("example")
     p.def_impl(rule)
-    p.def_rule("linearize", rule)
+    p.def_rule("jvp", rule)
     p.def_rule("lowering", rule, platform="cpu")
     p.def_hole("transpose", "it is not linear")
     return p

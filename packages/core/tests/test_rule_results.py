@@ -10,7 +10,6 @@ from calque_core.rule_results import adapt, gives_lists
 
 AVAL = ShapedArray((), np.float64)
 ZERO = zero_tangent(1.0)
-JAXPR = make_jaxpr(lambda x: x)(1.0)
 SINGLE = {
     "abstract_eval": (lambda x: x, (AVAL,), [AVAL]),
     "jvp": (lambda primals, tangents: (3.0, ZERO), ([1.0], [2.0]), ([3.0], [ZERO])),
@@ -18,7 +17,6 @@ SINGLE = {
     "batch": (lambda args, dims: [3.0, np.int64(0)], ([1.0], [0]), ([3.0], [0])),
     "axis_batch": (lambda axis, args, dims: (3.0, None), ("axis", [1.0], [0]), ([3.0], [None])),
     "transpose": (lambda ct, x: [ct], ([4.0], 1.0), [4.0]),
-    "linearize": (lambda nonzeros, x: (3.0, ["r"], JAXPR), ([True], 1.0), ([3.0], ["r"], JAXPR)),
     "partial_eval": (lambda known, x: 3.0, ([True], 1.0), [3.0]),
     "decomposition": (lambda x: 3.0, (1.0,), [3.0]),
 }
@@ -85,10 +83,6 @@ WRONG_SINGLE = {
     "batch": (PAIRS, r"Return a pair: the result and its batch axis\."),
     "axis_batch": (PAIRS, r"Return a pair: the result and its batch axis\."),
     "transpose": ([["a"], [[1.0]], (None, len)], r"Return an array or None as the cotangent of an operand\."),
-    "linearize": (
-        [*PAIRS[:3], (1.0, [], None)],
-        r"Return three: the result, the residuals, and the jaxpr of the derivative\.",
-    ),
     "partial_eval": ([None, "a", [1.0]], r"Return the result, an array\."),
     "decomposition": ([None, "a", [1.0]], r"Return the result, an array\."),
 }

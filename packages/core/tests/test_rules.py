@@ -7,7 +7,7 @@ from calque_core import MissingRuleError, Primitive, lax, make_jaxpr, rule_epoch
 from calque_core.rules import missing_rule
 
 KINDS = [
-    "impl", "abstract_eval", "jvp", "linearize", "partial_eval", "transpose", "batch", "axis_batch", "lowering", "dce",
+    "impl", "abstract_eval", "jvp", "partial_eval", "transpose", "batch", "axis_batch", "lowering", "dce",
     "decomposition", "pp",
 ]  # fmt: skip
 
@@ -185,7 +185,7 @@ def changes_epoch(change):
 def test_a_first_rule_makes_no_program_stale():
     p = Primitive("fresh")
     for kind in KINDS:
-        if kind not in ("linearize", "axis_batch", "decomposition"):
+        if kind not in ("axis_batch", "decomposition"):
             assert not changes_epoch(lambda kind=kind: p.def_rule(kind, rule)), kind
 
 
@@ -199,7 +199,7 @@ def test_a_replaced_or_removed_rule_does():
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("jvp", "linearize"), ("batch", "axis_batch"), ("lowering", ("lowering", "cpu")), ("decomposition", "jvp")],
+    [("batch", "axis_batch"), ("lowering", ("lowering", "cpu")), ("decomposition", "jvp")],
 )
 def test_a_rule_that_is_taken_before_another_makes_its_programs_stale(first, second):
     p = Primitive("shadowed")
@@ -229,7 +229,6 @@ MESSAGES = {
     "transpose": "Transpose rule (for reverse-mode differentiation) for 'absent' not implemented",
     "batch": "Batching rule for 'absent' not implemented",
     "axis_batch": "Batching rule for 'absent' not implemented",
-    "linearize": "Linearization rule for 'absent' not implemented",
     "partial_eval": "Partial evaluation rule for 'absent' not implemented",
     "dce": "Dead code rule for 'absent' not implemented",
     "decomposition": "Decomposition of 'absent' not given",

@@ -9,7 +9,7 @@ from calque_core import lax
 from calque_core.primitive import Primitive
 
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
-_ALTERNATIVES = {"jvp": ("linearize",), "batch": ("axis_batch",)}
+_ALTERNATIVES = {"batch": ("axis_batch",)}
 
 
 def standard_primitives() -> list[Primitive]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from calque_core.api_util import describe_value
 from calque_core.avals import AbstractValue, ShapedArray, is_array_like
-from calque_core.jaxpr import Jaxpr
 from calque_core.source import describe_function, where
 
 Function = Callable[..., Any]
@@ -110,19 +109,6 @@ def _adapt_transpose(name: str, fn: Function) -> Function:
     return lambda cts, *operands, **params: rule(cts[0], *operands, **params)
 
 
-def _adapt_linearize(name: str, fn: Function) -> Function:
-    def adapted(nonzeros: Any, *primals: Any, **params: Any) -> tuple[list[Any], Any, Any]:
-        result = fn(nonzeros, *primals, **params)
-        if not isinstance(result, (tuple, list)) or len(result) != 3:
-            raise wrong_result(name, "linearize", fn, result, _TRIPLE)
-        out, residuals, linear_jaxpr = result
-        if type(linear_jaxpr) is not Jaxpr:
-            raise wrong_result(name, "linearize", fn, linear_jaxpr, _TRIPLE)
-        return [out], residuals, linear_jaxpr
-
-    return adapted
-
-
 def _adapt_out(kind: str) -> Adapter:
     def adapter(name: str, fn: Function) -> Function:
         def adapted(*args: Any, **params: Any) -> list[Any]:
@@ -137,7 +123,6 @@ def _adapt_out(kind: str) -> Adapter:
 
 
 _COTANGENT = "Return an array or None as the cotangent of an operand."
-_TRIPLE = "Return three: the result, the residuals, and the jaxpr of the derivative."
 
 
 def _pair(name: str, kind: str, fn: Function, result: Any, parts: str) -> Any:
@@ -212,7 +197,6 @@ _OF_SINGLE_RESULTS: dict[Any, Adapter] = {
     "batch": _adapt_batch,
     "axis_batch": _adapt_axis_batch,
     "transpose": _adapt_transpose,
-    "linearize": _adapt_linearize,
     "partial_eval": _adapt_out("partial_eval"),
     "decomposition": _adapt_out("decomposition"),
 }

@@ -50,9 +50,6 @@ kinds: dict[str, KindInfo] = {
     "jvp": KindInfo(
         "Differentiation rule for '{name}' not implemented", "calque_autodiff", "calque_autodiff.defjvp({name}_p, ...)"
     ),
-    "linearize": KindInfo(
-        "Linearization rule for '{name}' not implemented", "calque_autodiff", '{name}_p.def_rule("linearize", fn)'
-    ),
     "partial_eval": KindInfo(
         "Partial evaluation rule for '{name}' not implemented",
         "calque_autodiff",
@@ -188,7 +185,7 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     primitive.holes.pop(kind, None)
 
 
-_SHADOWED = {"linearize": "jvp", "axis_batch": "batch"}  # a rule of the first kind is taken before one of the second
+_SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is taken before one of the second
 
 
 def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
