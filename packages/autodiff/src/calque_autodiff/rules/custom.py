@@ -80,7 +80,8 @@ def custom_vjp(
     """Run the forward half; record one equation on the tangents, which holds the backward half.
 
     The primals are its operands too if the function has a jvp rule, by which it then runs forwards.  That may be
-    anywhere, so the tracers which the rules hold become primals.  Where nobody records, nobody goes backwards.
+    anywhere, so the tracers which the rules hold become primals.  Where no trace records, nothing runs backwards, and
+    the jvp rule is applied at once.
     """
     trace = current_trace()
     if rules.fwd is None or not isinstance(trace, JaxprTrace):
