@@ -58,6 +58,17 @@ def jvp_jaxpr(
     return jaxpr.memo(("jvp", mask, wanted, *settings_key()), make)  # type: ignore[no-any-return]
 
 
+def jvp_jaxpr_with(jaxpr: Jaxpr, nonzeros: Sequence[bool], required: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
+    """Return what `jvp_jaxpr` does, with the tangents that `required` marks at least.
+
+    It is the same program where that gives them anyway: the caller has traced it, to know which to require.
+    """
+    plain, out_mask = jvp_jaxpr(jaxpr, nonzeros)
+    if all(m or not r for m, r in zip(out_mask, required)):
+        return plain, out_mask
+    return jvp_jaxpr(jaxpr, nonzeros, instantiate=required)
+
+
 class Linearized(NamedTuple):
     """A program cut in two.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.define import check_known
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
 from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
 from calque_autodiff.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
@@ -51,7 +51,7 @@ def cond_jvp(
     index, branches = chosen_branches(primals[0], branches)
     nonzeros = [type(t) is not Zero for t in tangents[1:]]
     out_mask = any_of([jvp_jaxpr(branch, nonzeros)[1] for branch in branches])
-    differentiated = tuple(jvp_jaxpr(branch, nonzeros, instantiate=out_mask)[0] for branch in branches)
+    differentiated = tuple(jvp_jaxpr_with(branch, nonzeros, out_mask)[0] for branch in branches)
     perturbed = [t for t in tangents[1:] if type(t) is not Zero]
     results = cond_p.bind(index, *primals[1:], *perturbed, branches=differentiated, batched=batched)
     outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import FirstLoop, first_loop, only, others, second_loop
 from calque_autodiff.tangent_trace import record
@@ -67,7 +67,7 @@ def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
     const_mask, carry_mask, xs_mask = loop.thirds(nonzeros)
     carry_mask = marked_carries(carry_mask, lambda m: jvp_jaxpr(jaxpr, [*const_mask, *m, *xs_mask])[1][:num_carry])
     wanted = [*carry_mask, *[False] * (len(jaxpr.outvars) - num_carry)]
-    dual, out_mask = jvp_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask], instantiate=wanted)
+    dual, out_mask = jvp_jaxpr_with(jaxpr, [*const_mask, *carry_mask, *xs_mask], wanted)
     consts, carry, xs = loop.thirds(dual.invars[: len(jaxpr.invars)])
     num_const_dots, num_dots = sum(const_mask), sum(carry_mask)
     const_dots, carry_dots, xs_dots = Loop(dual, num_const_dots, num_dots).thirds(dual.invars[len(jaxpr.invars) :])

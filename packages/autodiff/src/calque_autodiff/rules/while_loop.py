@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.scan import is_linear, is_nonzero
@@ -50,7 +50,7 @@ def while_jvp(
     _, const_dots, carry_dots = while_parts(tangents, cond_nconsts, body_nconsts)
     const_mask = is_nonzero(const_dots)
     mask = marked_carries(is_nonzero(carry_dots), lambda m: jvp_jaxpr(body_jaxpr, [*const_mask, *m])[1])
-    dual, _ = jvp_jaxpr(body_jaxpr, [*const_mask, *mask], instantiate=mask)
+    dual, _ = jvp_jaxpr_with(body_jaxpr, [*const_mask, *mask], mask)
     results = while_p.bind(
         *cond_consts,
         *body_consts,
