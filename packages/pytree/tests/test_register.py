@@ -127,7 +127,7 @@ def test_a_class_may_bring_its_own_methods_with_keys():
     ],
 )
 def test_a_class_without_the_methods_is_refused(register, name):
-    with pytest.raises(TypeError, match=f"Pair has no method {name}, which registering it .* Define {name}, or use"):
+    with pytest.raises(TypeError, match=f"Pair has no method {name}, which its registration .* Define {name}, or use"):
         register(Pair)
 
 
