@@ -120,7 +120,7 @@ def is_ours(module: str) -> bool:
 
 def test_imports_of_modules_that_are_not_public_are_found() -> None:
     assert hidden_imports("from calque_core.ops.shape import reshape") == ["calque_core.ops.shape.reshape"]
-    assert hidden_imports("import calque_core.primitive") == ["calque_core.primitive"]
+    assert hidden_imports("import calque_core.primitives.primitive") == ["calque_core.primitives.primitive"]
     assert hidden_imports("from calque_core import typeof, hidden") == ["calque_core.hidden"]
     assert hidden_imports("import numpy as np\nfrom calque_core import lax, typeof\nimport calque.numpy as cnp") == []
 

@@ -24,7 +24,7 @@ from calque_batching import vmap
 from calque_core import eval_jaxpr, lax, make_jaxpr
 from calque_core.lax import jit_p
 from calque_xla_backend import jit
-from calque_xla_backend.runtime import compile_module, placement
+from calque_xla_backend.runtime.runtime import compile_module, placement
 
 X = np.linspace(-0.9, 0.8, 3)
 POLICIES = [

@@ -18,7 +18,7 @@ from calque_autodiff import (
     zero_derivative,
 )
 from calque_core import Primitive, UnexpectedTracerError, lax, make_jaxpr, rules
-from calque_core.matrix import standard_primitives
+from calque_core.kits.matrix import standard_primitives
 from calque_jet import jet
 
 

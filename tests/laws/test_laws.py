@@ -37,8 +37,8 @@ from calque_core import (
     make_jaxpr,
     typeof,
 )
-from calque_core.matrix import standard_primitives
-from calque_core.walk import nested_jaxprs
+from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.kits.matrix import standard_primitives
 from calque_pytree import tree_leaves, tree_structure
 from calque_xla_backend import jit
 

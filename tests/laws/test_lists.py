@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import calque
-from calque_core.numpy_protocol import array_functions
-from calque_core.numpy_sequences import _ARRAYS, _SEQUENCES_OF_ARRAYS, _name
+from calque_core.arrays.numpy_protocol import array_functions
+from calque_core.arrays.numpy_sequences import _ARRAYS, _SEQUENCES_OF_ARRAYS, _name
 
 X = np.array([0.5, 2.0, 1.0])
 

@@ -10,7 +10,7 @@ import pytest
 
 import calque as C  # noqa: N812
 from calque_core import eval_jaxpr, interpret, lax, make_jaxpr
-from calque_core.captures import is_writable
+from calque_core.memory.captures import is_writable
 from calque_pytree import tree_leaves
 
 total = lax.reduce_sum

@@ -12,7 +12,7 @@ import calque_batching
 import calque_jet
 import calque_xla_backend
 from calque_core import Primitive, lax, rule_matrix
-from calque_core.matrix import KINDS, standard_primitives, state_of
+from calque_core.kits.matrix import KINDS, standard_primitives, state_of
 
 READERS = (calque_autodiff, calque_jet, calque_batching, calque_xla_backend)  # imported for the rules that they bring
 

@@ -12,7 +12,7 @@ import pytest
 import calque as C  # noqa: N812
 from calque_autodiff import linear_transpose
 from calque_core import eval_jaxpr, interpret, jaxpr_as_fun, lax, make_jaxpr
-from calque_core.memory import unshared
+from calque_core.memory.separate import unshared
 from calque_jet import jet
 from calque_pytree import tree_leaves
 

@@ -31,7 +31,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.context import active, here
-from calque_core.walk import nested_jaxprs
+from calque_core.jaxprs.walk import nested_jaxprs
 from calque_xla_backend import device_put, jit
 
 PAIRS = [(outer, inner) for outer in TRANSFORMATIONS for inner in (*TRANSFORMATIONS, None)]

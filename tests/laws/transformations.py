@@ -17,7 +17,7 @@ from program import Example, Program
 from calque_autodiff import checkpoint, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import eval_jaxpr, float0, make_jaxpr, typeof
-from calque_core.tracer import is_tracer
+from calque_core.traces.tracer import is_tracer
 from calque_xla_backend import jit
 
 Value = Any

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 
 from calque_autodiff import checkpoint, checkpoint_name, checkpoint_policies, grad, jvp, linearize, remat, vjp
+from calque_autodiff.verbs import checkpoint as checkpoint_module
 from calque_core import TracerBoolConversionError, check_jaxpr, eval_jaxpr, float0, is_tracer, lax, make_jaxpr
 from calque_core.lax import name_p, remat_p
 from calque_pytree import tree_leaves
@@ -254,7 +253,6 @@ def test_a_name_that_is_no_string_is_refused_in_words():
 
 
 def test_a_checkpointed_function_is_staged_once_for_its_types(monkeypatch):
-    checkpoint_module = import_module("calque_autodiff.checkpoint")  # the name is the function's too
     stagings = []
     original = checkpoint_module._staged
 

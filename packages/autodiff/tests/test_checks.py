@@ -5,7 +5,13 @@ import pytest
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_core import Zero, current_trace, float0, typeof
-from calque_core.tangents import check_outputs, check_same_structure, check_sequence, flatten_primals, tangent_leaves
+from calque_core.ops.tangents import (
+    check_outputs,
+    check_same_structure,
+    check_sequence,
+    flatten_primals,
+    tangent_leaves,
+)
 from calque_pytree import tree_structure
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import custom_jvp, custom_rules, custom_vjp, grad, jvp, stop_gradient
-from calque_autodiff.custom_call import given_tangent, one_spelling
+from calque_autodiff.custom.custom_call import given_tangent, one_spelling
 from calque_core import (
     ShapedArray,
     UnexpectedTracerError,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import SymbolicZero, custom_rules, grad, jvp, linear_transpose, linearize, vjp
-from calque_autodiff.custom_rules import is_perturbed
+from calque_autodiff.custom.custom_rules import is_perturbed
 from calque_core import UndefinedPrimal, Zero, eval_jaxpr, lax, make_jaxpr, typeof
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from calque_autodiff import grad, jvp, linearize, transpose_jaxpr, vjp
 from calque_core import config, eval_jaxpr, lax, make_jaxpr
-from calque_core.source import BackwardPosition
+from calque_core.frames.source import BackwardPosition
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from calque_autodiff import (
     vjp,
 )
 from calque_core import UnexpectedTracerError, check_jaxpr, eval_jaxpr, lax, make_jaxpr
-from calque_core.tracer import Tracer
+from calque_core.traces.tracer import Tracer
 from calque_pytree import tree_leaves
 
 HERE = "test_implicit.py"

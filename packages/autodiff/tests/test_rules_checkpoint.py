@@ -19,7 +19,7 @@ from calque_autodiff import (
 )
 from calque_autodiff import checkpoint_policies as policies
 from calque_core import Primitive, check_jaxpr, float0, lax, make_jaxpr
-from calque_core.walk import nested_jaxprs
+from calque_core.jaxprs.walk import nested_jaxprs
 from calque_pytree import tree_leaves
 
 pytestmark = pytest.mark.sampled(keep=0.1)

@@ -27,8 +27,8 @@ from calque_core import (
     lax,
     make_jaxpr,
 )
+from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.lax import cond, fori_loop, scan, while_loop, while_p
-from calque_core.walk import nested_jaxprs
 from calque_pytree import tree_leaves
 
 pytestmark = pytest.mark.sampled(keep=0.1)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp
-from calque_core import lax, numpy_ufuncs
+from calque_core import lax
+from calque_core.arrays import numpy_ufuncs
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import TangentTrace, linearize
-from calque_autodiff.tangent_trace import record
+from calque_autodiff.traces.tangent_trace import record
 from calque_core import MissingRuleError, Primitive, current_trace, lax, make_jaxpr, tracing, typeof
 
 

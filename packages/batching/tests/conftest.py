@@ -8,7 +8,7 @@ import pytest
 
 from calque_batching import vmap
 from calque_core import make_jaxpr
-from calque_core.interpret import eval_jaxpr
+from calque_core.jaxprs.interpret import eval_jaxpr
 
 SIZES = (3, 1, 0)
 

@@ -6,8 +6,8 @@ import pytest
 import calque_batching
 from calque_batching import vmap
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr
+from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.lax import scan_p
-from calque_core.walk import nested_jaxprs
 
 WEIGHTS = np.linspace(0.5, 1.5, 3)
 

@@ -3,7 +3,7 @@ import sys
 
 import calque_batching
 from calque_core import lax
-from calque_core.rules import rules
+from calque_core.primitives.rules import rules
 
 
 def test_every_public_name_is_there():

@@ -4,7 +4,7 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax
 from calque_core.lax import iota_p
-from calque_core.rules import missing_rule
+from calque_core.primitives.rules import missing_rule
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 
 from calque_batching import vmap
 from calque_core import CustomRules, ShapedArray, Zero, eval_jaxpr, lax, make_jaxpr, typeof
-from calque_core.custom_rules import LinearCall
 from calque_core.lax import custom_vjp_linear_p
+from calque_core.ops.custom_rules import LinearCall
 
 F64 = ShapedArray((), "float64")
 XS = np.linspace(0.1, 0.9, 3)

@@ -3,8 +3,8 @@ import pytest
 
 from calque_batching import vmap
 from calque_core import check_jaxpr, lax, make_jaxpr
+from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.lax import custom_linear_solve, custom_linear_solve_p, linear_transpose_p
-from calque_core.walk import nested_jaxprs
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax, make_jaxpr, typeof
-from calque_core.api_util import (
+from calque_core.calls.api_util import (
     FlatFunction,
     arg_names,
     call,

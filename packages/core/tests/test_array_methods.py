@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import ArrayMethods, Tracer, make_jaxpr
-from calque_core.array_methods import array_method, array_property
+from calque_core.types.array_methods import array_method, array_property
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from calque_core import (
     register_aval,
     typeof,
 )
-from calque_core.avals import NUMPY_SCALARS, is_array_like, shaped_array, short_repr
+from calque_core.types.avals import NUMPY_SCALARS, is_array_like, shaped_array, short_repr
 
 # Types
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import Trace, Tracer, current_trace, hand_down, make_jaxpr, tracing
-from calque_core.captured import captured_tracers, cells_of
+from calque_core.jaxprs.captured import captured_tracers, cells_of
 
 
 class Holder:

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from calque_core import captures as captures_module
 from calque_core import lax, make_jaxpr
-from calque_core.captures import Captures, _held, _lock, frozen, is_held
-from calque_core.stage import stage
+from calque_core.memory import captures as captures_module
+from calque_core.memory.captures import Captures, _held, _lock, frozen, is_held
+from calque_core.staging.stage import stage
 
 LARGE = 10_000  # float64 elements, more than 64 KiB
 

@@ -17,8 +17,8 @@ from calque_core import (
     make_jaxpr,
     typeof,
 )
-from calque_core.custom_rules import after_consts, check_unperturbed, closed_rules
 from calque_core.lax import custom_jvp_call_p
+from calque_core.ops.custom_rules import after_consts, check_unperturbed, closed_rules
 
 F64 = ShapedArray((), "float64")
 HIDDEN = {}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, ShapedArray, config, lax, make_jaxpr
-from calque_core.debugging import check_program, is_debugging
-from calque_core.source import BackwardPosition, current_position, in_backward, place_and_pass
+from calque_core.frames.source import BackwardPosition, current_position, in_backward, place_and_pass
+from calque_core.jaxprs.debugging import check_program, is_debugging
 
 
 @pytest.fixture(autouse=True)

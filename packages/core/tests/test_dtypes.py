@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import canonicalize_dtype, config, float0, issubdtype, lax, promote_types
-from calque_core.dtypes import SHORT_FLOATS, greatest, is_float, scalar_dtype, short_name, weak_promotion
+from calque_core.types.dtypes import SHORT_FLOATS, greatest, is_float, scalar_dtype, short_name, weak_promotion
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

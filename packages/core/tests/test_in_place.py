@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_core import UnexpectedTracerError, lax, make_jaxpr
-from calque_core.interpret import jaxpr_as_fun
+from calque_core.jaxprs.interpret import jaxpr_as_fun
 
 HERE = "test_in_place.py"
 FLOATS = {

@@ -1,4 +1,4 @@
-from calque_core.layout import Row, page, unrolled
+from calque_core.show.layout import Row, page, unrolled
 
 
 def test_rows_are_indented_and_joined():

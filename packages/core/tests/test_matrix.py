@@ -1,7 +1,7 @@
 import pytest
 
 from calque_core import Primitive, lax, rule_matrix
-from calque_core.matrix import KINDS, standard_primitives, state_of
+from calque_core.kits.matrix import KINDS, standard_primitives, state_of
 
 
 def rule(*args, **params):

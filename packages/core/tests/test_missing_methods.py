@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import make_jaxpr
-from calque_core.missing_methods import CHANGES, FUNCTIONS
+from calque_core.arrays.missing_methods import CHANGES, FUNCTIONS
 
 X = np.array([[3.0, 1.0], [2.0, 4.0]])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import Jaxpr, JaxprEqn, ShapedArray, Var, lax, make_jaxpr
-from calque_core.naming import Options, Scope, fresh_names, param_text, shared_names, shown_params
+from calque_core.show.naming import Options, Scope, fresh_names, param_text, shared_names, shown_params
 
 F64 = ShapedArray((), "float64")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import config, eval_jaxpr, make_jaxpr
-from calque_core import numpy_arithmetic as arithmetic
+from calque_core.arrays import numpy_arithmetic as arithmetic
 from calque_core.lax import div, rem
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

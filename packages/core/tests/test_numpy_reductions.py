@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from calque_core import config, eval_jaxpr, numpy_reductions, stage, typeof
+from calque_core import config, eval_jaxpr, stage, typeof
+from calque_core.arrays import numpy_reductions
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr, stage, typeof
-from calque_core.numpy_sequences import array_of, has_tracer, host_values, leaves, with_arrays
+from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, leaves, with_arrays
 
 
 def traced(fun, *args):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from calque_core import eval_jaxpr, numpy_shapes, stage, typeof
+from calque_core import eval_jaxpr, stage, typeof
+from calque_core.arrays import numpy_shapes
 from calque_core.errors import ShapeError
 
 pytestmark = pytest.mark.sampled(keep=0.1)

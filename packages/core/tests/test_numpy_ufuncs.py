@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from calque_core import config, eval_jaxpr, numpy_arithmetic, numpy_ufuncs, stage, typeof
-from calque_core.numpy_protocol import ufuncs
+from calque_core import config, eval_jaxpr, stage, typeof
+from calque_core.arrays import numpy_arithmetic, numpy_ufuncs
+from calque_core.arrays.numpy_protocol import ufuncs
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -4,8 +4,8 @@ import pytest
 from calque_core import ShapedArray, fold_constants, lax, make_jaxpr
 from calque_core.context import entered
 from calque_core.ops.collective import named_axes
-from calque_core.ops.control_flow import cond
-from calque_core.stage import stage
+from calque_core.ops.cond import cond
+from calque_core.staging.stage import stage
 
 SUMMING = [lax.psum, lax.pmean, lax.pmax, lax.pmin]
 F32 = ShapedArray((2,), np.float32)

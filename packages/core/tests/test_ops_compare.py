@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.api import make_jaxpr
 from calque_core.errors import ShapeError
+from calque_core.staging.make_jaxpr import make_jaxpr
 
 COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 POINTS = [-np.inf, -1.0, -0.0, 0.0, 1.0, np.inf, np.nan]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calque_core import config, lax
-from calque_core.api import make_jaxpr
 from calque_core.errors import ShapeError, TracerIntegerConversionError
+from calque_core.staging.make_jaxpr import make_jaxpr
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float64", "complex64"])

@@ -28,9 +28,9 @@ from calque_core import (
     trace_state_clean,
     tracing,
 )
-from calque_core.custom_rules import LinearCall
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.trace import only_evaluates
+from calque_core.ops.custom_rules import LinearCall
+from calque_core.traces.trace import only_evaluates
 
 F64 = ShapedArray((), "float64")
 I64 = ShapedArray((), "int64")

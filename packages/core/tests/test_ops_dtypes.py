@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from calque_core import config, lax
-from calque_core.api import make_jaxpr
-from calque_core.dtypes import SHORT_FLOATS
-from calque_core.interpret import eval_jaxpr
-from calque_core.matrix import standard_primitives
-from calque_core.walk import nested_jaxprs
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.kits.matrix import standard_primitives
+from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core.types.dtypes import SHORT_FLOATS
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

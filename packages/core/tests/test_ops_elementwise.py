@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.api import make_jaxpr
 from calque_core.errors import TracerIntegerConversionError
+from calque_core.staging.make_jaxpr import make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calque_core import config, lax
-from calque_core.api import make_jaxpr
-from calque_core.avals import ShapeDtypeStruct
-from calque_core.interpret import eval_jaxpr
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core.types.avals import ShapeDtypeStruct
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.api import make_jaxpr
+from calque_core.staging.make_jaxpr import make_jaxpr
 
 AXES = [None, 0, 1, -1, (0, 1), (-1, 0), (0, 1, 2), ()]
 REFERENCE = {

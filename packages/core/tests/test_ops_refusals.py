@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from calque_core import config, lax
-from calque_core.api import make_jaxpr
-from calque_core.avals import is_array_like, typeof
 from calque_core.errors import ShapeError
-from calque_core.trace import current_trace, evaluation
+from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core.traces.trace import current_trace, evaluation
+from calque_core.types.avals import is_array_like, typeof
 from calque_pytree import tree_leaves
 
 pytestmark = [

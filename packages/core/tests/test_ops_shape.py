@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.api import make_jaxpr
 from calque_core.errors import ShapeError, TracerIntegerConversionError
+from calque_core.staging.make_jaxpr import make_jaxpr
 
 X = np.arange(24.0).reshape(2, 3, 4)
 OF = [lambda f, *xs: f(*xs), lambda f, *xs: make_jaxpr(f)(*xs)]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.api import make_jaxpr
-from calque_core.dtypes import SHORT_FLOATS
 from calque_core.errors import ShapeError
-from calque_core.interpret import eval_jaxpr
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core.types.dtypes import SHORT_FLOATS
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

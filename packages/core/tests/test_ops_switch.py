@@ -1,4 +1,4 @@
-"""`switch`, beside the tests of `cond` in test_control_flow.py."""
+"""`switch`, beside the tests of `cond` in test_ops_cond.py."""
 
 import re
 

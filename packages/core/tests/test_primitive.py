@@ -19,7 +19,7 @@ from calque_core import (
     rules,
     tracing,
 )
-from calque_core.rules import rule_epoch
+from calque_core.primitives.rules import rule_epoch
 
 LONG = ShapedArray((5, 7), np.float64)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, ShapedArray, Var, config, lax, make_jaxpr
-from calque_core.printing import pretty_print
+from calque_core.show.printing import pretty_print
 
 F64 = ShapedArray((), "float64")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, config, lax, make_jaxpr
-from calque_core.ops import control_flow
-from calque_core.reach import reach
-from calque_core.tracebacks import api_boundary
+from calque_core.frames.reach import reach
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.ops import cond as control_flow
 
 SCALE = 2.0
 TABLE = {"scale": 2.0}

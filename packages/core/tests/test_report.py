@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import MissingRuleError, Primitive, float0
-from calque_core.report import Finding, Report, compare
+from calque_core.kits.report import Finding, Report, compare
 
 
 def missing():

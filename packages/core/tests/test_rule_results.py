@@ -5,8 +5,8 @@ import pytest
 
 import calque_core
 from calque_core import AbstractValue, Primitive, ShapedArray, dce_jaxpr, make_jaxpr
-from calque_core.linear import zero_tangent
-from calque_core.rule_results import adapt, gives_lists
+from calque_core.ops.linear import zero_tangent
+from calque_core.primitives.rule_results import adapt, gives_lists
 
 AVAL = ShapedArray((), np.float64)
 ZERO = zero_tangent(1.0)

@@ -4,7 +4,7 @@ import textwrap
 import pytest
 
 from calque_core import MissingRuleError, Primitive, lax, make_jaxpr, rule_epoch, rules
-from calque_core.rules import missing_rule
+from calque_core.primitives.rules import missing_rule
 
 KINDS = [
     "impl", "abstract_eval", "jvp", "partial_eval", "transpose", "batch", "axis_batch", "lowering", "dce",

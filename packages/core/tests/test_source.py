@@ -6,7 +6,7 @@ import pytest
 
 import calque_pytree as pytree
 from calque_core import SourceInfo, TracerArrayConversionError, jaxpr_as_fun, lax, make_jaxpr, register_internal_folder
-from calque_core.source import (
+from calque_core.frames.source import (
     current_position,
     describe_function,
     is_internal_file,
@@ -64,7 +64,7 @@ def test_an_interpreted_equation_keeps_its_first_place():
 
 def test_frames_of_a_registered_library_are_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "calque_core.source._internal_folders", list(sys.modules["calque_core.source"]._internal_folders)
+        "calque_core.frames.source._internal_folders", list(sys.modules["calque_core.frames.source"]._internal_folders)
     )
     library = tmp_path / "mylibrary"
     library.mkdir()
@@ -80,11 +80,11 @@ def test_frames_of_a_registered_library_are_passed_over(tmp_path, monkeypatch):
     register_internal_folder(str(library))
     assert make_jaxpr(fun)(1.0).eqns[0].source_info == SourceInfo(__file__, line_of(fun) + 1, fun.__qualname__)
     monkeypatch.undo()
-    sys.modules["calque_core.source"]._passed_over.clear()
+    sys.modules["calque_core.frames.source"]._passed_over.clear()
 
 
 def test_a_folder_is_no_prefix_of_its_sisters_names(monkeypatch):
-    monkeypatch.setattr("calque_core.source._internal_folders", [])
+    monkeypatch.setattr("calque_core.frames.source._internal_folders", [])
     register_internal_folder("/opt/mylibrary")
     assert is_internal_file("/opt/mylibrary/ops.py")
     assert not is_internal_file("/opt/mylibrary_user/train.py")
@@ -140,7 +140,7 @@ def test_where_no_user_code_runs_there_is_no_place():
 
 
 def test_where_is_empty_without_a_users_frame(monkeypatch):
-    monkeypatch.setattr("calque_core.source.current_position", lambda: None)
+    monkeypatch.setattr("calque_core.frames.source.current_position", lambda: None)
     assert where() == ""
 
 

@@ -28,8 +28,8 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.captures import is_held
-from calque_core.stage import BorrowingTrace, JaxprTrace
+from calque_core.memory.captures import is_held
+from calque_core.staging.stage import BorrowingTrace, JaxprTrace
 
 F64 = ShapedArray((), np.float64)
 HERE = "test_stage.py"

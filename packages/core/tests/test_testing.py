@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, ShapedArray, Trace, Tracer, hand_down, lax, typeof
-from calque_core.matrix import standard_primitives
+from calque_core.kits.matrix import standard_primitives
 from calque_core.testing import check_primitive, check_trace
 
 X = np.array([0.5, 0.25])

@@ -17,7 +17,7 @@ from calque_core import (
     make_jaxpr,
     register_internal_folder,
 )
-from calque_core.source import is_internal_file
+from calque_core.frames.source import is_internal_file
 
 NOTE = "calque hides its own frames in this traceback. calque_core.config.traceback_filtering('off') shows them."
 
@@ -175,7 +175,7 @@ def test_interrupts_pass_unchanged():
 
 
 def test_a_registered_librarys_frames_are_hidden_and_its_functions_can_be_boundaries(tmp_path, monkeypatch):
-    source = sys.modules["calque_core.source"]
+    source = sys.modules["calque_core.frames.source"]
     monkeypatch.setattr(source, "_internal_folders", list(source._internal_folders))
     monkeypatch.setattr(source, "_passed_over", {})
     file = tmp_path / "mylibrary" / "ops.py"

@@ -1,5 +1,5 @@
 from calque_core import Jaxpr, JaxprEqn, ShapedArray, Var, count_eqns, lax, make_jaxpr
-from calque_core.walk import has_jaxpr, nested_jaxprs, rebuild
+from calque_core.jaxprs.walk import has_jaxpr, nested_jaxprs, rebuild
 
 F64 = ShapedArray((), "float64")
 

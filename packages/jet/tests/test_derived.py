@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, lax, make_jaxpr
-from calque_core.matrix import standard_primitives
+from calque_core.kits.matrix import standard_primitives
 from calque_jet import jet
 
 

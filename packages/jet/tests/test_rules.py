@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, check_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
-from calque_core.matrix import standard_primitives, state_of
+from calque_core.kits.matrix import standard_primitives, state_of
 from calque_core.ops.linear_call import linear_call
 from calque_jet import jet
 from calque_pytree import tree_leaves, tree_structure

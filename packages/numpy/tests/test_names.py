@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core.numpy_protocol import array_functions, ufuncs
+from calque_core.arrays.numpy_protocol import array_functions, ufuncs
 
 CONSTANTS = ["e", "euler_gamma", "inf", "nan", "newaxis", "pi"]
 OURS = {"astype", "copy"}  # functions in later versions of NumPy, or with another signature

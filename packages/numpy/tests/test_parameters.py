@@ -14,7 +14,7 @@ import pytest
 
 import calque_numpy  # noqa: F401  (it fills the table of array functions)
 from calque_core import eval_jaxpr, make_jaxpr
-from calque_core.numpy_protocol import array_functions
+from calque_core.arrays.numpy_protocol import array_functions
 from calque_pytree import tree_flatten, tree_leaves
 
 pytestmark = pytest.mark.sampled(keep=0.1)

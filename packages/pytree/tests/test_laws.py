@@ -24,7 +24,7 @@ from calque_pytree import (
     treedef_tuple,
     unflatten,
 )
-from calque_pytree.flatten import flatten_nodes
+from calque_pytree.flattening import flatten_nodes
 from calque_pytree.generated import compile_fit, compile_match, compile_unflatten
 
 Point = namedtuple("Point", ["x", "y"])  # noqa: PYI024

@@ -13,7 +13,7 @@ from jaxlib import version as jaxlib_version
 
 import calque_xla_backend as backend
 from calque_core import canonicalize_dtype, config
-from calque_core.avals import typeof
+from calque_core.types.avals import typeof
 from calque_pytree import tree_leaves
 
 DTYPES = {

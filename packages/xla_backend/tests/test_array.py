@@ -8,9 +8,9 @@ import pytest
 
 from calque_core import lax, typeof
 from calque_core.config import enable_x64
-from calque_core.dtypes import SHORT_FLOATS, float0
+from calque_core.types.dtypes import SHORT_FLOATS, float0
 from calque_xla_backend import Array, device_put, jit
-from calque_xla_backend.array import array_from_numpy
+from calque_xla_backend.runtime.array import array_from_numpy
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 from calque_core import lax, make_jaxpr
 from calque_xla_backend import Array, device_put, jit
 from calque_xla_backend.compile import XlaCompiler, common_placement, compile_jaxpr, compiler_of
-from calque_xla_backend.runtime import placement
+from calque_xla_backend.runtime.runtime import placement
 
 X = np.array([1.0, 2.0, 3.0])
 

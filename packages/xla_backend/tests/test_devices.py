@@ -129,7 +129,7 @@ def test_jax_in_the_same_process_changes_nothing_on_either_side(first_is_jax, x6
     out, _ = run(PEER.format(first=first, second=second, x64=x64), TF_CPP_MIN_LOG_LEVEL="1")
     *lines, last = out.splitlines()
     bits = 64 if x64 else 32
-    assert lines == [f"float64 calque_xla_backend.array float{bits} ArrayImpl 6.0 6.0"] * 3
+    assert lines == [f"float64 calque_xla_backend.runtime.array float{bits} ArrayImpl 6.0 6.0"] * 3
     assert last == f"Array(12., dtype=float{bits}) Array(12., dtype=float64)"
 
 

@@ -11,7 +11,7 @@ from calque_core import make_jaxpr
 from calque_core.config import default_dtype_bits, enable_x64, update
 from calque_pytree import tree_leaves
 from calque_xla_backend import Array, device_put, jit
-from calque_xla_backend.dispatch import MAX_ARITY, MISSING, LastCall, generate_call
+from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, LastCall, generate_call
 
 
 def general_calls(f):

@@ -3,10 +3,10 @@ import pytest
 
 from calque_core import Primitive, lax, make_jaxpr
 from calque_core.config import enable_x64
-from calque_core.ops.call import jit_p
+from calque_core.ops.jit import jit_p
 from calque_xla_backend import Array, device_put, hlo, jit, register_lowering
 from calque_xla_backend import evaluate as evaluation
-from calque_xla_backend.runtime import compile_module
+from calque_xla_backend.runtime.runtime import compile_module
 
 X = np.array([1.0, 2.0, 3.0])
 

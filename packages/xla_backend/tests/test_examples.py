@@ -175,7 +175,7 @@ def test_A_36_nothing_is_copied_to_the_host(monkeypatch):
     def refuse(*_):
         raise AssertionError("a copy to the host")
 
-    monkeypatch.setattr("calque_xla_backend.array.to_numpy", refuse)
+    monkeypatch.setattr("calque_xla_backend.runtime.array.to_numpy", refuse)
     out = jit(lambda x: sin(x) * 2.0)(x)
     results = [out + x, sin(out), jit(lambda x: x)(out)]
     monkeypatch.undo()

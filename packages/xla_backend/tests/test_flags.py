@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from calque_xla_backend import flags
+from calque_xla_backend.runtime import flags
 
 PROGRAM = """
 import os

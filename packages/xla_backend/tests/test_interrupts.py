@@ -13,7 +13,8 @@ import os, signal, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore the signal
 import numpy as np
 from calque_core import lax
-from calque_xla_backend import device_put, interrupts, jit
+from calque_xla_backend import device_put, jit
+from calque_xla_backend.runtime import interrupts
 forever = jit(lambda x: lax.while_loop(lambda v: lax.gt(v, -1.0), lambda v: lax.add(lax.sin(v), 1.5), x))
 def press(*waits):
     def run():

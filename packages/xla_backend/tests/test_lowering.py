@@ -8,7 +8,7 @@ import pytest
 
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr
 from calque_core.errors import MissingRuleError
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_xla_backend import (
     aval_to_ir_type,
     hlo,
@@ -175,7 +175,7 @@ def test_equal_literals_share_a_constant_and_signs_of_zero_differ():
 
 
 def test_cond_takes_the_branch_that_evaluation_takes_also_out_of_range():
-    from calque_core.ops.control_flow import cond_p  # noqa: PLC0415
+    from calque_core.ops.cond import cond_p  # noqa: PLC0415
 
     branches = tuple(make_jaxpr(lambda x, k=k: x * k)(np.float64(1.0)) for k in (1.0, 10.0, 100.0))
     branches = tuple(b.replace(constvars=(), consts=()) for b in branches)

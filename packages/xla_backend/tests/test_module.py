@@ -3,7 +3,7 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_xla_backend import jit, lower_jaxpr_to_module
-from calque_xla_backend.module import EMBEDDED_BYTES
+from calque_xla_backend.modules.module import EMBEDDED_BYTES
 
 X = np.array([1.0, 2.0, 3.0])
 

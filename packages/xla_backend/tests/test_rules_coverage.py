@@ -7,8 +7,8 @@ import pytest
 
 import calque_xla_backend.rules
 from calque_core import lax, ops
-from calque_core.primitive import Primitive
-from calque_core.rules import rules
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import rules
 
 
 def primitives_in(namespace):

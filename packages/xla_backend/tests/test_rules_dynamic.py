@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_xla_backend import jit
-from calque_xla_backend.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import lower_jaxpr_to_module
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -7,7 +7,7 @@ from calque_core import MissingRuleError, lax, make_jaxpr, stage, typeof
 from calque_core.lax import linear_transpose_p
 from calque_core.ops.linear_call import linear_call
 from calque_xla_backend import jit
-from calque_xla_backend.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import lower_jaxpr_to_module
 
 
 def scaled(r, x):

@@ -6,7 +6,7 @@ import calque_xla_backend as backend
 from calque_core import lax, make_jaxpr
 from calque_core.lax import custom_linear_solve
 from calque_xla_backend import jit
-from calque_xla_backend.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import lower_jaxpr_to_module
 
 
 def iterate(matvec, b):

@@ -4,7 +4,7 @@ import numpy as np
 
 from calque_core import lax, make_jaxpr, stage, typeof
 from calque_core.lax import custom_root_p
-from calque_xla_backend.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import lower_jaxpr_to_module
 
 
 def square_root(a, guess):

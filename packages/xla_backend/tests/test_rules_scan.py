@@ -5,11 +5,11 @@ import pytest
 
 import calque_xla_backend as backend
 from calque_core import eval_jaxpr, float0, lax, make_jaxpr
-from calque_core.avals import ShapedArray, typeof
 from calque_core.ops.scan import scan_p
-from calque_core.stage import stage
+from calque_core.staging.stage import stage
+from calque_core.types.avals import ShapedArray, typeof
 from calque_xla_backend import jit
-from calque_xla_backend.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import lower_jaxpr_to_module
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

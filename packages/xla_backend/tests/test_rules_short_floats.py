@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.dtypes import SHORT_FLOATS
+from calque_core.types.dtypes import SHORT_FLOATS
 from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.1)

@@ -5,12 +5,12 @@ import pytest
 
 import calque_xla_backend as backend
 from calque_core import lax, make_jaxpr
-from calque_core.jaxpr import Jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.while_loop import while_p
-from calque_core.primitive import Primitive
-from calque_core.stage import stage
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.stage import stage
 from calque_xla_backend import jit
-from calque_xla_backend.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import lower_jaxpr_to_module
 
 
 def test_loops_compile_to_what_they_evaluate_to(regime, dtypes_of, check_compiled):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray
-from calque_xla_backend import runtime
+from calque_xla_backend.runtime import runtime
 
 
 def test_device_types_and_placements_are_one_object_each():

@@ -1,6 +1,6 @@
 import pytest
 
-from calque_xla_backend.static import DonatedArguments, StaticArguments, donated_arguments, static_arguments
+from calque_xla_backend.calls.static import DonatedArguments, StaticArguments, donated_arguments, static_arguments
 
 
 def test_positions_and_names_are_inferred_from_each_other():

@@ -2,7 +2,8 @@ import gc
 import weakref
 
 from calque_core import make_jaxpr
-from calque_xla_backend import jit, trace_cache
+from calque_xla_backend import jit
+from calque_xla_backend.calls import trace_cache
 
 
 def test_the_cache_is_weak_in_the_function():

@@ -4,10 +4,10 @@ import pytest
 from jaxlib.mlir import ir
 
 from calque_core import ShapedArray
-from calque_core.avals import AbstractValue
+from calque_core.types.avals import AbstractValue
 from calque_xla_backend import aval_to_ir_type, dtype_to_ir_type
-from calque_xla_backend.runtime import mlir_context
-from calque_xla_backend.types import dense_attribute
+from calque_xla_backend.modules.types import dense_attribute
+from calque_xla_backend.runtime.runtime import mlir_context
 
 
 @pytest.fixture(autouse=True)

@@ -5,28 +5,28 @@ table of derivatives.
 """
 
 from calque_autodiff import checkpoint_policies, rules
-from calque_autodiff.checkpoint import checkpoint, checkpoint_name, remat
-from calque_autodiff.custom_gradient import custom_gradient
-from calque_autodiff.custom_jvp import custom_jvp
-from calque_autodiff.custom_rules import custom_rules
-from calque_autodiff.custom_vjp import CustomVJPPrimal, custom_vjp
+from calque_autodiff.custom.custom_gradient import custom_gradient
+from calque_autodiff.custom.custom_jvp import custom_jvp
+from calque_autodiff.custom.custom_rules import custom_rules
+from calque_autodiff.custom.custom_vjp import CustomVJPPrimal, custom_vjp
 from calque_autodiff.define import defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative
-from calque_autodiff.forward import jvp
-from calque_autodiff.gradient import grad, value_and_grad
-from calque_autodiff.implicit import custom_root
 from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
-from calque_autodiff.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.linear_functions import LinearFunction
-from calque_autodiff.linearize import linearize, vjp
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.residuals import print_saved_residuals, saved_residuals
-from calque_autodiff.tangent_trace import TangentTrace
 from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
+from calque_autodiff.verbs.checkpoint import checkpoint, checkpoint_name, remat
+from calque_autodiff.verbs.forward import jvp
+from calque_autodiff.verbs.gradient import grad, value_and_grad
+from calque_autodiff.verbs.implicit import custom_root
+from calque_autodiff.verbs.linearize import linearize, vjp
+from calque_autodiff.verbs.residuals import print_saved_residuals, saved_residuals
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
 from calque_core.lax import custom_linear_solve, stop_gradient
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 from calque_core.ops.linear_call import linear_call
 
 SymbolicZero = Zero  # the field's name for what rules with symbolic_zeros=True meet

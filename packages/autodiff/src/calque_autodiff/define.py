@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from calque_core.errors import MissingRuleError
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
-from calque_core.primitive import Primitive
-from calque_core.rule_results import gives_lists, wrong_result
-from calque_core.source import where
+from calque_core.frames.source import where
+from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rule_results import gives_lists, wrong_result
 
 Value = Any
 Rule = Callable[..., Value]

@@ -4,7 +4,7 @@ One idea: an equation whose operands are all known belongs to the known half, an
 An equation that holds programs is cut in turn, by its `partial_eval` rule.  What the unknown half needs of the known
 half are the residuals.
 
-Read next: `rules/call.py`, `rules/control_flow.py` and `rules/loops.py`, whose rules are made of this.
+Read next: `rules/jit.py`, `rules/cond.py` and `rules/loops.py`, whose rules are made of this.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.tangent_trace import TangentTrace
-from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
-from calque_core.passes import dce_jaxpr
-from calque_core.rules import settings_key
-from calque_core.stage import hoist_tracers, stage
-from calque_core.trace import current_trace, tracing
-from calque_core.tracer import Tracer
-from calque_core.walk import has_jaxpr
+from calque_autodiff.traces.tangent_trace import TangentTrace
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxprs.walk import has_jaxpr
+from calque_core.primitives.rules import settings_key
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import hoist_tracers, stage
+from calque_core.traces.trace import current_trace, tracing
+from calque_core.traces.tracer import Tracer
 
 Value = Any
 Place = tuple[str, int]

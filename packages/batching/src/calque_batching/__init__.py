@@ -16,8 +16,8 @@ from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, 
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
 from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_batching.mapping import map
-from calque_batching.vmap import vmap
+from calque_batching.verbs.mapping import map
+from calque_batching.verbs.vmap import vmap
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.axes import moveaxis
-from calque_core.avals import typeof
 from calque_core.lax import broadcast_in_dim
-from calque_core.primitive import Primitive
-from calque_core.rule_results import gives_lists
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rule_results import gives_lists
+from calque_core.types.avals import typeof
 
 Value = Any
 Dims = Sequence[int | None]

@@ -5,21 +5,12 @@ Read next: `trace.py` for the one idea the rest hangs on, then `primitive.py`, `
 """
 
 from calque_core import config, lax
-from calque_core import debugging as _debugging  # lets evaluation check results
-from calque_core import in_place as _in_place  # gives tracers their operators, as the modules below do arrays
-from calque_core import indexing as _indexing
-from calque_core import leaks as _leaks  # lets traces check their tracers
-from calque_core import methods as _methods
-from calque_core import missing_methods as _missing_methods
-from calque_core import numpy_protocol as _numpy_protocol
-from calque_core import operators as _operators
-from calque_core.api import eval_shape, make_jaxpr
-from calque_core.array_methods import ArrayMethods
-from calque_core.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof
-from calque_core.check import JaxprType, check_jaxpr
-from calque_core.custom_rules import CustomRules
-from calque_core.dtypes import canonicalize_dtype, float0, issubdtype, promote_types
-from calque_core.equality import jaxpr_equal
+from calque_core.arrays import indexing as _indexing
+from calque_core.arrays import methods as _methods
+from calque_core.arrays import missing_methods as _missing_methods
+from calque_core.arrays import numpy_protocol as _numpy_protocol
+from calque_core.arrays import operators as _operators
+from calque_core.arrays.numpy_protocol import implements
 from calque_core.errors import (
     ConcretizationTypeError,
     JaxprTypeError,
@@ -32,9 +23,12 @@ from calque_core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from calque_core.inline import inline_calls
-from calque_core.interpret import eval_jaxpr, jaxpr_as_fun
-from calque_core.jaxpr import (
+from calque_core.frames.source import SourceInfo, register_internal_folder
+from calque_core.frames.tracebacks import api_boundary, full_traceback
+from calque_core.jaxprs import debugging as _debugging
+from calque_core.jaxprs.equality import jaxpr_equal
+from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
+from calque_core.jaxprs.jaxpr import (
     Atom,
     ClosedJaxpr,
     Jaxpr,
@@ -45,20 +39,25 @@ from calque_core.jaxpr import (
     new_jaxpr_eqn,
     subjaxprs,
 )
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
-from calque_core.matrix import rule_matrix
-from calque_core.numpy_protocol import implements
-from calque_core.operands import result_type
+from calque_core.jaxprs.walk import count_eqns
+from calque_core.kits.inline import inline_calls
+from calque_core.kits.matrix import rule_matrix
+from calque_core.kits.ravel import ravel_pytree
+from calque_core.kits.rewrite import map_jaxpr, rewrite
+from calque_core.kits.table_interpreter import interpret
 from calque_core.ops.batch_axes import matchaxis, moveaxis
-from calque_core.passes import dce_jaxpr, fold_constants
-from calque_core.primitive import Primitive, decompose
-from calque_core.ravel import ravel_pytree
-from calque_core.rewrite import map_jaxpr, rewrite
-from calque_core.rules import RuleTable, rule_epoch, rules
-from calque_core.source import SourceInfo, register_internal_folder
-from calque_core.stage import hoist_tracers, stage
-from calque_core.table_interpreter import interpret
-from calque_core.trace import (
+from calque_core.ops.custom_rules import CustomRules
+from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+from calque_core.ops.operands import result_type
+from calque_core.primitives.primitive import Primitive, decompose
+from calque_core.primitives.rules import RuleTable, rule_epoch, rules
+from calque_core.staging.check import JaxprType, check_jaxpr
+from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
+from calque_core.staging.passes import dce_jaxpr, fold_constants
+from calque_core.staging.stage import hoist_tracers, stage
+from calque_core.traces import in_place as _in_place
+from calque_core.traces import leaks as _leaks
+from calque_core.traces.trace import (
     Trace,
     current_trace,
     ensure_compile_time_eval,
@@ -70,10 +69,11 @@ from calque_core.trace import (
     trace_state_clean,
     tracing,
 )
-from calque_core.tracebacks import api_boundary, full_traceback
-from calque_core.tracer import Tracer, is_tracer
-from calque_core.value_trace import ValueTrace, ValueTracer
-from calque_core.walk import count_eqns
+from calque_core.traces.tracer import Tracer, is_tracer
+from calque_core.types.array_methods import ArrayMethods
+from calque_core.types.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof
+from calque_core.types.dtypes import canonicalize_dtype, float0, issubdtype, promote_types
+from calque_core.values.value_trace import ValueTrace, ValueTracer
 
 __version__ = "0.1.0"
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.avals import AbstractValue, ShapedArray
-from calque_core.check import check_jaxpr as typecheck_jaxpr
-from calque_core.jaxpr import Literal as Lit
+from calque_core.jaxprs.jaxpr import Literal as Lit
 from calque_core.lax import gt as greater
 from calque_core.lax import jit_p as call_p
 from calque_core.lax import jit_p as closed_call_p
 from calque_core.lax import jit_p as xla_call_p
 from calque_core.lax import lt as less
 from calque_core.lax import zeros_like as zeros_like_array
-from calque_core.linear import UndefinedPrimal as UndefPrimal
-from calque_core.primitive import Primitive
-from calque_core.trace import Trace, current_trace
-from calque_core.trace import tracing as set_current_trace
+from calque_core.ops.linear import UndefinedPrimal as UndefPrimal
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.check import check_jaxpr as typecheck_jaxpr
+from calque_core.traces.trace import Trace, current_trace
+from calque_core.traces.trace import tracing as set_current_trace
+from calque_core.types.avals import AbstractValue, ShapedArray
 
 __all__ = [
     # types
@@ -62,7 +62,7 @@ def bind(primitive: Primitive, *args: Value, **params: Any) -> Value:
 def find_top_trace(_: Any = ()) -> Trace:
     """Return the current trace: it, and not the operands, decides who handles an operation.
 
-    >>> from calque_core.trace import evaluation
+    >>> from calque_core.traces.trace import evaluation
     >>> find_top_trace([1.0]) is evaluation
     True
     """

@@ -5,9 +5,7 @@ Each comes from the module of its family in `calque_core.ops`, where its type ru
 
 from __future__ import annotations
 
-from calque_core.conversion import convert_element_type_p
 from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, expand_dims
-from calque_core.ops.call import jit_p
 from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
 from calque_core.ops.collective import (
     axis_index,
@@ -55,7 +53,7 @@ from calque_core.ops.compare import (
     xor_p,
 )
 from calque_core.ops.complex import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
-from calque_core.ops.control_flow import cond, cond_p, switch
+from calque_core.ops.cond import cond, cond_p, switch
 from calque_core.ops.convert import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -132,6 +130,7 @@ from calque_core.ops.elementwise import (
     tanh,
     tanh_p,
 )
+from calque_core.ops.jit import jit_p
 from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
@@ -183,6 +182,7 @@ from calque_core.ops.shape import (
 from calque_core.ops.sort import sort, sort_p
 from calque_core.ops.special import erf_inv, erf_inv_p, logistic, logistic_p
 from calque_core.ops.while_loop import fori_loop, while_loop, while_p
+from calque_core.primitives.conversion import convert_element_type_p
 
 # fmt: off
 __all__ = [

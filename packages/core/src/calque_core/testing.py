@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.api import make_jaxpr
-from calque_core.avals import typeof
-from calque_core.check import check_jaxpr
-from calque_core.interpret import eval_jaxpr
-from calque_core.ops.call import jit_p
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.kits.report import Report, compare
 from calque_core.ops.elementwise import mul_p, sin, sin_p
+from calque_core.ops.jit import jit_p
 from calque_core.ops.sort import sort_p
-from calque_core.passes import dce_jaxpr
-from calque_core.primitive import Primitive
-from calque_core.report import Report, compare
-from calque_core.stage import stage
-from calque_core.trace import Trace, current_trace, evaluation, run_under, tracing
-from calque_core.value_trace import ValueTrace
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.check import check_jaxpr
+from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import Trace, current_trace, evaluation, run_under, tracing
+from calque_core.types.avals import typeof
+from calque_core.values.value_trace import ValueTrace
 from calque_pytree import tree_leaves
 
 Value = Any

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.api_util import FlatFunction, check_arrays, check_callable, describe_value
-from calque_core.avals import typeof
-from calque_core.dtypes import dtype_name
-from calque_core.linear import Zero
-from calque_core.memory import unshared
-from calque_core.source import describe_function
-from calque_core.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
-from calque_core.trace import current_trace, started, tracing
-from calque_core.tracebacks import api_boundary
+from calque_core.calls.api_util import FlatFunction, check_arrays, check_callable, describe_value
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.memory.separate import unshared
+from calque_core.ops.linear import Zero
+from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.traces.trace import current_trace, started, tracing
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import dtype_name
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiated, over, times
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_structure

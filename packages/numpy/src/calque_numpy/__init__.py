@@ -32,6 +32,73 @@ from numpy import (
 )
 
 from calque_core import register_internal_folder as _register_internal_folder
+from calque_core.arrays.methods import imag, real
+from calque_core.arrays.numpy_arithmetic import (
+    absolute,
+    divmod,
+    fabs,
+    float_power,
+    floor_divide,
+    fmod,
+    left_shift,
+    positive,
+    power,
+    reciprocal,
+    remainder,
+    right_shift,
+    sign,
+    square,
+    true_divide,
+)
+from calque_core.arrays.numpy_arithmetic import absolute as abs
+from calque_core.arrays.numpy_arithmetic import power as pow
+from calque_core.arrays.numpy_arithmetic import remainder as mod
+from calque_core.arrays.numpy_arithmetic import true_divide as divide
+from calque_core.arrays.numpy_products import dot, matmul
+from calque_core.arrays.numpy_reductions import all, any, argmax, argmin, max, mean, min, std, sum, var
+from calque_core.arrays.numpy_reductions import max as amax
+from calque_core.arrays.numpy_reductions import min as amin
+from calque_core.arrays.numpy_shapes import (
+    astype,
+    clip,
+    copy,
+    ndim,
+    ravel,
+    reshape,
+    round,
+    shape,
+    size,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from calque_core.arrays.numpy_shapes import round as around
+from calque_core.arrays.numpy_shapes import transpose as permute_dims
+from calque_core.arrays.numpy_ufuncs import (
+    conjugate,
+    deg2rad,
+    exp2,
+    fmax,
+    fmin,
+    heaviside,
+    hypot,
+    isfinite,
+    isinf,
+    isnan,
+    log2,
+    log10,
+    logaddexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    rad2deg,
+    rint,
+    trunc,
+)
+from calque_core.arrays.numpy_ufuncs import conjugate as conj
+from calque_core.arrays.numpy_ufuncs import deg2rad as radians
+from calque_core.arrays.numpy_ufuncs import rad2deg as degrees
 from calque_core.lax import (
     add,
     bitwise_and,
@@ -62,78 +129,11 @@ from calque_core.lax import mul as multiply
 from calque_core.lax import ne as not_equal
 from calque_core.lax import neg as negative
 from calque_core.lax import sub as subtract
-from calque_core.methods import imag, real
-from calque_core.numpy_arithmetic import (
-    absolute,
-    divmod,
-    fabs,
-    float_power,
-    floor_divide,
-    fmod,
-    left_shift,
-    positive,
-    power,
-    reciprocal,
-    remainder,
-    right_shift,
-    sign,
-    square,
-    true_divide,
-)
-from calque_core.numpy_arithmetic import absolute as abs
-from calque_core.numpy_arithmetic import power as pow
-from calque_core.numpy_arithmetic import remainder as mod
-from calque_core.numpy_arithmetic import true_divide as divide
-from calque_core.numpy_products import dot, matmul
-from calque_core.numpy_reductions import all, any, argmax, argmin, max, mean, min, std, sum, var
-from calque_core.numpy_reductions import max as amax
-from calque_core.numpy_reductions import min as amin
-from calque_core.numpy_shapes import (
-    astype,
-    clip,
-    copy,
-    ndim,
-    ravel,
-    reshape,
-    round,
-    shape,
-    size,
-    squeeze,
-    swapaxes,
-    transpose,
-)
-from calque_core.numpy_shapes import round as around
-from calque_core.numpy_shapes import transpose as permute_dims
-from calque_core.numpy_ufuncs import (
-    conjugate,
-    deg2rad,
-    exp2,
-    fmax,
-    fmin,
-    heaviside,
-    hypot,
-    isfinite,
-    isinf,
-    isnan,
-    log2,
-    log10,
-    logaddexp,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    rad2deg,
-    rint,
-    trunc,
-)
-from calque_core.numpy_ufuncs import conjugate as conj
-from calque_core.numpy_ufuncs import deg2rad as radians
-from calque_core.numpy_ufuncs import rad2deg as degrees
 from calque_numpy import linalg
 from calque_numpy.complex import angle, iscomplex, isreal
+from calque_numpy.contractions import einsum
 from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
 from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
-from calque_numpy.einsum import einsum
 from calque_numpy.joining import (
     array_split,
     column_stack,

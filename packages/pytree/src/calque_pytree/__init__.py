@@ -6,15 +6,16 @@ registered class. This package depends on nothing.
 Read next: `kinds.py`, the kinds of node; `treedef.py`, the structure; `flatten.py`, the loop.
 """
 
+from calque_pytree.comparison import static_key
 from calque_pytree.dataclass import register_dataclass, static
-from calque_pytree.flatten import tree_flatten, tree_leaves, tree_structure, tree_unflatten
-from calque_pytree.flatten import tree_flatten as flatten
-from calque_pytree.flatten import tree_leaves as leaves
-from calque_pytree.flatten import tree_structure as structure
-from calque_pytree.flatten import tree_unflatten as unflatten
+from calque_pytree.flattening import tree_flatten, tree_leaves, tree_structure, tree_unflatten
+from calque_pytree.flattening import tree_flatten as flatten
+from calque_pytree.flattening import tree_leaves as leaves
+from calque_pytree.flattening import tree_structure as structure
+from calque_pytree.flattening import tree_unflatten as unflatten
 from calque_pytree.keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey, keystr
 from calque_pytree.partial import Partial
-from calque_pytree.partition import combine, partition
+from calque_pytree.partitioning import combine, partition
 from calque_pytree.paths import tree_flatten_with_path, tree_leaves_with_path, tree_map_with_path
 from calque_pytree.paths import tree_flatten_with_path as flatten_with_path
 from calque_pytree.paths import tree_leaves_with_path as leaves_with_path
@@ -29,7 +30,6 @@ from calque_pytree.register import (
     register_static,
 )
 from calque_pytree.registry import Registry, default_registry
-from calque_pytree.static_key import static_key
 from calque_pytree.tree import (
     all_leaves,
     flatten_one_level,

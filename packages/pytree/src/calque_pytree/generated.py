@@ -19,6 +19,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes, fold, inner_node, note_unflatten_error
+from calque_pytree.comparison import EXACT_TYPES, has_plain_data, is_same
 from calque_pytree.kinds import (
     DICT,
     LIST,
@@ -33,7 +34,6 @@ from calque_pytree.kinds import (
     leaf_order,
     node_class,
 )
-from calque_pytree.static_key import EXACT_TYPES, has_plain_data, is_same
 
 Unflatten: TypeAlias = Callable[[list[Leaf]], Tree]
 Fit: TypeAlias = Callable[[Tree], list[Tree] | None]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from calque_pytree.flatten import CYCLE_CHECK_DEPTH, note_flatten_error, refuse_cycle
+from calque_pytree.flattening import CYCLE_CHECK_DEPTH, note_flatten_error, refuse_cycle
 from calque_pytree.keys import KeyEntry, KeyPath
 from calque_pytree.kinds import Leaf, Node, Tree, keyed_flatten
 from calque_pytree.registry import KindTable, Registry, default_registry

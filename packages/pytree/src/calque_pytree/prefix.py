@@ -13,7 +13,7 @@ from functools import partial
 
 from calque_pytree.align import Mismatch, align, describe_node, path_in
 from calque_pytree.build import subtree_end
-from calque_pytree.flatten import IsLeaf, tree_flatten, tree_leaves, tree_structure
+from calque_pytree.flattening import IsLeaf, tree_flatten, tree_leaves, tree_structure
 from calque_pytree.kinds import Leaf, Tree
 from calque_pytree.registry import Registry, default_registry
 from calque_pytree.treedef import PyTreeDef

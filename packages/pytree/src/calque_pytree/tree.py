@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from calque_pytree.align import flatten_up_to
-from calque_pytree.flatten import IsLeaf, tree_flatten, tree_leaves, tree_structure
+from calque_pytree.flattening import IsLeaf, tree_flatten, tree_leaves, tree_structure
 from calque_pytree.keys import KeyEntry
 from calque_pytree.kinds import Flattened, Leaf, NodeData, NodeKind, Tree, keyed_flatten, shown_data
 from calque_pytree.registry import Registry, default_registry

@@ -14,11 +14,11 @@ from itertools import repeat
 
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
+from calque_pytree.comparison import StructureKey, equal_nodes, has_exact_equality
 from calque_pytree.generated import MAX_NODES, Fit, Unflatten, compile_fit, compile_unflatten
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
 from calque_pytree.printer import print_nodes
 from calque_pytree.serial import State, from_state, to_state
-from calque_pytree.static_key import StructureKey, equal_nodes, has_exact_equality
 
 COMPILE_AT = 16
 """Uses of one treedef object before code is made for it, which costs as much as 50 to 100 uses."""

@@ -8,18 +8,25 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_xla_backend import rules
-from calque_xla_backend.array import Array
-from calque_xla_backend.devices import block_until_ready, default_backend, device_count, device_get, device_put, devices
-from calque_xla_backend.jit import clear_caches, jit
-from calque_xla_backend.lowering import (
+from calque_xla_backend.modules.lowering import (
     LoweringRuleContext,
     broadcast_operands,
     jaxpr_subcomp,
     lower_fun,
     register_lowering,
 )
-from calque_xla_backend.module import Lowered, lower_jaxpr_to_module
-from calque_xla_backend.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+from calque_xla_backend.modules.module import Lowered, lower_jaxpr_to_module
+from calque_xla_backend.modules.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.devices import (
+    block_until_ready,
+    default_backend,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+)
+from calque_xla_backend.verbs.jit import clear_caches, jit
 
 _register_internal_folder(__path__[0])
 _register_internal_folder(_jaxlib.__path__[0])

@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import typeof
 from calque_core.context import DEFAULT_SETTINGS, here
-from calque_core.debugging import is_debugging
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
+from calque_core.jaxprs.debugging import is_debugging
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
 from calque_core.ops.broadcast import broadcast_in_dim_p
-from calque_core.ops.call import jit_p
 from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
+from calque_core.ops.jit import jit_p
 from calque_core.ops.shape import concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
-from calque_core.primitive import Primitive
-from calque_core.rules import missing_rule, rule_epoch
-from calque_core.trace import eval_context, evaluation, hand_down, register_evaluator
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import missing_rule, rule_epoch
+from calque_core.traces.trace import eval_context, evaluation, hand_down, register_evaluator
+from calque_core.types.avals import typeof
 from calque_pytree import static_key
-from calque_xla_backend.array import Array, array_from_numpy
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
-from calque_xla_backend.runtime import Placement
+from calque_xla_backend.runtime.array import Array, array_from_numpy
+from calque_xla_backend.runtime.runtime import Placement
 
 Value = Any
 Params = dict[str, Any]

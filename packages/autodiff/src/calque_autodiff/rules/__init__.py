@@ -2,12 +2,10 @@
 
 from calque_autodiff.rules import (
     broadcast,
-    call,
     checkpoint,
     collective,
     compare,
     complex,
-    control_flow,
     convert,
     create,
     custom,
@@ -25,3 +23,5 @@ from calque_autodiff.rules import (
     special,
     while_loop,
 )
+from calque_autodiff.rules import cond as control_flow
+from calque_autodiff.rules import jit as call

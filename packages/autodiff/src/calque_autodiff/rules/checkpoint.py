@@ -15,15 +15,15 @@ from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import only, others
+from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.rules.scan import is_linear, is_nonzero
-from calque_autodiff.saving import cut_jaxpr
-from calque_autodiff.tangent_trace import record
+from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.jaxpr import Atom, Jaxpr
-from calque_core.linear import zero_tangent
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr
 from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
-from calque_core.passes import dce_jaxpr
-from calque_core.rules import settings_key
+from calque_core.ops.linear import zero_tangent
+from calque_core.primitives.rules import settings_key
+from calque_core.staging.passes import dce_jaxpr
 
 Value = Any
 Params = dict[str, Any]

@@ -10,7 +10,6 @@ from typing import Any
 
 from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
 from calque_autodiff.rules.elementwise import summed_to
-from calque_core.avals import typeof
 from calque_core.lax import (
     and_p,
     bitwise_and,
@@ -34,8 +33,9 @@ from calque_core.lax import (
     shift_right_logical_p,
     xor_p,
 )
-from calque_core.linear import Zero
 from calque_core.ops.broadcast import spread
+from calque_core.ops.linear import Zero
+from calque_core.types.avals import typeof
 
 Value = Any
 

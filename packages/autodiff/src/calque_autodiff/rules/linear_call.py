@@ -11,13 +11,13 @@ from typing import Any
 
 from calque_autodiff.define import check_known
 from calque_autodiff.jaxprs import jvp_jaxpr
-from calque_autodiff.tangent_trace import record
+from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import backward_pass, transpose_jaxpr
-from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr
-from calque_core.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_of, zero_tangent
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_of, zero_tangent
 from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
-from calque_core.passes import dce_jaxpr
+from calque_core.staging.passes import dce_jaxpr
 
 Value = Any
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import Place, by_place
-from calque_autodiff.rules.call import halves
-from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from calque_core.ops.call import jit_p
+from calque_autodiff.rules.jit import halves
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.ops.jit import jit_p
 from calque_core.ops.loop_rules import How, Loop
 from calque_core.ops.scan import scan_p
 

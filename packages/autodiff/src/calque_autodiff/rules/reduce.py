@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-from calque_core.avals import Shape
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -18,6 +17,7 @@ from calque_core.lax import (
     reduce_sum_p,
 )
 from calque_core.ops.selection import extreme_weights, restored
+from calque_core.types.avals import Shape
 
 Value = Any
 

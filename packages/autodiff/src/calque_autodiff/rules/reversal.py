@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.avals import typeof
-from calque_core.dtypes import scalar_dtype
 from calque_core.lax import (
     broadcast,
     convert_element_type,
@@ -30,6 +28,8 @@ from calque_core.lax import (
     select,
     while_loop,
 )
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import scalar_dtype
 from calque_pytree import tree_map
 
 Value = Any

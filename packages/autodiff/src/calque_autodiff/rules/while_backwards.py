@@ -17,14 +17,14 @@ from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import parted
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core.errors import MissingRuleError
-from calque_core.interpret import eval_jaxpr
-from calque_core.jaxpr import Jaxpr
-from calque_core.linear import add_tangents
+from calque_core.frames.source import where
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.ops.linear import add_tangents
 from calque_core.ops.loop_rules import marked_carries
 from calque_core.ops.while_loop import while_loop
-from calque_core.passes import dce_jaxpr
-from calque_core.source import where
-from calque_core.stage import stage
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import stage
 
 Value = Any
 Mask = list[bool]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core.errors import ConcretizationTypeError
-from calque_core.source import where
-from calque_core.tracer import is_tracer
+from calque_core.frames.source import where
+from calque_core.traces.tracer import is_tracer
 
 Axes = int | Iterable[int] | None
 

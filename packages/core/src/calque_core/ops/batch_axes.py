@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.avals import typeof
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.shape import transpose
+from calque_core.types.avals import typeof
 
 Value = Any
 

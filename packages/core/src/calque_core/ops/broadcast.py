@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.errors import ShapeError
+from calque_core.frames.source import where
 from calque_core.ops.axes import integers
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 
 Value = Any
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.api_util import check_arrays
-from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.ops.call import check_operands, dce_jit, run_program, strong_results
-from calque_core.primitive import Primitive, bind_checked
-from calque_core.source import where
+from calque_core.calls.api_util import check_arrays
+from calque_core.frames.source import where
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.jit import check_operands, dce_jit, run_program, strong_results
+from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any

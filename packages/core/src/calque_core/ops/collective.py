@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, shaped_array, typeof
 from calque_core.context import here
-from calque_core.dtypes import scalar_dtype
-from calque_core.jaxpr import Jaxpr, jaxprs_in_params
-from calque_core.operands import floating
+from calque_core.frames.source import where
+from calque_core.jaxprs.jaxpr import Jaxpr, jaxprs_in_params
+from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import NUMBER, ORDERED, undefined
 from calque_core.ops.elementwise import add, div, mul
-from calque_core.primitive import Linearity, Primitive
-from calque_core.source import where
-from calque_core.walk import nested_jaxprs
+from calque_core.ops.operands import floating
+from calque_core.primitives.primitive import Linearity, Primitive
+from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import scalar_dtype
 from calque_pytree import tree_map
 
 Value = Any

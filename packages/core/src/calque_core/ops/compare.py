@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, shaped_array, typeof
 from calque_core.errors import ShapeError
-from calque_core.operands import binary, broadcast_operands, strong
+from calque_core.frames.source import where
 from calque_core.ops import formulas, scalars
 from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.ops.operands import binary, broadcast_operands, strong
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
 Value = Any
 

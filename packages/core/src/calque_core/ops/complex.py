@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.operands import floating_pair, strong
 from calque_core.ops import scalars
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
 from calque_core.ops.declare import FLOAT, declare, elementwise, insist, settled, undefined
-from calque_core.primitive import Primitive
+from calque_core.ops.operands import floating_pair, strong
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
 Value = Any
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, ShapeDtypeStruct, shaped_array, typeof
 from calque_core.context import here
-from calque_core.conversion import convert_element_type_p
-from calque_core.dtypes import canonicalize_dtype, dtype_name
-from calque_core.primitive import Primitive, bind_checked
-from calque_core.source import where
+from calque_core.frames.source import where
+from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.primitive import Primitive, bind_checked
+from calque_core.types.avals import ShapedArray, ShapeDtypeStruct, shaped_array, typeof
+from calque_core.types.dtypes import canonicalize_dtype, dtype_name
 
 Value = Any
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import canonicalize_dtype, dtype_name, is_float, scalar_dtype
 from calque_core.errors import ShapeError
+from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.convert import convert_element_type, convert_element_type_impl
 from calque_core.ops.declare import settled
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import canonicalize_dtype, dtype_name, is_float, scalar_dtype
 
 Value = Any
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.custom_rules import CustomRules, LinearCall
-from calque_core.dtypes import is_float
-from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.linear import Zero, instantiate_zeros, zero_tangent
-from calque_core.ops.call import check_operands, run_program
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.frames.source import where
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.ops.custom_rules import CustomRules, LinearCall
+from calque_core.ops.jit import check_operands, run_program
+from calque_core.ops.linear import Zero, instantiate_zeros, zero_tangent
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.dtypes import is_float
 
 Value = Any
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.context import here
-from calque_core.conversion import convert_element_type_p
-from calque_core.dtypes import dtype_name, float0, is_float
 from calque_core.errors import ShapeError
-from calque_core.operands import binary, promote, strong
-from calque_core.primitive import Linearity, Primitive
-from calque_core.source import where
+from calque_core.frames.source import where
+from calque_core.ops.operands import binary, promote, strong
+from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.primitive import Linearity, Primitive
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import dtype_name, float0, is_float
 
 Value = Any
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import SHORT_FLOATS, dtype_name
 from calque_core.errors import ShapeError
+from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.shape import of_one_dtype
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import SHORT_FLOATS, dtype_name
 
 Value = Any
 Params = dict[str, Any]

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, shaped_array, typeof
-from calque_core.operands import binary, floating, floating_pair, strong
 from calque_core.ops import formulas, scalars
 from calque_core.ops.axes import integer
 from calque_core.ops.declare import (
@@ -31,7 +29,9 @@ from calque_core.ops.declare import (
     settled,
     undefined,
 )
-from calque_core.primitive import Primitive, bind_checked
+from calque_core.ops.operands import binary, floating, floating_pair, strong
+from calque_core.primitives.primitive import Primitive, bind_checked
+from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
 Value = Any
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import typeof
+from calque_core.frames.source import where
 from calque_core.ops.declare import undefined
-from calque_core.source import where
+from calque_core.types.avals import typeof
 
 Value = Any
 

@@ -14,22 +14,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from calque_core.api_util import FlatFunction, check_arrays, check_callable
-from calque_core.avals import typeof
-from calque_core.interpret import run_jaxpr
-from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import owned
-from calque_core.ops.call import check_operands, strong_results
-from calque_core.ops.control_flow import join_constants
+from calque_core.calls.api_util import FlatFunction, check_arrays, check_callable
+from calque_core.frames.source import where
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.memory.separate import owned
+from calque_core.ops.cond import join_constants
 from calque_core.ops.convert import convert_element_type
+from calque_core.ops.jit import check_operands, strong_results
 from calque_core.ops.linear_call import linear_transpose_p
 from calque_core.ops.spaces import Space, space_of
-from calque_core.passes import dce_jaxpr
-from calque_core.primitive import Primitive
-from calque_core.source import where
-from calque_core.stage import stage
-from calque_core.trace import canonical_value, trace_state_clean
-from calque_core.tracebacks import api_boundary
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import canonical_value, trace_state_clean
+from calque_core.types.avals import typeof
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any

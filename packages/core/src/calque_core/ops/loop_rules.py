@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.jaxpr import Jaxpr
-from calque_core.rules import settings_key
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.primitives.rules import settings_key
 
 How = dict[str, Any]  # the parameters of a scan that say nothing about its body: length, reverse, unroll
 

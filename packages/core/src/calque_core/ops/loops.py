@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.api_util import check_arrays
-from calque_core.avals import typeof
-from calque_core.interpret import run_jaxpr
-from calque_core.jaxpr import Jaxpr
-from calque_core.operands import scalar_kind, strong, weak
-from calque_core.ops.control_flow import converted_to, join_constants, reaches, stage_once
+from calque_core.calls.api_util import check_arrays
+from calque_core.frames.source import describe_function, where
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.ops.cond import converted_to, join_constants, reaches, stage_once
 from calque_core.ops.convert import convert_element_type, narrowed
-from calque_core.retyping import derived_types
-from calque_core.source import describe_function, where
-from calque_core.stage import JaxprTrace, stage
-from calque_core.trace import Trace, current_trace
+from calque_core.ops.operands import scalar_kind, strong, weak
+from calque_core.ops.retyping import derived_types
+from calque_core.staging.stage import JaxprTrace, stage
+from calque_core.traces.trace import Trace, current_trace
+from calque_core.types.avals import typeof
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from calque_core.api_util import call, check_arrays, check_callable
-from calque_core.avals import typeof
+from calque_core.calls.api_util import call, check_arrays, check_callable
 from calque_core.errors import ShapeError
-from calque_core.memory import unshared
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.memory.separate import unshared
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.loops import loop_name
 from calque_core.ops.scan import scan
 from calque_core.ops.shape import concatenate, reshape, rev, slice
-from calque_core.source import describe_function
-from calque_core.tracebacks import api_boundary
+from calque_core.types.avals import typeof
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import REGISTERED, dtype_name, greatest
+from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
-from calque_core.primitive import Linearity, Primitive, bind_checked
-from calque_core.source import where
+from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import REGISTERED, dtype_name, greatest
 
 Value = Any
 

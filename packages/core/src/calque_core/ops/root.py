@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.interpret import run_jaxpr
-from calque_core.jaxpr import Jaxpr
-from calque_core.ops.call import strong_results
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.ops.jit import strong_results
 from calque_core.ops.linear_solve import check_endomorphism, dce_solver
-from calque_core.primitive import Primitive
+from calque_core.primitives.primitive import Primitive
 
 Value = Any
 

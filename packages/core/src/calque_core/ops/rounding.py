@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, typeof
-from calque_core.operands import floating
 from calque_core.ops import formulas
 from calque_core.ops.declare import BITS, FLOAT, declare, insist, settled, undefined
-from calque_core.primitive import Primitive
+from calque_core.ops.operands import floating
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
 

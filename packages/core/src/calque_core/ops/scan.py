@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.api_util import check_arrays, check_callable, plain_index
-from calque_core.avals import shaped_array, typeof
+from calque_core.calls.api_util import check_arrays, check_callable, plain_index
 from calque_core.context import here
-from calque_core.interpret import run_jaxpr
-from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import owned_tree, unshared
-from calque_core.operands import strong
-from calque_core.ops.call import as_declared, check_operands
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.memory.separate import owned_tree, unshared
 from calque_core.ops.convert import narrowed
+from calque_core.ops.jit import as_declared, check_operands
 from calque_core.ops.loops import (
     add_step,
     as_carry,
@@ -33,11 +33,11 @@ from calque_core.ops.loops import (
     settled_carry,
     trace_step,
 )
+from calque_core.ops.operands import strong
 from calque_core.ops.shape import concatenate, reshape
-from calque_core.passes import dce_jaxpr
-from calque_core.primitive import Primitive
-from calque_core.source import describe_function
-from calque_core.tracebacks import api_boundary
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.types.avals import shaped_array, typeof
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure
 
 Value = Any

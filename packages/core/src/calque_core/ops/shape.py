@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.dtypes import dtype_name
 from calque_core.errors import ShapeError
-from calque_core.operands import promoted_dtype
+from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import settled
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.ops.operands import promoted_dtype
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import dtype_name
 
 Value = Any
 PaddingConfig = tuple[tuple[int, int, int], ...]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.avals import ShapedArray, typeof
-from calque_core.dtypes import REGISTERED
 from calque_core.errors import ShapeError
+from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integer
-from calque_core.primitive import Primitive
-from calque_core.source import where
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray, typeof
+from calque_core.types.dtypes import REGISTERED
 
 Value = Any
 Params = dict[str, Any]

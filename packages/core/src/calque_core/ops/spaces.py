@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from calque_core.api_util import call, describe_value, split_aux
-from calque_core.avals import is_array_like, typeof
-from calque_core.dtypes import is_float
+from calque_core.calls.api_util import call, describe_value, split_aux
+from calque_core.frames.source import describe_function
 from calque_core.ops.loops import strong_leaves
-from calque_core.source import describe_function
+from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.dtypes import is_float
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
 
 Value = Any

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.operands import floating
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.operands import floating
 
 Value = Any
 

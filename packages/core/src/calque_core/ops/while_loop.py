@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.api_util import check_callable, describe_value
-from calque_core.avals import is_array_like, typeof
+from calque_core.calls.api_util import check_callable, describe_value
 from calque_core.context import here
-from calque_core.interpret import run_jaxpr
-from calque_core.jaxpr import Jaxpr, JaxprEqn
-from calque_core.memory import owned_tree, unshared
-from calque_core.operands import strong
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.memory.separate import owned_tree, unshared
 from calque_core.ops.axes import integer
-from calque_core.ops.call import as_declared, check_operands
 from calque_core.ops.compare import lt
-from calque_core.ops.control_flow import apart, cond
+from calque_core.ops.cond import apart, cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.elementwise import add
+from calque_core.ops.jit import as_declared, check_operands
 from calque_core.ops.loops import (
     add_step,
     as_carry,
@@ -38,12 +38,12 @@ from calque_core.ops.loops import (
     trace_body,
     trace_step,
 )
+from calque_core.ops.operands import strong
 from calque_core.ops.scan import scan
-from calque_core.passes import dce_jaxpr
-from calque_core.primitive import Primitive
-from calque_core.source import describe_function
-from calque_core.tracebacks import api_boundary
-from calque_core.tracer import is_tracer, known, unknown
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.traces.tracer import is_tracer, known, unknown
+from calque_core.types.avals import is_array_like, typeof
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any

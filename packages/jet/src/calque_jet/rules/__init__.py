@@ -4,11 +4,9 @@ A primitive that core declares linear, bilinear or constant needs none: `derived
 """
 
 from calque_jet.rules import (
-    call,
     checkpoint,
     collective,
     compare,
-    control_flow,
     convert,
     create,
     custom,
@@ -22,3 +20,5 @@ from calque_jet.rules import (
     special,
     while_loop,
 )
+from calque_jet.rules import cond as control_flow
+from calque_jet.rules import jit as call

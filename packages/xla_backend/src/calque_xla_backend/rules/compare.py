@@ -26,7 +26,7 @@ from calque_core.ops.compare import (
     xor_p,
 )
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
-from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 
 _BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calque_core.custom_rules import CustomRules
-from calque_core.jaxpr import Jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_xla_backend.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
-from calque_xla_backend.types import IrValue
+from calque_core.ops.custom_rules import CustomRules
+from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.modules.types import IrValue
 
 
 @register_lowering(custom_jvp_call_p)

@@ -13,12 +13,12 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import shaped_array
 from calque_core.ops.dot import DotDimensionNumbers, dot_general_p
+from calque_core.types.avals import shaped_array
 from calque_xla_backend.define import IrValue
-from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute
 from calque_xla_backend.rules.convert import convert
-from calque_xla_backend.types import aval_to_ir_type, cached_attribute
 
 DType = np.dtype[Any]
 

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import ShapedArray, shaped_array
-from calque_core.dtypes import is_float
 from calque_core.ops.complex import real_dtype
 from calque_core.ops.elementwise import (
     abs_p,
@@ -41,9 +39,11 @@ from calque_core.ops.elementwise import (
     tan_p,
     tanh_p,
 )
+from calque_core.types.avals import ShapedArray, shaped_array
+from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
-from calque_xla_backend.lowering import LoweringRuleContext, broadcast_operands, register_lowering
-from calque_xla_backend.types import aval_to_ir_type
+from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type
 
 # Arithmetic
 

@@ -13,8 +13,6 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import Shape, ShapedArray, shaped_array
-from calque_core.dtypes import is_float
 from calque_core.ops.reduce import (
     argmax_p,
     argmin_p,
@@ -26,11 +24,13 @@ from calque_core.ops.reduce import (
     reduce_or_p,
     reduce_sum_p,
 )
-from calque_core.primitive import Primitive
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import Shape, ShapedArray, shaped_array
+from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare
-from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant
 from calque_xla_backend.rules.convert import at_least_single, convert
-from calque_xla_backend.types import aval_to_ir_type, scalar_constant
 
 DType = np.dtype[Any]
 Combine = Callable[..., Sequence[IrValue]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxpr import Jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.root import custom_root_p
-from calque_xla_backend.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
-from calque_xla_backend.types import IrValue
+from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.modules.types import IrValue
 
 
 @register_lowering(custom_root_p)

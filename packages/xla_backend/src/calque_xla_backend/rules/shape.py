@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import Shape
 from calque_core.ops.shape import (
     PaddingConfig,
     concatenate_p,
@@ -15,6 +14,7 @@ from calque_core.ops.shape import (
     squeeze_p,
     transpose_p,
 )
+from calque_core.types.avals import Shape
 from calque_xla_backend.define import IrValue, inferred, retyped
 
 # The same elements in other positions

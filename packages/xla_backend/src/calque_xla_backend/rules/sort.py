@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.avals import ShapedArray
-from calque_core.dtypes import is_float
 from calque_core.ops.sort import sort_p
+from calque_core.types.avals import ShapedArray
+from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare
-from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.types import aval_to_ir_type
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type
 
 
 @register_lowering(sort_p)

@@ -9,7 +9,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.ops.special import erf_inv_p, logistic_p
 from calque_xla_backend.define import IrValue, elementwise
-from calque_xla_backend.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.rules.convert import at_least_single, convert
 
 

@@ -1,0 +1,1 @@
+"""Functions with derivative rules of their own."""

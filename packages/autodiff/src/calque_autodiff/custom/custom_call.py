@@ -1,0 +1,304 @@
+"""One call of a function that has derivative rules of its own: what is static, what is differentiated, what comes out.
+
+One idea: core sees lists; the author of a rule sees arguments and results in the form in which the function takes and
+gives them.  This module translates, and says whose fault it is if the two do not fit.
+
+Read next: `custom_jvp.py`, `custom_vjp.py`, `custom_rules.py`, the functions that users write rules for.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+from calque_core.calls.api_util import arg_names, call, check_arrays, check_callable, normalize_argnums
+from calque_core.context import here, own
+from calque_core.frames.source import describe_function, where
+from calque_core.frames.tracebacks import hide_frames, mark_boundary
+from calque_core.lax import convert_element_type
+from calque_core.memory.separate import unshared_tree
+from calque_core.ops.convert import narrowed, narrowed_leaf
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
+from calque_core.ops.custom_rules import CustomRules
+from calque_core.ops.linear import Zero, instantiate_zeros, zero_of
+from calque_core.ops.operands import strong
+from calque_core.traces.trace import current_trace, evaluation
+from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.dtypes import float0
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Value = Any
+
+
+class Signature:
+    """Which arguments of a function its rules do not differentiate: the static ones, by position."""
+
+    def __init__(
+        self, verb: str, fun: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Iterable[str]
+    ) -> None:
+        check_callable(fun, verb)
+        self.verb, self.fun = verb, fun
+        self.what = f"{verb} of {describe_function(fun)}"
+        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        self.argnums = (*(argnums if isinstance(argnums, (tuple, list)) else (argnums,)), *map(self._position, names))
+        self.count = self._count()
+        if self.count is not None:
+            normalize_argnums(self.argnums, self.count, self.what, "static_argnums")
+
+    def _position(self, name: str) -> int:
+        try:
+            parameters = list(inspect.signature(self.fun).parameters)
+        except (TypeError, ValueError):
+            parameters = []
+        if name not in parameters:
+            raise ValueError(
+                f"{self.what}: there is no argument {name!r} to be static. "
+                f"Name one of: {', '.join(parameters) or 'those of a function with a signature'}."
+            )
+        return parameters.index(name)
+
+    def _count(self) -> int | None:
+        """Return how many positional arguments a call has, or None if that depends on the call."""
+        try:
+            parameters = inspect.signature(self.fun).parameters.values()
+        except (TypeError, ValueError):
+            return None
+        kinds = {p.kind for p in parameters}
+        is_plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        return len(parameters) if is_plain else None
+
+    def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of a call by position, defaults included: rules get them so.
+
+        Raises: TypeError for a keyword-only argument, and for a call that does not fit the function.
+        """
+        if not kwargs and len(args) == self.count:
+            return args
+        try:
+            bound = inspect.signature(self.fun).bind(*args, **kwargs)
+        except ValueError:  # a function without a signature
+            bound = None
+        except TypeError as error:
+            raise TypeError(f"{self.what}{where()}: {error}. Call it as it is defined.") from None
+        if bound is None:
+            if kwargs:
+                raise TypeError(f"{self.what} has no signature to resolve keyword arguments by. Pass them by position.")
+            return args
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(
+                f"{self.what}: the keyword-only argument {next(iter(bound.kwargs))!r} has no position, and rules take "
+                "arguments by position. Make it a positional parameter."
+            )
+        return bound.args
+
+    def merged(self, statics: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+        """Return all arguments by position."""
+        count = len(statics) + len(others)
+        by_position = dict(zip(normalize_argnums(self.argnums, count, self.what, "static_argnums"), statics))
+        rest = iter(others)
+        return [by_position[i] if i in by_position else next(rest) for i in range(count)]
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CustomCall, list[Value]]:
+        """Return the call with these arguments, and the leaves of those that are not static.
+
+        Raises: TypeError if one of those is not an array.
+        """
+        args = self.positional(args, kwargs)
+        static = normalize_argnums(self.argnums, len(args), self.what, "static_argnums")
+        leaves, in_tree = tree_flatten(tuple([x for i, x in enumerate(args) if i not in static]))
+        call = CustomCall(self, [args[i] for i in static], in_tree)
+        if not all(map(is_array_like, leaves)):
+            check_arrays(leaves, call.arg_names, self.what, _MAKE_STATIC)
+        return call, leaves
+
+
+class CustomCall:
+    """One call: its static values, and the structure of its other arguments.  It outlives them, in programs."""
+
+    __slots__ = ("in_tree", "out_avals", "out_tree", "signature", "statics")
+
+    def __init__(self, signature: Signature, statics: Sequence[Any], in_tree: PyTreeDef) -> None:
+        self.signature, self.statics, self.in_tree = signature, statics, in_tree
+        self.out_tree: PyTreeDef | None = None
+        self.out_avals: list[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call the function."""
+        return describe_function(self.signature.fun)
+
+    def arg_names(self) -> list[str]:
+        """Return how a user would write each leaf of the arguments that are not static."""
+        shape = self.in_tree.unflatten([0] * self.in_tree.num_leaves)
+        return arg_names(self.signature.fun, self.signature.merged([()] * len(self.statics), shape), {})
+
+    def fun(self, *leaves: Value) -> list[Value]:
+        """Run the function on leaves; return the leaves of its result."""
+        args = self.signature.merged(self.statics, self.in_tree.unflatten(leaves))
+        return self.outputs(call(self.signature.fun, self.signature.verb, *args), self.signature.fun)
+
+    def outputs(self, out: Any, giver: Callable[..., Any]) -> list[Value]:
+        """Return the leaves of a result, which function and rules must give in one form.
+
+        Raises: TypeError if one gives another structure or other types than the other, or no arrays.
+        """
+        leaves, tree = tree_flatten(out)
+        who = self.signature.what if giver is self.signature.fun else self.rule_name(giver)
+        if not all(map(is_array_like, leaves)):
+            paths = [f"output{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]]
+            check_arrays(leaves, lambda: paths, who, "Return arrays and scalars.")
+        self.check_form(tree, [typeof(x).strip_weak_type() for x in leaves], who)
+        return leaves
+
+    def rule_name(self, rule: Callable[..., Any]) -> str:
+        """Return what messages call a rule of the function."""
+        return f"the rule {describe_function(rule)} of {self.name}"
+
+    def check_form(self, tree: PyTreeDef, avals: list[Any], who: str) -> None:
+        """Note the structure and the types of a result, or check that they are those of the one before."""
+        if self.out_tree is None:
+            self.out_tree, self.out_avals = tree, avals
+        elif tree != self.out_tree:
+            raise TypeError(
+                f"{who} returned {tree}, but the function gives {self.out_tree}. Let function and rules give the same "
+                "structure."
+            )
+        elif avals != self.out_avals:
+            found, wanted = (", ".join(str(a) for a in some) for some in (avals, self.out_avals or ()))
+            raise TypeError(
+                f"{who} returned outputs of the types ({found}), but the function gives ({wanted}). Let function and "
+                "rules give the same types."
+            )
+
+    def rules(self, functions: Sequence[Any], **rules: Any) -> CustomRules:
+        """Return the rules of this call, on lists, which come from the user's `functions`."""
+        held = (self.signature.fun, *functions, *self.statics)
+        return CustomRules(name=self.name, key=(*map(id, held), self.in_tree.key), functions=held, **rules)
+
+    def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
+        """Return the function's result where the call is made: whoever traces there decides."""
+        primitive = custom_jvp_call_p if rules.fwd is None else custom_vjp_call_p
+        outs = current_trace().process_custom_derivative(primitive, self.fun, narrowed(leaves), {"rules": rules})
+        assert self.out_tree is not None
+        return self.out_tree.unflatten(outs)
+
+
+def one_spelling(stem: str, static: Any, nondiff: Any) -> Any:
+    """Return the static arguments, which go by two names.
+
+    Raises: TypeError if both are given.
+
+    >>> one_spelling("argnums", 0, ())
+    0
+    """
+    is_given = [not (isinstance(x, tuple) and not x) for x in (static, nondiff)]
+    if all(is_given):
+        raise TypeError(f"static_{stem}={static!r} and nondiff_{stem}={nondiff!r} name one thing twice. Give one.")
+    return static if is_given[0] else nondiff
+
+
+class CustomFunction(Generic[P, R]):
+    """What `custom_jvp`, `custom_vjp` and `custom_rules` have in common: a function that is called with its rules."""
+
+    verb = ""
+
+    def __init__(
+        self,
+        fun: Callable[P, R],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Iterable[str] = (),
+        *,
+        static_argnums: int | Sequence[int] = (),
+        static_argnames: str | Iterable[str] = (),
+    ) -> None:
+        argnums = one_spelling("argnums", static_argnums, nondiff_argnums)
+        argnames = one_spelling("argnames", static_argnames, nondiff_argnames)
+        self.signature = Signature(self.verb, fun, argnums, argnames)
+        self.fun = fun
+        functools.update_wrapper(self, fun, updated=())  # `fun` may be one of these, with attributes of the same names
+
+    def rules(self, call: CustomCall) -> CustomRules:
+        """Return the rules, on lists, for one call."""
+        raise NotImplementedError
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the function's result; transformations around the call use the rules."""
+        try:
+            if here().trace is evaluation:  # nobody asks for a derivative
+                return self._evaluated(args, kwargs)
+            call, leaves = self.signature.call(args, kwargs)
+            return call.bind(leaves, self.rules(call))  # type: ignore[no-any-return]
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _evaluated(self, args: Any, kwargs: Any) -> R:
+        if not here().settings.enable_x64:
+            args, kwargs = tree_map(narrowed_leaf, (args, kwargs))
+        return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.signature.what}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind to an instance, as a method does, which makes `self` the first argument."""
+        return self if instance is None else functools.partial(self, instance)
+
+
+mark_boundary(CustomFunction.__call__.__code__)  # a wrapper, as `api_boundary` makes one, takes 0.2 us
+
+
+def run_rule(rule: Callable[..., Any], what: str, *args: Any) -> Any:
+    """Return what a user's rule gives.  What it does happens on its own lines, not where the function is called."""
+    context = own()
+    before = context.source
+    try:
+        context.source = None
+        return call(rule, what, *args)
+    finally:
+        context.source = before
+
+
+def as_author_sees(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value]:
+    """Return tangents or cotangents as a rule takes them: with arrays of zeros, or `SymbolicZero`s."""
+    return list(tangents) if symbolic_zeros else [instantiate_zeros(t) for t in tangents]
+
+
+def given_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:
+    """Return a tangent or cotangent that a rule gave for a value of type `aval`, a `Zero` for None.
+
+    `is_weak` says that a Python scalar is at work, whose tangents have a dtype, though it has none of its own: what is
+    made of them is converted.
+    Raises: TypeError, with the message for the type that was given, if it does not fit.
+    """
+    wanted = aval.to_tangent_aval()
+    if t is None or type(t) is Zero:
+        return zero_of(wanted)
+    if not is_array_like(t) and getattr(t, "dtype", None) != float0:
+        raise TypeError(message(f"a value of type {type(t).__name__}"))
+    if wanted.dtype == float0:
+        if getattr(t, "dtype", None) == float0:
+            return zero_of(wanted)
+        raise TypeError(message(str(typeof(t))))
+    if type(t) in _PYTHON_NUMBERS and not wanted.shape and np.can_cast(type(t), wanted.dtype, "same_kind"):
+        return wanted.dtype.type(t)
+    found = typeof(t)
+    if is_weak and found.shape == wanted.shape and np.can_cast(found.dtype, wanted.dtype, "same_kind"):
+        return convert_element_type(t, wanted.dtype)
+    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        raise TypeError(message(str(found)))
+    return strong(t)
+
+
+_PYTHON_NUMBERS = (int, float, complex)
+_MAKE_STATIC = (
+    "Name it in the static_argnums of custom_jvp, custom_vjp or custom_rules, close over it, or register its class as "
+    "a pytree."
+)

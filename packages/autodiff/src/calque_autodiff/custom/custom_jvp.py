@@ -1,0 +1,141 @@
+"""`custom_jvp`: a function with a derivative rule of its own, forwards; reverse mode transposes the same rule.
+
+Read next: `custom_vjp.py` for rules that are written backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
+from calque_core.calls.api_util import check_callable, describe_value
+from calque_core.frames.source import describe_function
+from calque_core.ops.custom_rules import CustomRules
+from calque_core.ops.linear import Zero, add_tangents, zero_tangent
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import float0
+from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Value = Any
+Rule = Callable[..., Any]
+
+
+class custom_jvp(CustomFunction[P, R]):
+    """Make of `fun` a function whose derivative is what `defjvp` says.
+
+    The rule is used by every transformation: `jvp` and `grad`, under `vmap`, `jit`, `scan`, at any order.  Arguments
+    named by `static_argnums` (or `static_argnames`; the field's names `nondiff_argnums` and `nondiff_argnames` are
+    taken too) are passed to the rule as they are, in front, and may be anything.
+    Raises, when called: AttributeError if no rule was given; TypeError if an argument is not an array.
+
+    >>> from calque_autodiff import custom_jvp, grad
+    >>> from calque_core import lax
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return lax.log1p(lax.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (x_dot,) = primals, tangents
+    ...     return log1pexp(x), x_dot * (1.0 - 1.0 / (1.0 + lax.exp(x)))
+    >>> grad(log1pexp)(0.0)
+    np.float64(0.5)
+    """
+
+    verb = "custom_jvp"
+    rule: Rule | None = None
+    symbolic_zeros = False
+
+    def defjvp(self, jvp: Rule, symbolic_zeros: bool = False) -> Rule:
+        """Give the rule: `jvp(*static, primals, tangents) -> (out, out_dot)`; return it, so this is a decorator.
+
+        `primals` and `tangents` are tuples of the arguments that are not static.  Tangents that are zero are arrays of
+        zeros (`float0` ones for integers), or, with `symbolic_zeros`, of class `SymbolicZero`.
+        """
+        check_callable(jvp, "defjvp")
+        self.rule, self.symbolic_zeros = jvp, symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Rule | None) -> None:
+        """Give a rule for each argument, or None for zero: `rule(x_dot, out, *primals)`, the part of the tangent.
+
+        >>> from calque_autodiff import custom_jvp, grad
+        >>> times = custom_jvp(lambda x, y: x * y)
+        >>> times.defjvps(lambda x_dot, out, x, y: x_dot * y, None)
+        >>> grad(times, argnums=(0, 1))(2.0, 3.0)
+        (np.float64(3.0), np.float64(0.0))
+        """
+        for rule in jvps:
+            if rule is not None:
+                check_callable(rule, "defjvps")
+        if self.signature.argnums:
+            raise TypeError(f"defjvps of {self.signature.what} cannot give rules beside static arguments. Use defjvp.")
+
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise TypeError(
+                    f"defjvps of {self.signature.what} gave {len(jvps)} rules for {len(primals)} arguments. Give one, "
+                    "or None, for each."
+                )
+            out = self(*primals)  # type: ignore[call-arg]
+            out_dot = tree_map(zero_tangent, out)
+            for rule, x_dot in zip(jvps, tangents):
+                if rule is not None and type(x_dot) is not Zero:
+                    out_dot = tree_map(add_tangents, out_dot, rule(x_dot, out, *primals))
+            return out, out_dot
+
+        self.defjvp(jvp, symbolic_zeros=True)
+
+    def rules(self, call: CustomCall) -> CustomRules:
+        """Return the rule, on lists, for one call."""
+        if self.rule is None:
+            raise AttributeError(f"{self.signature.what} has no rule. Give one with defjvp, or leave custom_jvp out.")
+        return call.rules((self.rule,), jvp=flat_jvp(call, self.rule, self.symbolic_zeros))
+
+
+def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:
+    """Return a user's jvp rule as a function of lists."""
+
+    def jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        args = call.in_tree.unflatten(primals)
+        dots = call.in_tree.unflatten(as_author_sees(tangents, symbolic_zeros))
+        pair = run_rule(rule, "the jvp rule", *call.statics, args, dots)
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+            raise TypeError(
+                f"the jvp rule {describe_function(rule)} of {call.name} returned {describe_value(pair)}. Return a "
+                "pair: the output, and its tangent."
+            )
+        outs = call.outputs(pair[0], rule)
+        is_weak = any(typeof(x).weak_type for x in primals)
+        return outs, _out_tangents(call, rule, pair, outs, is_weak)
+
+    return jvp
+
+
+def _out_tangents(
+    call: CustomCall, rule: Rule, pair: Sequence[Any], outs: Sequence[Value], is_weak: bool
+) -> list[Value]:
+    """Return the tangents that a rule gave, one for each output.
+
+    Raises: TypeError that names the rule and the output.
+    """
+    out_dots, tree = tree_flatten(pair[1])
+    who = f"the jvp rule {describe_function(rule)} of {call.name}"
+    if tree != call.out_tree:
+        raise TypeError(
+            f"{who} returned a tangent of the structure {tree} for an output of the structure {call.out_tree}. Return "
+            "one tangent for each output."
+        )
+    paths = [keystr(path) for path, _ in tree_flatten_with_path(pair[0])[0]]
+
+    def message(path: str, aval: Any) -> Callable[[str], str]:
+        wanted = aval.to_tangent_aval()
+        advice = "zeros of dtype float0" if wanted.dtype == float0 else str(wanted)
+        return lambda given: (
+            f"{who} returned a tangent of {given} for the output{path}, which is {aval}. Return {advice}."
+        )
+
+    avals = [typeof(x).strip_weak_type() for x in outs]
+    return [given_tangent(t, a, message(path, a), is_weak) for t, a, path in zip(out_dots, avals, paths)]

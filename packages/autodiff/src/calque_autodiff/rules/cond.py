@@ -1,0 +1,191 @@
+"""The derivatives of `cond`: each is a `cond` on the same index, of the derivatives of the branches.
+
+One idea: the branches of one equation have the same operands and results, their derivatives need not.  So masks of what
+is zero are joined over the branches, and residuals go through slots: values of equal type share one, and a branch that
+does not fill a slot puts zeros there.  Where the index is a number, only the branch that it chooses is differentiated.
+
+Read next: `jit.py`, the same rules without the joining.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.define import check_known
+from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
+from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
+from calque_autodiff.traces.tangent_trace import record
+from calque_autodiff.transpose import transpose_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, Var
+from calque_core.ops.cond import chosen_branches, cond_p
+from calque_core.ops.linear import UndefinedPrimal, Zero, zero_tangent, zeros_of
+from calque_core.primitives.rules import settings_key
+from calque_core.staging.stage import stage
+
+Value = Any
+Branches = tuple[Jaxpr, ...]
+
+
+def any_of(masks: Sequence[Sequence[bool]]) -> list[bool]:
+    """Return where at least one of several masks is set."""
+    return [any(marks) for marks in zip(*masks)]
+
+
+def remembered(branches: Branches, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """Return what `make()` gave for these branches and this key before; it is kept with the first branch."""
+    if not all(branch.is_closed for branch in branches):
+        return make()
+    return branches[0].memo(("cond", key, branches[1:], *settings_key()), make)
+
+
+# Forwards
+
+
+@cond_p.def_rule("jvp")
+def cond_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, branches: Branches, batched: str
+) -> tuple[list[Value], list[Value]]:
+    """Each branch computes its results and their tangents: those that are not zero in some branch."""
+    index, branches = chosen_branches(primals[0], branches)
+    nonzeros = [type(t) is not Zero for t in tangents[1:]]
+    out_mask = any_of([jvp_jaxpr(branch, nonzeros)[1] for branch in branches])
+    differentiated = tuple(jvp_jaxpr_with(branch, nonzeros, out_mask)[0] for branch in branches)
+    perturbed = [t for t in tangents[1:] if type(t) is not Zero]
+    results = cond_p.bind(index, *primals[1:], *perturbed, branches=differentiated, batched=batched)
+    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
+    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+
+
+# Residuals
+
+
+class Slots:
+    """Places for the residuals of any branch, by type: a branch uses each place once, different branches share them."""
+
+    def __init__(self) -> None:
+        self.avals: list[Any] = []
+        self.by_type: dict[Any, list[int]] = {}
+
+    def places(self, avals: Sequence[Any]) -> list[int]:
+        """Return a place for a value of each type; there are new ones where those of other branches do not do."""
+        found, used = [], Counter[Any]()
+        for aval in (a.strip_weak_type() for a in avals):
+            places = self.by_type.setdefault(aval, [])
+            if used[aval] == len(places):
+                places.append(len(self.avals))
+                self.avals.append(aval)
+            found.append(places[used[aval]])
+            used[aval] += 1
+        return found
+
+    def filled(self, places: Sequence[int], values: Sequence[Value]) -> list[Value]:
+        """Return one value per slot: those given at their places, zeros elsewhere."""
+        given = dict(zip(places, values))
+        return [given[i] if i in given else zeros_of(aval) for i, aval in enumerate(self.avals)]
+
+
+# Partial evaluation
+
+
+class SplitCond(NamedTuple):
+    """Branches cut where knowledge ends, and joined.
+
+    `known` takes the known operands and gives the results known in all branches, then the slots; `unknown` takes
+    residuals and the unknown operands and gives the other results.  `known_outs` marks the former; `places` says where
+    each residual is found: ("in", i) among the known operands, ("out", i) among the results of `known`.
+    """
+
+    known: Branches
+    unknown: Branches
+    known_outs: list[bool]
+    places: list[Place]
+
+
+@cond_p.def_rule("partial_eval")
+def cond_partial_eval(
+    known_mask: Sequence[bool], index: Value, *operands: Value, branches: Branches, batched: str
+) -> list[Value]:
+    """Run the known half of the branch now; make the rest one `cond`.  Nothing is known under an unknown index."""
+    if not known_mask[0]:
+        return record(cond_p, [index, *operands], {"branches": branches, "batched": batched})
+    index, branches = chosen_branches(index, branches)
+    mask = tuple(known_mask[1:])
+    parts = remembered(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
+    known_operands = [x for x, k in zip(operands, mask) if k]
+    unknown_operands = [x for x, k in zip(operands, mask) if not k]
+    is_needed = any(branch.outvars or branch.effects for branch in parts.known)
+    results = cond_p.bind(index, *known_operands, branches=parts.known, batched=batched) if is_needed else []
+    residuals = at_places(parts.places, known_operands, results)
+    others = record(cond_p, [index, *residuals, *unknown_operands], {"branches": parts.unknown, "batched": batched})
+    known_results, unknown_results = iter(results), iter(others)
+    return [next(known_results) if k else next(unknown_results) for k in parts.known_outs]
+
+
+def split_branches(branches: Branches, mask: tuple[bool, ...]) -> SplitCond:
+    """Split every branch, and make them give and take the same residuals.
+
+    A result that is known in some branches only becomes a residual of those.
+    """
+    splits = [partial_eval_jaxpr(branch, mask) for branch in branches]
+    known_outs = [all(marks) for marks in zip(*(split.known_outs for split in splits))]
+    splits, num_known = [split.restricted(known_outs) for split in splits], sum(known_outs)
+    halves = [without_repeats(split.known, num_known) for split in splits]
+    slots = Slots()
+    filled = [slots.places(known.out_avals[num_known:]) for known, _ in halves]
+    places = [_in_slots(own, num_known, slot) for (_, own), slot in zip(halves, filled)]
+    joined = list(dict.fromkeys(place for own in places for place in own))
+    known = tuple(known_branch(half, num_known, slots, slot) for (half, _), slot in zip(halves, filled))
+    avals = [known[0].in_avals[i] if kind == "in" else known[0].out_avals[i] for kind, i in joined]
+    unknown = tuple(unknown_branch(split.unknown, joined, own, avals) for split, own in zip(splits, places))
+    return SplitCond(known, unknown, known_outs, joined)
+
+
+def _in_slots(places: Sequence[Place], num_known: int, slots: Sequence[int]) -> list[Place]:
+    """Return the places of residuals after those that are no operands or results have gone into their slots."""
+    is_slot = [kind == "out" and i >= num_known for kind, i in places]
+    return [("out", num_known + slots[p[1] - num_known]) if s else p for p, s in zip(places, is_slot)]
+
+
+def known_branch(half: Jaxpr, num_known: int, slots: Slots, places: Sequence[int]) -> Jaxpr:
+    """Return the known half of a branch with its residuals in their slots."""
+    filled = dict(zip(places, half.outvars[num_known:]))
+    unused = [aval for i, aval in enumerate(slots.avals) if i not in filled]
+    zeros = stage(lambda: [zeros_of(aval) for aval in unused], [], verb="partial_eval")
+    others = iter(zeros.outvars)
+    in_slots = [filled[i] if i in filled else next(others) for i in range(len(slots.avals))]
+    return half.replace(
+        constvars=(*half.constvars, *zeros.constvars),
+        consts=(*half.consts, *zeros.consts),
+        eqns=(*half.eqns, *zeros.eqns),
+        outvars=[*half.outvars[:num_known], *in_slots],
+    )
+
+
+def unknown_branch(half: Jaxpr, joined: Sequence[Place], places: Sequence[Place], avals: Sequence[Any]) -> Jaxpr:
+    """Return the unknown half of a branch, with residuals at `places`, as a program of the residuals of all."""
+    branch, variables = by_place(half, places)
+    residuals = [variables[place] if place in variables else Var(aval) for place, aval in zip(joined, avals)]
+    return branch.replace(invars=[*residuals, *half.invars[len(places) :]])
+
+
+# Backwards
+
+
+@cond_p.def_rule("transpose")
+def cond_transpose(
+    cts: Sequence[Value], index: Value, *operands: Value, branches: Branches, batched: str
+) -> list[Value]:
+    """Each branch gives the cotangents that are not zero in some branch."""
+    check_known(cond_p, index)
+    index, branches = chosen_branches(index, branches)
+    mask = [type(x) is UndefinedPrimal for x in operands]
+    ct_mask = [type(ct) is not Zero for ct in cts]
+    nonzero = any_of([transpose_jaxpr(branch, mask, ct_mask)[1] for branch in branches])
+    transposed = tuple(transpose_jaxpr(branch, mask, ct_mask, instantiate=nonzero)[0] for branch in branches)
+    known = [x for x, m in zip(operands, mask) if not m]
+    given = [ct for ct in cts if type(ct) is not Zero]
+    results = iter(cond_p.bind(index, *known, *given, branches=transposed, batched=batched))
+    found = iter([next(results) if n else None for n in nonzero])
+    return [None, *(next(found) if m else None for m in mask)]

@@ -1,0 +1,1 @@
+"""The traces of differentiation: dual numbers, and the program that is linear in the tangents."""

@@ -1,0 +1,173 @@
+"""Values that carry a tangent, and the trace that applies derivative rules to them.
+
+One idea: one trace with two parents.  Primals go to `parent`; rules run over `tangent_trace`.  If the two are the same,
+tangents are computed beside the primals, which is `jvp`; if the second is a `TangentTrace`, what touches a tangent is
+recorded instead, which is `linearize`.  So one rule per primitive serves both.
+
+Read next: `forward.py` for `jvp`, `linearize.py` for the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import here
+from calque_core.errors import UnexpectedTracerError
+from calque_core.frames.source import Position, current_position
+from calque_core.jaxprs.captured import captured_tracers, cells_of
+from calque_core.ops.custom_rules import closed_over
+from calque_core.ops.linear import Zero, zero_tangent
+from calque_core.primitives.primitive import Primitive, decompose
+from calque_core.staging.stage import SCALAR_TYPES, JitTracer
+from calque_core.traces.trace import Trace, hand_custom_down, hand_down
+from calque_core.traces.tracer import Tracer, check_lift
+from calque_core.types.avals import typeof
+
+Value = Any
+
+
+class JVPTracer(Tracer):
+    """A primal and its tangent, never a symbolic zero: a value without tangent is no tracer."""
+
+    __slots__ = ("aval", "primal", "tangent")
+
+    def __init__(self, trace: Trace, primal: Value, tangent: Value) -> None:
+        self._trace, self.primal, self.tangent = trace, primal, tangent
+        # A recorded tangent knows its type, which is the primal's unless that is weak, as no array is; asking a NumPy
+        # array for its type takes 0.3 us.
+        is_known = type(primal) is np.ndarray and type(tangent) is JitTracer and not tangent.aval.weak_type
+        self.aval = tangent.aval if is_known else typeof(primal)
+
+    @property
+    def known_value(self) -> Value:
+        """The primal, if it is known: Python control flow may look at it."""
+        return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The primal and the tangent."""
+        return self.primal, self.tangent
+
+    @property
+    def origin(self) -> Position | None:
+        """Where the value was made, as its tangent remembers."""
+        return self.tangent.origin if isinstance(self.tangent, Tracer) else self._trace.position
+
+    def __repr__(self) -> str:
+        if isinstance(self._trace, JVPTrace) and self._trace.is_linearizing:
+            return f"{type(self).__name__}(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent)})"
+        return f"{type(self).__name__}(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+class JVPTrace(Trace):
+    """Applies jvp rules to what carries one of its tangents."""
+
+    verb = "jvp"
+
+    def __init__(self, parent: Trace, tangent_trace: Trace) -> None:
+        super().__init__(parent)
+        self.tangent_trace = tangent_trace
+        self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
+        if self.is_linearizing:
+            tangent_trace.is_open = True
+            self.captures = tangent_trace.captures
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        primals: list[Value] = []
+        tangents: list[Value] = []
+        is_perturbed = has_array = False
+        for x in args:
+            if type(x) is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                is_perturbed = True
+            else:
+                primals.append(x)
+                tangents.append(zero_tangent(x))
+                has_array = has_array or type(x) not in SCALAR_TYPES
+        if not is_perturbed:
+            return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
+        if has_array and self.is_linearizing:
+            primals = [self.captured(x) if p is x else p for p, x in zip(primals, args)]
+        rule = primitive.adapted.get("jvp")
+        if rule is None:
+            outs, out_dots = self.decomposed(primitive, primals, tangents, params)
+        else:
+            context = here()
+            before, source = context.trace, context.source
+            try:
+                context.trace = self.tangent_trace
+                if self.is_linearizing and source is None:  # the rule records several equations: find their line once
+                    context.source = current_position(2)
+                outs, out_dots = rule(primals, tangents, **params)
+            except FloatingPointError as error:
+                error.add_note(f"This happened in the derivative rule of '{primitive.name}', in {self.describe()}.")
+                raise
+            finally:
+                context.trace, context.source = before, source
+        if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
+            return [JVPTracer(self, outs[0], out_dots[0])]
+        return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Apply the rules of the function if an argument carries a tangent, otherwise leave it to the parent."""
+        rules = params["rules"]
+        if not rules.has_derivative:
+            return list(fun(*args))
+        if any(self.owns(x) for fun_itself in rules.functions[:1] for x in cells_of(fun_itself)):
+            raise UnexpectedTracerError(closed_over(rules.name))
+        try:
+            if any(self.owns(x) for x in args):
+                return self.process_primitive(primitive, args, params)
+            return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+        except UnexpectedTracerError as error:
+            if any(self.owns(x) for x in captured_tracers(rules.functions)):
+                raise UnexpectedTracerError(closed_over(rules.name)) from error
+            raise
+
+    def owns(self, x: Value) -> bool:
+        """Tell whether `x` carries a tangent of this trace."""
+        return type(x) is JVPTracer and x._trace is self
+
+    def captured(self, x: Value) -> Value:
+        """Return what to compute with in place of a value of the user's: residuals may refer to it."""
+        return self.captures.use(x) if isinstance(x, np.ndarray) else x
+
+    def decomposed(
+        self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
+    ) -> tuple[list[Value], list[Value]]:
+        """Return results and tangents of a primitive that has no derivative rule."""
+        args = [p if type(t) is Zero else JVPTracer(self, p, t) for p, t in zip(primals, tangents)]
+        return self.split(decompose(self, primitive, args, params, "jvp"))
+
+    def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        """Return the primals and the tangents of `outs`; a value without tangent has a `Zero`.
+
+        Raises: UnexpectedTracerError for a tracer that is no constant here: its zero tangent would be a wrong number.
+        """
+        is_mine = [type(x) is JVPTracer and x._trace is self for x in outs]
+        for x, mine in zip(outs, is_mine):
+            if not mine and isinstance(x, Tracer):
+                check_lift(x, self)
+        return (
+            [x.primal if mine else x for x, mine in zip(outs, is_mine)],
+            [x.tangent if mine else zero_tangent(x) for x, mine in zip(outs, is_mine)],
+        )
+
+    def stripped(self, x: Value) -> Value:
+        """Return the primal of a tracer of this trace, and anything else as it is."""
+        return x.primal if type(x) is JVPTracer and x._trace is self else x
+
+    def explain_refused_write(self, error: ValueError) -> None:
+        if self.is_linearizing:
+            self.tangent_trace.explain_refused_write(error)
+
+    def close(self) -> None:
+        super().close()
+        if self.is_linearizing:
+            self.tangent_trace.close()

@@ -1,0 +1,1 @@
+"""The transformations: jvp, linearize, vjp, grad, checkpoint, and their kin."""

@@ -1,0 +1,187 @@
+"""`checkpoint`: a function whose derivative computes intermediate results again instead of keeping them.
+
+One idea: under a trace, a checkpointed function is one operation that holds the function's program; what its derivative
+keeps is decided by a policy, when it is linearized.  Where nobody traces, it is the function.
+
+Read next: `rules/checkpoint.py` for that operation's derivatives, `checkpoint_policies.py` for the policies.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar, overload
+
+from calque_autodiff.checkpoint_policies import Policy, check_policy
+from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
+from calque_core.frames.source import describe_function, where
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.memory.separate import owned
+from calque_core.ops.checkpoint import name_p, remat_p
+from calque_core.ops.cond import join_constants, program_of
+from calque_core.ops.convert import narrowed
+from calque_core.staging.stage import BorrowingTrace, stage
+from calque_core.traces.trace import trace_state_clean
+from calque_core.types.avals import typeof
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Value = Any
+
+
+@overload
+def checkpoint(
+    fun: Callable[P, R],
+    *,
+    prevent_cse: bool = ...,
+    policy: Policy | None = ...,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+) -> Callable[P, R]: ...
+
+
+@overload
+def checkpoint(
+    fun: None = None,
+    *,
+    prevent_cse: bool = ...,
+    policy: Policy | None = ...,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+@api_boundary
+def checkpoint(
+    fun: Any = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Return `fun` as a function whose derivative keeps the arguments, and computes what else it needs again.
+
+    `policy` says which results are kept all the same: one of `checkpoint_policies`, or a function of an operation.
+    `prevent_cse=False` lets a compiler merge the second computation with the first: right inside a loop, whose steps it
+    cannot merge anyway.  Static arguments, at the positions `static_argnums` or with
+    the names `static_argnames`, are passed as they are and need no hash.  Without
+    `fun`, a decorator is returned.
+    Raises: TypeError if `fun` or `policy` is not a function or, when called, for an argument that is not an array;
+    ValueError if a static argument does not exist.
+
+    >>> import numpy as np
+    >>> from calque_autodiff import checkpoint, grad
+    >>> from calque_core import lax
+    >>> grad(checkpoint(lambda x: lax.sin(lax.sin(x))))(0.0)
+    np.float64(1.0)
+    """
+    if fun is None:
+        options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, **options)
+    check_callable(fun, "checkpoint")
+    what = f"checkpoint of {describe_function(fun)}"
+    if policy is not None:
+        check_policy(what, policy)
+    static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    _check_names(what, fun, static_names)
+    how = {"policy": policy, "prevent_cse": bool(prevent_cse), "differentiated": False}
+
+    @api_boundary
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums")).union(static_names)
+        call, leaves, names = _dynamic(fun, what, args, kwargs, static)
+        leaves = [*narrowed(leaves)]
+        if trace_state_clean():
+            outs = owned(call(*leaves))
+            return call.out_tree.unflatten(outs)
+        avals = [typeof(x) for x in leaves]
+        make = functools.partial(_staged, call, avals, fun, names)
+        # The values of static arguments are not in the key of a function.
+        staged, out_tree = make() if static else program_of("checkpoint", fun, call.in_tree, avals, make)
+        if policy is not None:
+            staged = (
+                staged.replace()
+            )  # what is derived by a policy, which may be a new one each time, is not kept for long
+        (jaxpr,), captured = join_constants([staged])
+        return out_tree.unflatten(remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how))
+
+    return checkpointed
+
+
+remat = checkpoint
+
+
+def _dynamic(
+    fun: Callable[..., Any], what: str, args: Sequence[Value], kwargs: dict[str, Value], static: set[Any]
+) -> tuple[FlatFunction, list[Value], Callable[[], Sequence[str]]]:
+    """Return `fun` as a function of the leaves of its arguments that are not static; the leaves; their names."""
+    empty: Any = ()  # a tree without leaves, in the place of a static argument
+    positional = [empty if i in static else x for i, x in enumerate(args)]
+    named = {name: empty if name in static else x for name, x in kwargs.items()}
+
+    @functools.wraps(fun)
+    def call(*xs: Value, **keywords: Value) -> Any:
+        merged = [given if i in static else x for i, (given, x) in enumerate(zip(args, xs))]
+        return fun(*merged, **{name: kwargs[name] if name in static else x for name, x in keywords.items()})
+
+    leaves, in_tree = tree_flatten((tuple(positional), named))
+    names = functools.partial(arg_names, fun, positional, named)
+    try:
+        check_arrays(leaves, names, what)
+    except TypeError as error:
+        error.add_note("An argument that is no array can be static: name it in static_argnums or static_argnames.")
+        raise
+    return FlatFunction(call, in_tree, "checkpoint"), leaves, names
+
+
+def _staged(
+    call: FlatFunction, avals: Sequence[Any], fun: Any, names: Callable[[], Sequence[str]]
+) -> tuple[Jaxpr, PyTreeDef]:
+    """Return the program of a function and the structure of its result."""
+    jaxpr = stage(call, avals, verb="checkpoint", user_fun=fun, arg_names=names, trace_type=BorrowingTrace)
+    return jaxpr, call.out_tree
+
+
+def _check_names(what: str, fun: Any, names: Sequence[str]) -> None:
+    """Check that static arguments exist.  Raises: TypeError for a name that is no string; ValueError for an unknown."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{what} got static_argnames={names!r}. Give a string or a tuple of strings.")
+    try:
+        parameters = inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in names:
+        if name not in parameters:
+            raise ValueError(
+                f"{what} got static_argnames={names!r}, but it has no argument {name}. Its arguments are "
+                f"{', '.join(parameters)}."
+            )
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return `x`, an array or a pytree of arrays, under a name by which a checkpoint's policy knows it.
+
+    Shapes and dtypes: kept.
+    Raises: TypeError if `name` is not a string, or a leaf of `x` not an array.
+
+    >>> from calque_autodiff import checkpoint_name
+    >>> checkpoint_name(2.0, "hidden")
+    np.float64(2.0)
+    """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"checkpoint_name{where()} got the name {name!r} of type {type(name).__name__}. Give a string, after the "
+            "value: checkpoint_name(x, 'hidden')."
+        )
+    leaves, treedef = tree_flatten(x)
+    paths = lambda: [f"x{keystr(path)}" for path, _ in tree_flatten_with_path(x)[0]]
+    check_arrays(leaves, paths, f"checkpoint_name{where()}")
+    return treedef.unflatten([name_p.bind(leaf, name=name) for leaf in leaves])

@@ -1,0 +1,97 @@
+"""`jvp`: the value of a function and its derivative along a direction.
+
+Read next: `jvp_trace.py`, which does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from calque_autodiff.checks import check_out_tangents
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_core.calls.api_util import FlatFunction, check_callable
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.memory.separate import unshared
+from calque_core.ops.linear import Zero, instantiate_zeros
+from calque_core.ops.operands import strong
+from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.traces.trace import current_trace, started, tracing
+from calque_core.types.avals import typeof
+from calque_pytree import tree_flatten, tree_structure
+
+R = TypeVar("R")
+S = TypeVar("S")
+Value = Any
+
+
+def jvp_flat(
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], tangents: Sequence[Value]
+) -> tuple[list[Value], list[Value]]:
+    """Return the results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
+    parent = current_trace()
+    trace = JVPTrace(parent, parent)
+    started(trace, fun)
+    with tracing(trace):
+        tracers = [x if type(t) is Zero else JVPTracer(trace, x, t) for x, t in zip(primals, tangents)]
+        results = flat(*tracers)
+        check_outputs(trace, results)
+        outs, out_dots = trace.split(results)
+        check_out_tangents(trace, outs, out_dots)
+        aux, aux_tree = tree_flatten(flat.aux)
+    # What the function returned without computing it under the trace may be an array of the user's: `results`, `aux`.
+    separate = unshared([*outs, *out_dots, *map(trace.stripped, aux)], primals, tangents, results, aux)
+    count = len(outs)
+    flat.aux = aux_tree.unflatten(separate[2 * count :])
+    return separate[:count], separate[count : 2 * count]
+
+
+@overload
+def jvp(
+    fun: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = ...
+) -> tuple[R, R]: ...
+
+
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, S]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[R, R, S]: ...
+
+
+@overload
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
+
+
+@api_boundary
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and its derivative along `tangents`.
+
+    `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and
+    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second part is returned as a
+    third.
+    Raises: TypeError if the structures, shapes or dtypes differ.
+
+    >>> from calque_autodiff import jvp
+    >>> from calque_core import lax
+    >>> jvp(lambda x: x * lax.sin(x), (0.0,), (1.0,))
+    (np.float64(0.0), np.float64(0.0))
+    """
+    check_callable(fun, "jvp")
+    what = f"jvp of {describe_function(fun)}"
+    leaves, in_tree = flatten_primals("jvp", fun, primals)
+    check_sequence(what, "tangents", tangents)
+    if type(primals) is not type(tangents):
+        raise TypeError(
+            f"{what}: the primals are a {type(primals).__name__}, the tangents a {type(tangents).__name__}. Give both "
+            "as tuples or both as lists."
+        )
+    avals = [typeof(x) for x in leaves]
+    dots = tangent_leaves(what, "tangents", avals, tree_structure(tuple(primals)), tuple(tangents))
+    flat = FlatFunction(fun, in_tree, "jvp", has_aux)
+    outs, out_dots = jvp_flat(flat, fun, leaves, dots)
+    out = flat.out_tree.unflatten(outs)
+    out_dot = flat.out_tree.unflatten([strong(instantiate_zeros(t)) for t in out_dots])
+    return (out, out_dot, flat.aux) if has_aux else (out, out_dot)

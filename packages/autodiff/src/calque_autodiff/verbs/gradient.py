@@ -1,0 +1,163 @@
+"""`grad` and `value_and_grad`: the derivative of a scalar function, in reverse.
+
+Read next: `linearize.py` and `transpose.py`, the two halves of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from calque_autodiff.checks import check_input, check_scalar_output
+from calque_autodiff.linear_functions import spread_cotangents
+from calque_autodiff.transpose import backward_linear
+from calque_autodiff.verbs.linearize import linearize_flat
+from calque_core.calls.api_util import FlatFunction, arg_names, call, check_arrays, check_callable
+from calque_core.calls.chosen_arguments import ChosenArguments
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.memory.captures import Captures
+from calque_core.memory.separate import unshared
+from calque_core.ops.convert import narrowed
+from calque_core.traces.trace import current_trace
+from calque_core.types.avals import typeof
+from calque_pytree import tree_flatten, tree_leaves, tree_structure
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Value = Any
+
+
+@api_boundary
+def value_and_grad(
+    fun: Callable[P, R],
+    argnums: int | Sequence[int] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    argnames: str | Sequence[str] | None = None,
+) -> Callable[P, tuple[R, Any]]:
+    """Return a function that gives the value of `fun` and its gradient.
+
+    `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
+    the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
+    gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
+    pair.
+    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the
+    value is that pair.  `holomorphic` promises that `fun` is, and lets complex arguments have a complex output.
+    `allow_int` gives integer arguments `float0` gradients.
+    Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
+    ValueError if `argnums` is out of range.
+
+    >>> from calque_autodiff import value_and_grad
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, np.float64(6.0))
+    """
+    return _transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int))
+
+
+@api_boundary
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    argnames: str | Sequence[str] | None = None,
+) -> Callable[P, Any]:
+    """Return a function that gives the gradient of the scalar function `fun`.
+
+    `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
+    the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
+    gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
+    pair.
+    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and this
+    gives a pair of the gradient and the second part.  `holomorphic` promises that `fun` is, and lets complex arguments
+    have a complex output.  `allow_int` gives integer arguments `float0` gradients.
+    Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
+    ValueError if `argnums` is out of range.
+
+    >>> from calque_autodiff import grad
+    >>> grad(lambda x: x * x)(3.0)
+    np.float64(6.0)
+    """
+    both = _transform(fun, "grad", argnums, argnames, has_aux, (holomorphic, allow_int))
+
+    @api_boundary
+    @functools.wraps(fun)
+    def gradient(*args: P.args, **kwargs: P.kwargs) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return gradient
+
+
+def _transform(
+    fun: Callable[..., Any],
+    verb: str,
+    argnums: int | Sequence[int] | None,
+    argnames: str | Sequence[str] | None,
+    has_aux: bool,
+    options: tuple[bool, bool],
+) -> Callable[..., tuple[Any, Any]]:
+    check_callable(fun, verb)
+    chosen = ChosenArguments(fun, f"{verb} of {describe_function(fun)}", argnums, argnames)
+
+    @api_boundary
+    @functools.wraps(fun)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        places = chosen.find(args, kwargs)
+        positions, names = places.positions, places.keywords
+        varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
+        leaves, tree = tree_flatten((varied, {}))
+        _check_leaves(chosen.what, fun, args, kwargs, leaves, (positions, names), options)
+        leaves = [*narrowed(leaves)]
+
+        @functools.wraps(fun)
+        def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
+            merged = list(args)
+            for i, x in zip(positions, by_position):
+                merged[i] = x
+            return call(fun, verb, *merged, **(kwargs | by_name))
+
+        flat = FlatFunction(restricted, tree_structure((varied, {})), verb, has_aux)
+        with Captures(current_trace()) as captures:
+            outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, captures=captures)
+            out = flat.out_tree.unflatten(outs)
+            check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
+            cts = backward_linear(jaxpr, jaxpr.consts, [typeof(outs[0]).dtype.type(1)])
+            found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
+            separate = unshared(found, leaves, tree_leaves(flat.aux), captures.held.values())
+        (by_position, by_name), _ = tree.unflatten(separate)
+        gradients = chosen.arrange(places, by_position, by_name)
+        return ((out, flat.aux) if has_aux else out), gradients
+
+    return value_and_gradient
+
+
+def _check_leaves(
+    what: str,
+    fun: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    leaves: Sequence[Value],
+    chosen: tuple[Sequence[int], Sequence[str]],
+    options: tuple[bool, bool],
+) -> None:
+    """Check the leaves of the chosen arguments, naming an offender as the user would write it."""
+
+    def names() -> list[str]:
+        everything = arg_names(fun, args, kwargs)
+        counts = [len(tree_flatten(x)[0]) for x in (*args, *(kwargs[k] for k in sorted(kwargs)))]
+        starts = [sum(counts[:i]) for i in range(len(counts))]
+        keywords = sorted(kwargs)
+        places = [*chosen[0], *(len(args) + keywords.index(k) for k in sorted(chosen[1]))]
+        return [everything[starts[p] + i] for p in places for i in range(counts[p])]
+
+    check_arrays(leaves, names, what)
+    holomorphic, allow_int = options
+    for i, leaf in enumerate(leaves):
+        aval = typeof(leaf)
+        if aval.dtype.kind != "f" or holomorphic:
+            check_input(what, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)

@@ -1,0 +1,146 @@
+"""Functions that are defined by the equation which they solve: `custom_root`.
+
+One idea: a solver is not differentiated; the equation is.  So where values are known, in evaluation and under `jvp` and
+`grad`, the solver runs in Python, on values without tangents; elsewhere it is traced.
+
+Read next: `rules/root.py`, the implicit function theorem; `rules/linear_solve.py` for `custom_linear_solve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from calque_autodiff.traces.jvp_trace import JVPTrace
+from calque_autodiff.verbs.linearize import linearize
+from calque_core.calls.api_util import check_callable
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.jaxpr import Jaxpr, Var
+from calque_core.memory.captures import is_writable
+from calque_core.ops.cond import join_constants
+from calque_core.ops.linear_solve import evaluated, trace_in
+from calque_core.ops.loops import loop_name
+from calque_core.ops.root import custom_root_p
+from calque_core.ops.spaces import Space, space_of
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import Trace, current_trace, evaluation, hand_down, tracing
+from calque_core.traces.tracer import Tracer, check_lift
+from calque_pytree import tree_leaves, tree_map
+
+Value = Any
+Function = Callable[..., Any]
+
+
+@api_boundary
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """Return `solve(f, initial_guess)`, a root x of `f`, differentiated by the implicit function theorem.
+
+    `f` maps the space of the guess, a pytree of floating arrays, to itself.  The derivative of x is with respect to all
+    that `f` closes over: `tangent_solve(g, y)` solves the linear equation `g(x) == y`, where `g` is `f` linearized at
+    the root.  For scalars it is `lambda g, y: y / g(1.0)`.  Reverse mode transposes its operations; an iterative one
+    calls `custom_linear_solve`.  The guess has no part in the derivative.  With `has_aux`, `solve` returns a pair
+    `(x, aux)`, and so does this; aux has no derivative.
+    `solve` runs in Python, on values, where they are known: in evaluation, and under `jvp`, `linearize`, `vjp` and
+    `grad` of that.  Under other transformations it is traced; under all of them, `f` and `tangent_solve` are.
+    Raises: TypeError if the guess is not floating, or a function returns another structure or other types than its.
+
+    >>> from calque_autodiff import custom_root, grad
+    >>> def newton(f, x):
+    ...     while abs(f(x)) > 1e-9:
+    ...         x = x - f(x) / (2.0 * x)
+    ...     return x
+    >>> def square_root(a):
+    ...     return custom_root(lambda x: x * x - a, 1.0, newton, lambda g, y: y / g(1.0))
+    >>> round(float(square_root(4.0)), 9), round(float(grad(square_root)(4.0)), 9)
+    (2.0, 0.25)
+    """
+    for fun in (f, solve, tangent_solve):
+        check_callable(fun, "custom_root")
+    what = loop_name("custom_root", f)
+    guess, space = space_of(what, "initial_guess", initial_guess)
+    function = space.mapped(what, "f", f)
+    solver = partial(space.mapped(what, "solve", solve, has_aux), space.shaped(what, "f", f))
+    trace = current_trace()
+    if trace is evaluation:
+        return evaluated(what, solver, space, guess)
+    f_jaxpr, _ = trace_in("custom_root", space, function, f)
+    tangent_solver = _linearized(space, function, space.mapped(what, "tangent_solve", tangent_solve))
+    tangent_jaxpr = stage(tangent_solver, space.avals * 2, verb="custom_root", user_fun=tangent_solve)
+    if not knows_values(trace):
+        solve_jaxpr, out_tree = trace_in("custom_root", space, solver, solve)
+        return out_tree.unflatten(_bind(f_jaxpr, solve_jaxpr, tangent_jaxpr, guess))
+    with tracing(ValueTrace(trace)):
+        out = tree_map(kept_value, evaluated(what, solver, space, [value_of(x) for x in guess]))
+    x, aux = out if has_aux else (out, None)
+    x = space.tree.unflatten(_bind(f_jaxpr, _identity(space), tangent_jaxpr, tree_leaves(x)))
+    return (x, aux) if has_aux else x
+
+
+def _linearized(space: Space, function: Function, tangent_solve: Function) -> Callable[..., list[Value]]:
+    """Return the solver of the linearized equation on the leaves of a root, then those of a right-hand side."""
+
+    def solve(*leaves: Value) -> list[Value]:
+        size = space.tree.num_leaves
+        x, y = (space.tree.unflatten(part) for part in (leaves[:size], leaves[size:]))
+        _, g = linearize(function, x)
+        return tree_leaves(tangent_solve(g, y))
+
+    return solve
+
+
+def _bind(f: Jaxpr, solve: Jaxpr, tangent_solve: Jaxpr, guess: Sequence[Value]) -> list[Value]:
+    """Bind the equation, with what its programs close over as operands."""
+    (f, solve, tangent_solve), consts = join_constants([f, solve, tangent_solve])
+    params = {"f": f, "solve": solve, "tangent_solve": tangent_solve, "num_consts": len(consts)}
+    return custom_root_p.bind(*consts, *guess, **params)  # type: ignore[no-any-return]
+
+
+def _identity(space: Space) -> Jaxpr:
+    """Return the solver of an equation whose first guess is the root."""
+    leaves = [Var(aval) for aval in space.avals]
+    return Jaxpr((), leaves, (), leaves)
+
+
+# Solvers in Python
+
+
+class ValueTrace(Trace):
+    """Computes with the values of what carries tangents, and forgets the tangents."""
+
+    verb = "the solver of custom_root"
+    drops_custom_derivatives = True  # there is no derivative that the rules could be asked for
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        return hand_down(evaluation, primitive, [value_of(x) for x in args], params)
+
+
+def knows_values(trace: Trace | None) -> bool:
+    """Tell whether all values under `trace` are known: it takes derivatives, and nothing else is below it."""
+    while isinstance(trace, JVPTrace):
+        trace = trace.parent
+    return trace is evaluation
+
+
+def value_of(x: Value) -> Value:
+    """Return the number behind a value that may carry tangents.
+
+    Raises: UnexpectedTracerError if its trace has ended.
+    """
+    if not isinstance(x, Tracer):
+        return x
+    check_lift(x, current_trace())
+    return x.known_value
+
+
+def kept_value(x: Value) -> Value:
+    """Return the number behind what a solver gave, in memory of its own: the solver may use its buffers again."""
+    value = value_of(x)
+    return value.copy() if is_writable(value) else value

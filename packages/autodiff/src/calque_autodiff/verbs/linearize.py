@@ -1,0 +1,169 @@
+"""`linearize` and `vjp`: the value of a function, and its derivative as a linear program.
+
+One idea: run the function once over a tangent trace.  What it computed is the value; what was recorded is linear, holds
+the numbers it needs as constants, and runs forwards (`linearize`) or backwards (`vjp`) as often as wanted.
+
+Read next: `linear_functions.py` for the functions that they return; `gradient.py` for `grad`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from calque_autodiff.checks import check_out_tangents
+from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.tangent_trace import TangentTrace, kept_for_long
+from calque_core.calls.api_util import FlatFunction, check_callable
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.memory.captures import Captures
+from calque_core.memory.separate import unshared
+from calque_core.ops.tangents import check_outputs, flatten_primals
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.traces.trace import current_trace, started, tracing
+from calque_core.types.avals import typeof
+from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
+
+R = TypeVar("R")
+S = TypeVar("S")
+Value = Any
+
+
+def linearize_flat(
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, captures: Captures
+) -> tuple[list[Value], Jaxpr]:
+    """Return the results of a flat function and the jaxpr of its derivative.
+
+    The jaxpr takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  Its constants are
+    safe from the user's in-place writes as long as `captures` is open, and no result of this call is written to.
+    """
+    parent = current_trace()
+    tangent_trace = TangentTrace(parent, captures)
+    trace = JVPTrace(parent, tangent_trace)
+    started(trace, fun)
+    trace.verb = tangent_trace.verb = verb
+    started(tangent_trace, fun)
+    with tracing(trace):
+        avals = [typeof(x).strip_weak_type() for x in primals]
+        results = flat(
+            *[
+                JVPTracer(trace, trace.captured(x), tangent_trace.new_arg(aval)) if aval.dtype.kind in "fcV" else x
+                for x, aval in zip(primals, avals)
+            ]
+        )
+        check_outputs(trace, results)
+        outs, out_dots = trace.split(results)
+        check_out_tangents(trace, outs, out_dots)
+        given_aux, aux_tree = tree_flatten(flat.aux)
+        aux = [trace.stripped(x) for x in given_aux]
+        jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
+    # What the function returned without computing it under the trace may be an array of the user's.
+    separate = unshared([*outs, *aux], primals, results, given_aux)
+    flat.aux = aux_tree.unflatten(separate[len(outs) :])
+    return separate[: len(outs)], jaxpr
+
+
+def linearize_for_long(
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str
+) -> tuple[list[Value], Jaxpr]:
+    """Return what `linearize_flat` does, without equations that nobody needs; nobody can write to its constants."""
+    with Captures(current_trace()) as captures:
+        outs, jaxpr = linearize_flat(flat, fun, primals, verb=verb, captures=captures)
+        jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+        return outs, kept_for_long(jaxpr, [*primals, *outs, *tree_leaves(flat.aux)])
+
+
+@overload
+def linearize(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...) -> tuple[R, LinearFunction]: ...
+
+
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, LinearFunction, S]: ...
+
+
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+
+
+@api_boundary
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and a function that gives its derivative along tangents, without running `fun` again.
+
+    The function takes one tangent per primal, with the primal's structure, shapes and dtypes.  It is a pytree whose
+    leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    Raises: TypeError if a primal is not an array, or a tangent does not fit its primal.
+
+    >>> from calque_autodiff import linearize
+    >>> from calque_core import lax
+    >>> y, f_lin = linearize(lax.sin, 0.0)
+    >>> f_lin(2.0)
+    np.float64(2.0)
+    """
+    check_callable(fun, "linearize")
+    leaves, in_tree = flatten_primals("linearize", fun, primals)
+    flat = FlatFunction(fun, in_tree, "linearize", has_aux)
+    outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="linearize")
+    f_lin = _linear_function(push, "linearize", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
+    out = flat.out_tree.unflatten(outs)
+    return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
+
+
+@overload
+def vjp(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...) -> tuple[R, LinearFunction]: ...
+
+
+@overload
+def vjp(fun: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]) -> tuple[R, LinearFunction, S]: ...
+
+
+@overload
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+
+
+@api_boundary
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return `fun(*primals)` and a function from a cotangent of its output to a tuple of cotangents of `primals`.
+
+    The function is a pytree whose leaves are the numbers it needs.  Integer primals get `float0` cotangents.  With
+    `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    Raises: TypeError if a primal is not an array, or a cotangent does not fit the output.
+
+    >>> from calque_autodiff import vjp
+    >>> from calque_core import lax
+    >>> y, f_vjp = vjp(lax.mul, 2.0, 3.0)
+    >>> f_vjp(1.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    check_callable(fun, "vjp")
+    leaves, in_tree = flatten_primals("vjp", fun, primals)
+    flat = FlatFunction(fun, in_tree, "vjp", has_aux)
+    outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="vjp")
+    f_vjp = _linear_function(pull, "vjp", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
+    out = flat.out_tree.unflatten(outs)
+    return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
+
+
+def _linear_function(
+    run: Run,
+    verb: str,
+    fun: Any,
+    jaxpr: Jaxpr,
+    primals: tuple[Sequence[Value], PyTreeDef],
+    outs: tuple[Sequence[Value], PyTreeDef],
+) -> LinearFunction:
+    """Return the function that runs a derivative's jaxpr; what it holds as constants become leaves of the function."""
+    program = LinearProgram(
+        verb,
+        describe_function(fun),
+        jaxpr.replace(consts=(), constvars=(), invars=(*jaxpr.constvars, *jaxpr.invars)),
+        [typeof(x) for x in primals[0]],
+        primals[1],
+        [typeof(x).strip_weak_type() for x in outs[0]],
+        outs[1],
+    )
+    return LinearFunction(run, program, jaxpr.consts)

@@ -1,0 +1,92 @@
+"""Looking at what a derivative keeps: `saved_residuals`, `print_saved_residuals`.
+
+One idea: linearize under staging.  The constants of the linear program are then variables of the program around it,
+whose equations say where each comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from calque_autodiff.verbs.linearize import linearize_flat
+from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from calque_core.kits.table_interpreter import interpret
+from calque_core.memory.captures import Captures
+from calque_core.ops.checkpoint import name_p
+from calque_core.ops.scan import scan_p
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import current_trace
+from calque_core.types.avals import typeof
+from calque_pytree import tree_flatten
+
+Value = Any
+
+
+@api_boundary
+def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+    """Return what the derivative of `f` at these arguments keeps: pairs of a type and of where it comes from.
+
+    Arguments come first; numbers written in the program are not counted.
+    Raises: TypeError if an argument is not an array.
+
+    >>> from calque_autodiff import saved_residuals
+    >>> from calque_core import lax
+    >>> saved_residuals(lambda x: lax.exp(3.0 * x), 1.0)[0][0]
+    float64[]
+    """
+    check_callable(f, "saved_residuals")
+    leaves, in_tree = tree_flatten((args, kwargs))
+    names = arg_names(f, args, kwargs)
+    check_arrays(leaves, lambda: names, f"saved_residuals of {describe_function(f)}")
+    flat = FlatFunction(f, in_tree, "saved_residuals")
+
+    def residuals(*xs: Value) -> Sequence[Value]:
+        with Captures(current_trace()) as captures:
+            outs, linear = linearize_flat(flat, f, xs, verb="saved_residuals", captures=captures)
+            return dce_jaxpr(linear, [True] * len(outs))[0].consts
+
+    staged = stage(residuals, [typeof(x) for x in leaves], verb="saved_residuals", user_fun=f)
+    opened = stage(partial(interpret, staged, {}), staged.in_avals, verb="saved_residuals", user_fun=f)
+    origins = _origins(opened, [f"from the argument {name}" for name in names])
+    arguments = [v for v in opened.invars if v in origins]
+    return [(v.aval, origins[v]) for v in dict.fromkeys([*arguments, *opened.outvars]) if type(v) is Var]
+
+
+@api_boundary
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Print what the derivative of `f` at these arguments keeps, a line for each array.
+
+    >>> from calque_autodiff import print_saved_residuals
+    >>> print_saved_residuals(lambda x, y: x * y, 2.0, 3.0)
+    f64[] from the argument x
+    f64[] from the argument y
+    """
+    for aval, description in saved_residuals(f, *args, **kwargs):
+        print(aval.str_short(), description)  # noqa: T201 - that is what it is for
+
+
+def _origins(jaxpr: Jaxpr, arguments: Sequence[str]) -> dict[Atom, str]:
+    """Return where each result of a program comes from, given what to say of its arguments."""
+    found: dict[Atom, str] = dict(zip(jaxpr.invars, arguments))
+    results = set(jaxpr.outvars)
+    for eqn in jaxpr.eqns:
+        found.update((v, _made_by(eqn, i)) for i, v in enumerate(eqn.outvars) if v in results)
+    return {v: found.get(v, "from a constant") for v in jaxpr.outvars}
+
+
+def _made_by(eqn: JaxprEqn, i: int) -> str:
+    """Return which equation, if need be inside the loop `eqn`, gives its result number `i`."""
+    place = f" at {eqn.source_info}" if eqn.source_info else ""
+    if eqn.primitive is name_p:
+        return f"named '{eqn.params['name']}'{place}"
+    if eqn.primitive is not scan_p or i < eqn.params["num_carry"]:
+        return f"output of {eqn.primitive.name}{place}"
+    body: Jaxpr = eqn.params["jaxpr"]
+    origins = _origins(body, ["carry"] * len(body.invars))
+    return f"{origins[body.outvars[i]]}, in each step of the scan{place}"

@@ -1,0 +1,153 @@
+"""Batching `cond`: one branch for the whole batch, or, with a mapped index, a selection by element.
+
+One idea: with a mapped index every branch runs on the whole batch, and its operands pass no derivative to elements that
+do not take the branch.  The selection discards the results of a branch for these elements, infinities and NaN included,
+and the derivative that flows back into them stops at the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_batching.axes import moveaxis
+from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.define import aligned
+from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
+from calque_core.frames.source import where
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.lax import clamp, convert_element_type, discard, eq, reduce_or, select_n_p
+from calque_core.ops.collective import named_axes
+from calque_core.ops.cond import cond_p, join_constants
+from calque_core.ops.jit import as_declared, forwarded
+from calque_core.ops.linear import zeros_of
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import Trace, current_trace, evaluation
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import is_float
+
+Value = Any
+Dims = Sequence[int | None]
+Batch = tuple[list[Value], list[int | None]]
+Branches = tuple[Jaxpr, ...]
+
+
+def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: Branches, batched: str) -> Batch:
+    """Choose one branch for all elements by an unmapped index; for a mapped index, `batched` decides."""
+    index, *operands = args
+    index_bdim, *operand_dims = dims
+    if index_bdim is None:
+        return _cond_unmapped_index(axis, index, operands, operand_dims, branches, batched)
+    _check_mapped_index(branches, batched)
+    which = clamp(np.int32(0), moveaxis(index, index_bdim, 0), np.int32(len(branches) - 1))
+    is_taken = [eq(which, np.int32(number)) for number in range(len(branches))]
+    programs = [_Branch(branch, axis, operand_dims, _guards(branch, axis)) for branch in branches]
+    # A branch also runs on values that it excludes, such as zeros; NumPy need not warn of discarded results.
+    with np.errstate(all="ignore"):
+        run = _Branch.run if batched == "select" else _Branch.run_if_taken
+        results = [run(program, taken, *operands) for program, taken in zip(programs, is_taken)]
+    outs, out_dims = _select_results(is_taken[1] if len(branches) == 2 else which, results)
+    for position, source in enumerate(_forwarded_operands(branches)):
+        if source is not None:  # in every branch the result is this operand, so it is unmapped if the operand is
+            x, out_dims[position] = operands[source], operand_dims[source]
+            outs[position] = as_declared(x, branches[0].out_avals[position]) if out_dims[position] is None else x
+    return outs, out_dims
+
+
+cond_p.def_rule("axis_batch", cond_batch)
+
+
+def _cond_unmapped_index(
+    axis: AxisData, index: Value, operands: Sequence[Value], dims: Dims, branches: Branches, batched: str
+) -> Batch:
+    """Map a result in all branches if it is mapped in some branch."""
+    programs = [batch_jaxpr_axes(branch, axis, dims) for branch in branches]
+    out_dims = [dims_of_branch for _, dims_of_branch in programs]
+    if any(dims_of_branch != out_dims[0] for dims_of_branch in out_dims):
+        is_mapped = [any(d is not None for d in dims_of_result) for dims_of_result in zip(*out_dims)]
+        programs = [batch_jaxpr_axes(branch, axis, dims, is_mapped) for branch in branches]
+    joined, consts = join_constants([program for program, _ in programs])
+    return cond_p.bind(index, *consts, *operands, branches=joined, batched=batched), programs[0][1]
+
+
+def _check_mapped_index(branches: Branches, batched: str) -> None:
+    if batched == "error":
+        raise TypeError(
+            f"cond{where()} got a predicate that differs from element to element under vmap, and batched='error' "
+            "refuses it. Use batched='select' to run both branches, or 'skip' to run only branches that are taken."
+        )
+    effects = sorted({str(effect) for branch in branches for effect in branch.effects})
+    if effects:
+        raise TypeError(
+            f"cond{where()} got a predicate that differs from element to element under vmap, but a branch has the "
+            f"effect {effects[0]}, which elements that do not take it would cause too. Move it out of the branch."
+        )
+
+
+class _Branch(NamedTuple):
+    """A branch for a whole batch, which some elements take."""
+
+    jaxpr: Jaxpr
+    axis: AxisData
+    dims: Dims
+    guards: Sequence[bool]
+
+    def run(self, is_taken: Value, *operands: Value) -> Batch:
+        """Return the results for all elements, and their batch dimensions."""
+        args, dims = list(operands), list(self.dims)
+        for i, is_guarded in enumerate(self.guards):
+            if is_guarded:
+                x, d = args[i], dims[i]
+                cases, dims[i] = aligned([is_taken, discard(x), x], [0, d, d])
+                args[i] = select_n_p.bind(*cases)
+        return eval_batched(self.jaxpr, self.axis, args, dims)
+
+    def run_if_taken(self, is_taken: Value, *operands: Value) -> Batch:
+        """Return the results of `run` if some element takes the branch, and zeros otherwise."""
+        out_dims: list[int | None] = []
+
+        def run(*args: Value) -> list[Value]:
+            outs, out_dims[:] = self.run(*args)
+            return outs
+
+        avals = [typeof(x) for x in (is_taken, *operands)]
+        program = stage(run, avals, verb="vmap")
+        zeros = stage(lambda *_: [zeros_of(aval) for aval in program.out_avals], avals, verb="vmap")
+        branches, consts = join_constants([zeros, program])
+        index = convert_element_type(reduce_or(is_taken), np.int32)
+        return cond_p.bind(index, *consts, is_taken, *operands, branches=branches, batched="skip"), out_dims
+
+
+def _forwarded_operands(branches: Branches) -> list[int | None]:
+    """Return for each result the number of the operand that every branch returns as it, or None."""
+    sources = zip(*map(forwarded, branches))
+    return [first if all(source == first for source in later) else None for first, *later in sources]
+
+
+def _guards(branch: Jaxpr, axis: AxisData) -> list[bool]:
+    """Return whether each operand needs a guard: whether a derivative could flow back to it.
+
+    Under evaluation no operand does: nothing differentiates the values later, and an unmapped operand stays unmapped.
+    A branch that names the axis mixes elements; elements that do not take it then have derivatives too.
+    """
+    trace: Trace | None = current_trace()
+    while isinstance(trace, BatchTrace):
+        trace = trace.parent
+    if trace is evaluation or (axis.name is not None and axis.name in named_axes({"jaxpr": branch})):
+        return [False] * len(branch.invars)
+    _, is_used = dce_jaxpr(branch, [True] * len(branch.outvars))
+    return [used and is_float(v.aval.dtype) for v, used in zip(branch.invars, is_used)]
+
+
+def _select_results(which: Value, results: Sequence[Batch]) -> Batch:
+    """Return for each element the results of its branch."""
+    outs: list[Value] = []
+    out_dims: list[int | None] = []
+    for cases, dims in zip(zip(*(outs for outs, _ in results)), zip(*(dims for _, dims in results))):
+        operands, dim = aligned([which, *cases], [0, *dims])
+        outs.append(select_n_p.bind(*operands))
+        out_dims.append(dim)
+    return outs, out_dims

@@ -1,0 +1,1 @@
+"""The transformations: vmap, map, and batching rules of one function."""

@@ -1,0 +1,155 @@
+"""The properties of arrays, and the methods that are spelled otherwise than NumPy's function: `x.reshape(2, 3)`.
+
+The other methods are NumPy's functions themselves: `numpy_shapes.py`, `numpy_reductions.py`, `numpy_products.py`.
+"""
+
+# ruff: noqa: N807  (methods are functions here: array_methods.py says why)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays import numpy_reductions, numpy_shapes
+from calque_core.arrays.numpy_products import dot
+from calque_core.arrays.numpy_protocol import implements
+from calque_core.frames.source import where
+from calque_core.ops.operands import number, weak
+from calque_core.primitives.primitive import Primitive
+from calque_core.traces.tracer import view_of
+from calque_core.types.array_methods import array_method, array_property
+from calque_core.types.avals import Shape, typeof
+
+Value = Any
+
+
+def _part(function: Callable[[Value], Value], primitive: Primitive, x: Value) -> Value:
+    """Return a part of complex numbers, by a function of all arrays or by its primitive; weak for a weak scalar."""
+    aval = typeof(x)
+    if not aval.weak_type:
+        return function(x)
+    return primitive.bind(x) if aval.dtype.kind == "c" else weak(function(number(x)))
+
+
+# Properties
+
+
+@array_property
+def shape(a: Value) -> Shape:
+    """Return the sizes of the axes."""
+    return typeof(a).shape  # type: ignore[no-any-return]
+
+
+@array_property
+def dtype(a: Value) -> np.dtype[Any]:
+    """Return the dtype of the elements."""
+    return typeof(a).dtype  # type: ignore[no-any-return]
+
+
+@array_property
+def ndim(a: Value) -> int:
+    """Return the number of axes."""
+    return len(typeof(a).shape)
+
+
+@array_property
+def size(a: Value) -> int:
+    """Return the number of elements."""
+    return typeof(a).size  # type: ignore[no-any-return]
+
+
+@array_property
+def itemsize(a: Value) -> int:
+    """Return the number of bytes of one element."""
+    return typeof(a).dtype.itemsize  # type: ignore[no-any-return]
+
+
+@array_property
+def nbytes(a: Value) -> int:
+    """Return the number of bytes of all elements."""
+    aval = typeof(a)
+    return aval.size * aval.dtype.itemsize  # type: ignore[no-any-return]
+
+
+@array_property
+def T(a: Value) -> Value:
+    """Return the array with its axes in reverse order."""
+    return view_of(a, lax.transpose(a, range(len(typeof(a).shape))[::-1]))
+
+
+@array_property
+def mT(a: Value) -> Value:
+    """Return the array with its last two axes exchanged.  Raises: ValueError if there are fewer."""
+    sizes = typeof(a).shape
+    if len(sizes) < 2:
+        raise ValueError(f"mT of {typeof(a)}{where()}: it takes two axes or more. Use x.T instead.")
+    return numpy_shapes.swapaxes(a, -1, -2)
+
+
+@implements(np.real)
+@array_property
+def real(val: Value) -> Value:
+    """Return the real parts; a real array is returned as it is.  Of a weak scalar it is weak, as Python's is."""
+    return view_of(val, _part(lax.real, lax.real_p, val))
+
+
+@implements(np.imag)
+@array_property
+def imag(val: Value) -> Value:
+    """Return the imaginary parts; zeros for a real array.  Of a weak scalar it is weak, as Python's is."""
+    return view_of(val, _part(lax.imag, lax.imag_p, val))
+
+
+# Methods
+
+array_method(dot)
+
+
+@array_method
+def conj(self: Value) -> Value:
+    """Return the complex conjugates; a real array is returned as it is."""
+    return _part(lax.conj, lax.conj_p, self)
+
+
+@array_method
+def conjugate(self: Value) -> Value:
+    """Return the complex conjugates; a real array is returned as it is."""
+    return _part(lax.conj, lax.conj_p, self)
+
+
+@array_method
+def reshape(self: Value, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
+    """Return the elements with another shape, given as `(2, 3)` or `2, 3`."""
+    return numpy_shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+@array_method
+def transpose(self: Value, *axes: Any) -> Value:
+    """Return the array with its axes in another order, given as `(1, 0)` or `1, 0`; reversed if none is given."""
+    return numpy_shapes.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+
+@array_method
+def flatten(self: Value, order: str = "C") -> Value:
+    """Return the elements in row-major order, along one axis."""
+    return numpy_shapes.ravel(self, order)
+
+
+@array_method
+def __round__(self: Value, ndigits: int | None = None) -> Value:
+    out = numpy_shapes.round(self, 0 if ndigits is None else ndigits)
+    return weak(out) if typeof(self).weak_type else out
+
+
+@array_method
+def __contains__(self: Value, value: Value) -> bool:
+    return bool(numpy_reductions.any(lax.eq(self, value)))
+
+
+@array_method
+def sort(self: Value, *_: Any, **__: Any) -> None:
+    """Refuse: NumPy's method sorts in place."""
+    raise TypeError(f"x.sort(){where()} would change a traced array or a device array in place. Use numpy.sort(x).")

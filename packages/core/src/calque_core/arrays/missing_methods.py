@@ -1,0 +1,73 @@
+"""The attributes of NumPy's arrays that no other module gives ours: `x.argsort()`, `x.flat`, `x.tobytes()`.
+
+One idea: a method that is a function of NumPy is that function, which asks the array what to do.  Any other attribute
+is about memory: that of a device array is its value's on the host, and a tracer has none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core.frames.source import where
+from calque_core.traces.tracer import is_tracer
+from calque_core.types.array_methods import ArrayMethods, array_method
+from calque_core.types.avals import typeof
+
+Value = Any
+
+FUNCTIONS = (
+    np.argpartition,
+    np.argsort,
+    np.choose,
+    np.cumprod,
+    np.cumsum,
+    np.diagonal,
+    np.nonzero,
+    np.prod,
+    np.repeat,
+    np.searchsorted,
+    np.take,
+    np.trace,
+)
+CHANGES = {
+    "fill": "Use numpy.full_like(x, value)",
+    "partition": "Use numpy.sort(x)",
+    "put": "Use numpy.where(mask, values, x)",
+    "resize": "Use x.reshape(shape)",
+    "setfield": "Use numpy.where(mask, values, x)",
+    "setflags": "Every such array is read-only. Leave it out",
+}
+_OF_EACH_CLASS = ("item", "tolist")  # a tracer has an error of its own for them
+_INSTEAD = {
+    "compress": "Use numpy.where(condition, x, 0), which keeps the shape",
+    "flat": "Use x.ravel()",
+    "view": "Use x.astype(dtype), or lax.bitcast_convert_type(x, dtype) for its bits",
+}
+
+
+def _attribute(name: str) -> property:
+    """Return the property for an attribute of NumPy's arrays."""
+
+    def attribute(self: Value) -> Any:
+        if name in CHANGES:
+            raise AttributeError(
+                f"x.{name}{where()} would change a traced array or a device array in place. {CHANGES[name]}."
+            )
+        if is_tracer(self):
+            advice = _INSTEAD.get(name, "Return the array from the transformed function, and ask the result")
+            raise AttributeError(
+                f"x.{name}{where()}: a traced array of type {typeof(self)} has no such attribute, as it has no "
+                f"elements in memory. {advice}."
+            )
+        return getattr(np.asarray(self), name)
+
+    return property(attribute)
+
+
+for _function in FUNCTIONS:
+    array_method(_function)
+for _name in dir(np.ndarray):
+    if not _name.startswith("_") and not hasattr(ArrayMethods, _name) and _name not in _OF_EACH_CLASS:
+        setattr(ArrayMethods, _name, _attribute(_name))

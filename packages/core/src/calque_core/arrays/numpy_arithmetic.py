@@ -1,0 +1,259 @@
+"""NumPy's arithmetic, where it is not `lax`'s: what `/ // % ** << >>` mean, and the ufuncs of the same names.
+
+One idea: `lax` has StableHLO's semantics and NumPy's promotion; where NumPy computes something else (true division of
+integers, floor division, remainders with the sign of the divisor), the difference is made here, once, for operators and
+ufuncs alike.
+
+Read next: `numpy_ufuncs.py`, which has the rest of the ufuncs and the table of them all.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.context import active
+from calque_core.errors import NumpyRuleError
+from calque_core.frames.source import where
+from calque_core.ops.declare import settled, undefined
+from calque_core.ops.operands import _converted, binary, check_dtypes, floating, promoted_dtype, result_type
+from calque_core.traces.trace import plain_types
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
+
+Value = Any
+
+_INT8 = np.dtype("int8")
+_FLOAT64 = np.dtype("float64")
+
+
+def as_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Return `x` in `dtype`; a Python scalar becomes a NumPy scalar without an operation."""
+    return _converted(x, typeof(x), dtype)
+
+
+def kind(x: Value) -> str:
+    return typeof(x).dtype.kind  # type: ignore[no-any-return]
+
+
+def _numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return promoted operands of a ufunc that computes with bools as int8."""
+    if kind(x) == "b" and kind(y) == "b":
+        return as_dtype(x, _INT8), as_dtype(y, _INT8)
+    return binary(name, x, y)
+
+
+def number(x: Value) -> Value:
+    return as_dtype(x, _INT8) if kind(x) == "b" else x
+
+
+def real(name: str, x: Value) -> Value:
+    """Return the operand of a function of real numbers, as a float."""
+    if kind(x) == "c":
+        raise TypeError(undefined(name, typeof(x)))
+    return floating(x)
+
+
+# Arithmetic
+
+
+def positive(x: Value) -> Value:
+    """Return x.  Raises: TypeError for bools, as NumPy does."""
+    if kind(x) == "b":
+        raise TypeError(undefined("positive", typeof(x)))
+    return settled(x)
+
+
+def absolute(x: Value) -> Value:
+    """Return |x|; what cannot be negative is returned as it is."""
+    return lax.abs(x)
+
+
+def fabs(x: Value) -> Value:
+    """Return |x| as a float.  Raises: TypeError for complex numbers."""
+    return lax.abs(real("fabs", x))
+
+
+def sign(x: Value) -> Value:
+    """Return -1, 0 or 1; NaN for NaN.  Raises: TypeError for bools, as NumPy does."""
+    return as_dtype(lax.ne(x, 0), typeof(x).dtype) if kind(x) == "u" else lax.sign(x)
+
+
+def true_divide(x: Value, y: Value) -> Value:
+    """Return x / y: a float, of integers too.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1, 2])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.true_divide(x, 2))(x))(x)
+    [array([0.5, 1. ])]
+    """
+    x_aval, y_aval = typeof(x), typeof(y)
+    if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
+        is_weak = x_aval.weak_type and y_aval.weak_type
+        dtype = scalar_dtype(float) if is_weak else canonicalize_dtype(_FLOAT64)
+        x, y = _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
+    return lax.div(x, y)
+
+
+def _is_static(x: Value) -> bool:
+    return isinstance(x, (int, float, np.generic))
+
+
+def _sign_is_wrong(r: Value, y: Value) -> Value:
+    """Tell where a truncated remainder is not zero and has not the sign of the divisor."""
+    if _is_static(y):  # one comparison instead of five
+        return lax.lt(r, 0) if y > 0 else lax.gt(r, 0)
+    return lax.bitwise_and(lax.ne(r, 0), lax.ne(lax.lt(r, 0), lax.lt(y, 0)))
+
+
+def _is_known(*operands: Value) -> bool:
+    """Tell whether NumPy can compute with these integers at once: it then warns of zero divisors and of overflow."""
+    return not active and all(type(x) in plain_types for x in operands) and kind(operands[0]) in "iu"
+
+
+def _divisor(y: Value) -> Value:
+    """Return a divisor with 1 in place of the integer 0, for a remainder of 0, which is NumPy's."""
+    if kind(y) not in "iu" or (_is_static(y) and y != 0):
+        return y
+    return lax.select(lax.eq(y, 0), typeof(y).dtype.type(1), y)
+
+
+def remainder(x: Value, y: Value) -> Value:
+    """Return the remainder that has the sign of `y`, as Python's `%`; 0 for an integer divisor of 0.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([-7, 7])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.remainder(x, 3))(x))(x)
+    [array([2, 1])]
+    """
+    x, y = _numbers("remainder", x, y)
+    if _is_known(x, y):
+        return np.remainder(x, y, dtype=typeof(x).dtype)
+    y = _divisor(y)
+    r = lax.rem(x, y)
+    return r if kind(r) == "u" else lax.select(_sign_is_wrong(r, y), lax.add(r, y), r)
+
+
+def floor_divide(x: Value, y: Value) -> Value:
+    """Return the quotient rounded towards minus infinity, as Python's `//`; 0 for an integer divisor of 0.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([-7, 7])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.floor_divide(x, 3))(x))(x)
+    [array([-3,  2])]
+    """
+    x, y = _numbers("floor_divide", x, y)
+    if _is_known(x, y):
+        return np.floor_divide(x, y, dtype=typeof(x).dtype)
+    if kind(x) in "iu":
+        return _integer_quotient(x, y)
+    r = lax.rem(x, y)
+    # floor(x / y) would give 10 for 1.0 // 0.1; x - r is a multiple of y, so that this quotient is nearly an integer.
+    q = lax.div(lax.sub(x, r), y)
+    q = lax.select(_sign_is_wrong(r, y), lax.sub(q, 1), q)
+    if not _is_static(y) or y == 0:
+        q = lax.select(lax.eq(y, 0), lax.div(x, y), q)
+    return lax.round(q)
+
+
+def _integer_quotient(x: Value, y: Value) -> Value:
+    divisor = _divisor(y)
+    if kind(x) == "u":
+        q = lax.div(x, divisor)
+    else:
+        r, q = lax.rem(x, divisor), lax.div(x, divisor)
+        q = lax.select(_sign_is_wrong(r, divisor), lax.sub(q, 1), q)
+    return q if divisor is y else lax.select(lax.eq(y, 0), typeof(q).dtype.type(0), q)
+
+
+def fmod(x: Value, y: Value) -> Value:
+    """Return the remainder that has the sign of `x`, as C's fmod; 0 for an integer divisor of 0."""
+    x, y = _numbers("fmod", x, y)
+    if _is_known(x, y):
+        return np.fmod(x, y, dtype=typeof(x).dtype)
+    return lax.rem(x, _divisor(y))
+
+
+def divmod(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return (floor_divide(x, y), remainder(x, y))."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+def power(x: Value, y: Value) -> Value:
+    """Return x ** y; an exponent that is a Python or NumPy integer is repeated multiplication.
+
+    Raises: ValueError for an integer to a negative integer power; NumpyRuleError for an integer to an array of
+    integers.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.power(x, 2))(x))(x)
+    [array([1., 9.])]
+    """
+    if isinstance(y, (int, np.integer)) and not isinstance(y, bool):
+        return _integer_power(x, y)
+    dtype = promoted_dtype("power", x, y)
+    if dtype.kind in "biu":
+        raise NumpyRuleError(
+            f"power of {typeof(x)} and {typeof(y)}{where()}: integers to the power of an array "
+            "of integers are not supported. Make one of them a float, or the exponent a Python integer."
+        )
+    return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
+
+
+def _integer_power(x: Value, y: Any) -> Value:
+    if type(y) is int and kind(x) in "fc":  # nearly always; saves 2 of 7 us
+        return lax.integer_pow(x, y)
+    dtype = promoted_dtype("power", x, y)
+    if dtype.kind in "iu" and y < 0:
+        raise ValueError(
+            f"power of {typeof(x)} and {y}{where()}: integers have no negative integer powers. "
+            "Convert the array to float first."
+        )
+    return lax.integer_pow(as_dtype(x, dtype), int(y))
+
+
+def float_power(x: Value, y: Value) -> Value:
+    """Return x ** y in at least float64."""
+    check_dtypes("float_power", [typeof(x), typeof(y)])
+    dtype = result_type(x, y, np.float64)
+    return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
+
+
+def square(x: Value) -> Value:
+    """Return x * x."""
+    return lax.square(number(x))
+
+
+def reciprocal(x: Value) -> Value:
+    """Return 1 / x, truncated for integers; for the integer 0 what NumPy makes of infinity on this machine."""
+    x = number(x)
+    dtype = typeof(x).dtype
+    if _is_known(x):
+        return np.reciprocal(x, dtype=dtype)
+    out = lax.div(dtype.type(1), _divisor(x))
+    return out if dtype.kind not in "iu" else lax.select(lax.eq(x, 0), _reciprocal_of_zero(dtype), out)
+
+
+@cache
+def _reciprocal_of_zero(dtype: np.dtype[Any]) -> Value:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.reciprocal(dtype.type(0))
+
+
+def left_shift(x: Value, y: Value) -> Value:
+    """Return x << y."""
+    return lax.shift_left(*_numbers("left_shift", x, y))
+
+
+def right_shift(x: Value, y: Value) -> Value:
+    """Return x >> y, keeping the sign of signed integers."""
+    x, y = _numbers("right_shift", x, y)
+    return lax.shift_right_logical(x, y) if kind(x) == "u" else lax.shift_right_arithmetic(x, y)

@@ -1,0 +1,111 @@
+"""NumPy's matrix products: `matmul`, which broadcasts leading axes, and `dot`, which does not.
+
+One idea: each is one `dot_general`.  An operand with two axes or fewer is never broadcast: it is contracted with all
+leading axes of the other at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_arithmetic import as_dtype, kind
+from calque_core.arrays.numpy_protocol import implements, refuse, ufuncs
+from calque_core.errors import ShapeError
+from calque_core.frames.source import where
+from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
+from calque_core.types.avals import typeof
+
+Value = Any
+
+_INT32 = np.dtype("int32")
+
+
+def matmul(x1: Value, x2: Value) -> Value:
+    """Return the matrix product; leading axes are broadcast, a vector is a row on the left and a column on the right.
+
+    Shapes: x1 [*b, n, k], x2 [*b, k, m] -> [*b, n, m].  Dtype: promoted.
+    Raises: ShapeError if the contracted sizes differ, the leading axes do not broadcast, or an operand has rank 0.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.matmul(x, np.array([1.0, 1.0])))(x))(x)
+    [array([3., 7.])]
+    """
+    x1_shape, x2_shape = typeof(x1).shape, typeof(x2).shape
+    if not x1_shape or not x2_shape:
+        raise _misfit("matmul", x1, x2, "an operand has rank 0", "Use * for a product with a scalar")
+    contracted = max(len(x2_shape) - 2, 0)
+    if x1_shape[-1] != x2_shape[contracted]:
+        raise _misfit(
+            "matmul", x1, x2, f"{x1_shape[-1]} columns meet {x2_shape[contracted]} rows", "Make the two equal"
+        )
+    if len(x2_shape) <= 2:
+        return _contract(x1, x2, (len(x1_shape) - 1, 0))
+    if len(x1_shape) <= 2:
+        return _small_times_batched(x1, x2)
+    return _batched(x1, x2)
+
+
+def _misfit(name: str, x: Value, y: Value, problem: str, advice: str) -> ShapeError:
+    return ShapeError(f"{name} of {typeof(x)} and {typeof(y)}{where()}: {problem}. {advice}.")
+
+
+def _contract(x: Value, y: Value, axes: tuple[int, int], batch: int = 0) -> Value:
+    """Return the sum of products over one axis of each operand, elementwise over the first `batch` axes."""
+    leading = tuple(range(batch))
+    numbers = (((axes[0],), (axes[1],)), (leading, leading))
+    if kind(x) == "b" and kind(y) == "b":
+        return lax.ne(lax.dot_general(as_dtype(x, _INT32), as_dtype(y, _INT32), numbers), 0)
+    return lax.dot_general(x, y, numbers)
+
+
+def _small_times_batched(x1: Value, x2: Value) -> Value:
+    """Return x1 [n, k] or [k] times x2 [*b, k, m], as the product the other way round with its last axes swapped."""
+    ndim, x1_ndim = len(typeof(x2).shape), len(typeof(x1).shape)
+    out = _contract(x2, x1, (ndim - 2, x1_ndim - 1))
+    return out if x1_ndim == 1 else lax.transpose(out, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def _batched(x1: Value, x2: Value) -> Value:
+    x1_shape, x2_shape = typeof(x1).shape, typeof(x2).shape
+    try:
+        leading = broadcast_shapes(x1_shape[:-2], x2_shape[:-2])
+    except ValueError:
+        raise _misfit("matmul", x1, x2, "the leading axes do not broadcast", "Make their sizes equal, or 1") from None
+    x1, x2 = broadcast_to(x1, leading + x1_shape[-2:]), broadcast_to(x2, leading + x2_shape[-2:])
+    return _contract(x1, x2, (len(leading) + 1, len(leading)), batch=len(leading))
+
+
+@implements(np.dot)
+def dot(a: Value, b: Value, out: None = None) -> Value:
+    """Return the sum of products over the last axis of `a` and the last but one of `b` (the only one of a vector).
+
+    Shapes: a [*s, k], b [*t, k, m] -> [*s, *t, m]; with a scalar, the elementwise product.  Dtype: promoted.
+    Raises: ShapeError if the contracted sizes differ; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 2.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.dot(x, np.array([3.0, 4.0])))(x))(x)
+    [np.float64(11.0)]
+    """
+    refuse("dot", out=out)
+    a_shape, b_shape = typeof(a).shape, typeof(b).shape
+    if not a_shape or not b_shape:
+        return lax.mul(_strong(a), _strong(b))
+    axes = len(a_shape) - 1, max(len(b_shape) - 2, 0)
+    if a_shape[-1] != b_shape[axes[1]]:
+        raise _misfit("dot", a, b, f"the sizes {a_shape[-1]} and {b_shape[axes[1]]} differ", "Make the two equal")
+    return _contract(a, b, axes)
+
+
+def _strong(x: Value) -> Value:
+    """Return `x` with the dtype of its own that NumPy's `dot` gives a Python scalar."""
+    return lax.convert_element_type(x, typeof(x).dtype)
+
+
+ufuncs[np.matmul] = matmul

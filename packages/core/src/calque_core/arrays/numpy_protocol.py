@@ -1,0 +1,239 @@
+"""NumPy's own functions on arrays that are not NumPy's: `np.sin(x)`, `np.sum(x)`, `ndarray * x`.
+
+One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
+`import numpy as np` is traced unchanged.  Two tables answer: `ufuncs`, and `array_functions` for all else.  Functions
+that are methods of arrays too are implemented in core; the others in calque_numpy, loaded when one is first called.
+What no rule answers is an error for a tracer; where no operand is one, every value is there, and NumPy computes.
+
+Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, and for `array_functions` whatever has `@implements`.
+"""
+
+# ruff: noqa: N807  (methods are functions here: array_methods.py says why)
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, with_arrays
+from calque_core.errors import NumpyRuleError
+from calque_core.frames.source import where
+from calque_core.traces.trace import eval_context
+from calque_core.types.array_methods import ArrayMethods, array_method
+from calque_core.types.avals import _aval_functions as operand_types
+from calque_core.types.avals import _refusal, is_array_like, typeof
+from calque_core.types.dtypes import canonicalize_dtype
+
+Value = Any
+Function = Callable[..., Value]
+F = TypeVar("F", bound=Function)
+
+ufuncs: dict[np.ufunc, Function] = {}
+reductions: dict[np.ufunc, Function] = {}
+array_functions: dict[Function, Function] = {}
+
+
+def implements(*numpy_functions: Function) -> Callable[[F], F]:
+    """Return a decorator: what is decorated answers for these functions of NumPy, whose signature it has."""
+
+    def register(function: F) -> F:
+        array_functions.update(dict.fromkeys(numpy_functions, function))
+        return function
+
+    return register
+
+
+_DEFAULTS: dict[str, Any] = {"order": "K", "casting": "same_kind", "subok": True, "where": True}
+_ADVICE = {
+    "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y",
+    "where": "Choose afterwards with numpy.where",
+    "function": "write it with the functions of calque_core.lax, or define a primitive",
+}
+
+
+def refuse(name: str, **options: Any) -> None:
+    """Refuse options of a NumPy function that mean something only for arrays in memory, unless they say the default.
+
+    Raises: NumpyRuleError, naming the option and what to do instead.
+    """
+    for option, value in options.items():
+        if value is not None and not (isinstance(value, (str, bool)) and value == _DEFAULTS.get(option)):
+            advice = _ADVICE.get(option, "Leave it out")
+            raise NumpyRuleError(f"{name}{where()}: {option}= is not supported for a traced array. {advice}.")
+
+
+def _on_host(function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Let NumPy compute with the values of device arrays."""
+    try:
+        return function(*host_values(tuple(args)), **host_values(dict(kwargs)))
+    except ValueError as error:
+        if "read-only" in str(error):
+            error.add_note(_UNCHANGEABLE)
+        raise
+
+
+_UNCHANGEABLE = (
+    "A device array cannot be changed in place. Use the function's result, or change a copy: numpy.array(x)."
+)
+
+
+# Ufuncs
+
+
+@array_method
+def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Any) -> Value:
+    try:
+        if method != "__call__":
+            return _method(ufunc, method, inputs, kwargs)
+        function = ufuncs.get(ufunc) or _load(ufuncs, ufunc)
+        for x in inputs:
+            if type(x) not in operand_types:
+                inputs = tuple(map(_operand, inputs))
+                break
+        if any([x is NotImplemented for x in inputs]):  # noqa: C419  (a list: 0.3 us less)
+            return NotImplemented
+        return function(*(_with_options(ufunc, inputs, kwargs) if kwargs else inputs))
+    except NumpyRuleError:
+        if has_tracer(inputs) or has_tracer(kwargs):
+            raise
+        return _on_host(getattr(ufunc, method), inputs, kwargs)
+
+
+def _operand(x: Value) -> Value:
+    """Return `x` if it can be an operand, a list as an array, and NotImplemented for a class that is unknown here."""
+    if is_array_like(x):
+        return x
+    if isinstance(x, (list, tuple)):
+        return array_of(x)
+    if isinstance(x, (np.ndarray, np.generic)) or x is None or type(x) in (str, bytes, dict, set):
+        raise unusable(x)
+    return NotImplemented
+
+
+def unusable(x: Value) -> TypeError:
+    """Return the error for a value that was used beside an array, but can be no operand."""
+    return TypeError(f"the other operand{where()} cannot be used: {_refusal(x)}")
+
+
+def _with_options(ufunc: np.ufunc, operands: Sequence[Value], options: dict[str, Any]) -> Sequence[Value]:
+    """Return the operands converted as `dtype=` says; refuse the options that make no sense here."""
+    dtype = options.get("dtype")
+    refuse(f"numpy.{ufunc.__name__}", **{name: value for name, value in options.items() if name != "dtype"})
+    return operands if dtype is None else [_cast(ufunc, x, canonicalize_dtype(dtype)) for x in operands]
+
+
+def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
+    aval = typeof(x)
+    gives_bools = all(loop.endswith("->?") for loop in ufunc.types if "O" not in loop)
+    if gives_bools and dtype.kind == "b":
+        return x
+    if gives_bools or not np.can_cast(aval.dtype, dtype, "same_kind"):
+        raise TypeError(
+            f"numpy.{ufunc.__name__}{where()} of {aval} cannot be computed with dtype={dtype}. "
+            "Convert with astype, before or after."
+        )
+    return as_dtype(x, dtype)
+
+
+def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
+    """Answer for `ufunc.reduce` and its like; `at` would write to the read-only memory of a device array."""
+    name = f"numpy.{ufunc.__name__}.{method}{where()}"
+    if method == "at" and isinstance(inputs[0], ArrayMethods):
+        raise TypeError(f"{name} would change a traced array or a device array in place. Use numpy.{ufunc.__name__}.")
+    if method != "reduce":
+        raise NumpyRuleError(
+            f"{name} is not supported for a traced array. "
+            f"Use numpy.{ufunc.__name__} itself, on operands of the shapes that broadcast to the result."
+        )
+    function = reductions.get(ufunc)
+    if function is None:
+        raise NumpyRuleError(f"{name} has no rule here. {_ADVICE['function'].capitalize()}.")
+    return function(*inputs, **{"axis": 0, **options})
+
+
+# All other functions
+
+# Callers trust them to give NumPy's own arrays: SciPy hands the result to compiled code, a user writes to a copy.
+_CONVERSIONS = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy))
+
+
+@array_method
+def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Value:
+    if not all(issubclass(kind, (ArrayMethods, np.ndarray)) for kind in types):
+        return NotImplemented
+    if func in _CONVERSIONS and not (has_tracer(args) or has_tracer(kwargs)):
+        return _on_host(func, args, kwargs)
+    try:
+        function = array_functions.get(func) or _load(array_functions, func)
+        args, kwargs = with_arrays(function, args, kwargs)
+        return function(*args, **kwargs)
+    except NumpyRuleError:
+        if has_tracer(args) or has_tracer(kwargs):
+            raise
+        return _on_host(func, args, kwargs)
+
+
+def _load(table: Mapping[Any, Function], function: Any) -> Function:
+    """Return the implementation of a NumPy function that core itself does not have.
+
+    Raises: NumpyRuleError if calque_numpy has none either, or is not installed.
+    """
+    name = _name_of(function)
+    try:
+        with eval_context():  # what a module computes at import is no part of anybody's trace
+            importlib.import_module("calque_numpy")
+    except ModuleNotFoundError as error:
+        if error.name != "calque_numpy":
+            raise
+        if function.__name__ not in _INSTEAD:
+            raise NumpyRuleError(
+                f"{name} of a traced array{where()} needs the package calque-numpy. "
+                f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
+            ) from None
+    if function not in table:
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_instead(table, function)}.")
+    return table[function]
+
+
+def _name_of(function: Any) -> str:
+    """Return the name by which a user calls a function of NumPy or SciPy; a ufunc does not know its module."""
+    name: str = function.__name__
+    for module in ("numpy", "scipy.special"):
+        if getattr(sys.modules.get(module), name, None) is function:
+            return f"{module}.{name}"
+    return f"{getattr(function, '__module__', None) or 'numpy'}.{name}"
+
+
+_INSTEAD = {
+    "expit": "calque_core.lax.logistic(x)",
+    "erfinv": "calque_core.lax.erf_inv(x)",
+    "logit": "numpy.log(x / (1 - x))",
+    "median": "numpy.sort and an index in the middle",
+    "nanmedian": "numpy.sort and an index in the middle",
+    "percentile": "numpy.sort and an index",
+    "quantile": "numpy.sort and an index",
+    "unique": "numpy.sort and comparisons of neighbours",
+    "interp": "numpy.where over the intervals",
+    "nonzero": "numpy.where with three arguments, which keeps the shape",
+    "fill_diagonal": "numpy.where(numpy.eye(n, dtype=bool), value, x)",
+    "put": "numpy.where(positions == index, value, x)",
+    "ix_": "x[:, None] and y[None, :]",
+    "frexp": "numpy.log2 and numpy.floor",
+    "copyto": "calque.numpy.full_like in place of numpy.full_like, and numpy.where(mask, values, x) in place of "
+    "numpy.copyto: an ndarray cannot hold traced values",
+}
+
+
+def _instead(table: Mapping[Any, Function], function: Any) -> str:
+    """Return advice for a function without a rule: another that does the same, or one of a similar name."""
+    if function.__name__ in _INSTEAD:
+        return f"Use {_INSTEAD[function.__name__]}"
+    similar = difflib.get_close_matches(function.__name__, [known.__name__ for known in table], 1, 0.75)
+    nearest = f"The nearest that has one is numpy.{similar[0]}. " if similar else ""
+    return f"{nearest}{_ADVICE['function'].capitalize()}"

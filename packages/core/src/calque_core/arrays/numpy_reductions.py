@@ -1,0 +1,358 @@
+"""NumPy's reductions: `sum mean var std max min any all argmax argmin`, with NumPy's signatures and dtypes.
+
+One idea: a reduction of `lax` keeps the dtype and drops the axes; NumPy's widens small integers, counts bools, and
+keeps axes on demand.  Each function is a method of arrays too, under the same name and with the same arguments.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_protocol import implements, reductions, refuse
+from calque_core.arrays.numpy_ufuncs import truth
+from calque_core.frames.source import where as place
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
+from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.declare import ORDERED, undefined
+from calque_core.types.array_methods import array_method
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import canonicalize_dtype, is_float, scalar_dtype
+
+Value = Any
+DType = Any
+
+
+def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+    """Return the axes that a reduction of NumPy's is over: all for None, one, or those of a tuple.
+
+    Raises: TypeError for a list, which NumPy refuses; ValueError for an axis that is not there.
+    """
+    if isinstance(axis, list):
+        raise TypeError(f"{name}{place()}: the axis is {axis!r}. Give an integer or a tuple of integers.")
+    return canonical_axes(name, axis, ndim)
+
+
+def _keep(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
+    """Return a result with the reduced axes put back, of size 1."""
+    return lax.expand_dims(out, axes) if keepdims and axes else out
+
+
+def _masked(x: Value, where: Value, fill: Value) -> Value:
+    """Return `x` with `fill` where the mask is false."""
+    if where is True:
+        return x
+    return lax.select(broadcast_to(truth(where), typeof(x).shape), x, fill)
+
+
+# Sums and moments
+
+
+@implements(np.sum)
+@array_method
+def sum(
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Value = 0,
+    where: Value = True,
+) -> Value:
+    """Return the sum over `axis`: None for all axes, or one or several.
+
+    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` says otherwise.
+    Raises: ValueError for an axis that is not there; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 2], [3, 4]], np.int32)
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.sum(x, axis=0))(x))(x)
+    [array([4, 6])]
+    """
+    refuse("sum", out=out)
+    aval = typeof(a)
+    a = as_dtype(a, _sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
+    axes = reduced_axes("sum", axis, aval.ndim)
+    a = _masked(a, where, 0)
+    reduce = lax.reduce_or if typeof(a).dtype.kind == "b" else lax.reduce_sum  # bools only by dtype=bool
+    total = _keep(reduce(a, axes), axes, keepdims)
+    return total if initial is None or _is_zero(initial) else lax.add(total, as_dtype(initial, typeof(total).dtype))
+
+
+def _is_zero(x: Value) -> bool:
+    return isinstance(x, (int, float)) and x == 0
+
+
+def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which NumPy adds up: at least the default integer for bools and integers."""
+    default = scalar_dtype(int)
+    if dtype.kind == "b":
+        return default
+    if dtype.kind in "iu" and dtype.itemsize < default.itemsize:
+        return np.dtype(f"{dtype.kind}{default.itemsize}")
+    return dtype
+
+
+def _mean_dtypes(dtype: np.dtype[Any], wanted: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return the dtype that a mean is computed in, and the one it is returned in."""
+    if wanted is not None:
+        return canonicalize_dtype(wanted), canonicalize_dtype(wanted)
+    if dtype.kind in "biu":
+        return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
+    return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    return math.prod(shape[axis] for axis in axes)
+
+
+@implements(np.mean)
+@array_method
+def mean(
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Value = True,
+) -> Value:
+    """Return the mean over `axis`.
+
+    Dtype: kept for floats (those of 16 bits are summed in 32); float64 for integers and bools.
+    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out` and `where`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.mean(x, axis=0))(x))(x)
+    [array([2., 3.])]
+    """
+    refuse("mean", out=out, where=where)
+    aval = typeof(a)
+    axes = reduced_axes("mean", axis, aval.ndim)
+    inner, outer = _mean_dtypes(aval.dtype, dtype)
+    count = _count(aval.shape, axes)
+    total = _keep(lax.reduce_sum(as_dtype(a, inner), axes), axes, keepdims)
+    return as_dtype(_per(total, count), outer)
+
+
+def _per(total: Value, count: float) -> Value:
+    """Return total / count; NaN for no elements, as NumPy gives."""
+    return lax.div(total, typeof(total).dtype.type(count)) if count > 0 else lax.mul(total, math.nan)
+
+
+@implements(np.var)
+@array_method
+def var(
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **options: Any,
+) -> Value:
+    """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
+
+    Dtype: as `mean`; real for complex numbers, whose deviations are measured by their moduli.
+    Raises: ValueError for an axis that is not there; TypeError for `out`, `where` and `mean`, and for a `dtype` that
+    drops the fractions of deviations, or is complex where they are not, or not where they are.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(np.var)(x))(x)
+    [np.float64(1.0)]
+    """
+    ddof = options.pop("correction", ddof)
+    refuse("var", out=out, **options)
+    aval = typeof(a)
+    axes = reduced_axes("var", axis, aval.ndim)
+    inner, outer = _mean_dtypes(aval.dtype, dtype)
+    if not is_float(inner) or (aval.dtype.kind == "c") != (inner.kind == "c"):
+        raise TypeError(f"var of {aval}{place()} with dtype={inner}: deviations have another kind. Leave dtype out.")
+    a = as_dtype(a, inner)
+    count = _count(aval.shape, axes)
+    center = _per(_keep(lax.reduce_sum(a, axes), axes, True), count)
+    total = lax.reduce_sum(_squared_size(lax.sub(a, center)), axes)
+    out = _keep(_per(total, builtins.max(count - ddof, 0)), axes, keepdims)
+    return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
+
+
+def _squared_size(x: Value) -> Value:
+    """Return the square of |x|: unlike `square(abs(x))`, with a derivative at 0."""
+    if typeof(x).dtype.kind == "c":
+        return lax.add(lax.square(lax.real(x)), lax.square(lax.imag(x)))
+    return lax.square(x)
+
+
+@implements(np.std)
+@array_method
+def std(
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **options: Any,
+) -> Value:
+    """Return the square root of `var`, which has the same arguments.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(np.std)(x))(x)
+    [np.float64(1.0)]
+    """
+    return lax.sqrt(var(a, axis, dtype, out, ddof, keepdims, **options))
+
+
+# Extremes
+
+
+def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, where: Value) -> Value:
+    is_max = name == "max"
+    aval = typeof(a)
+    axes = reduced_axes(name, axis, aval.ndim)
+    if initial is None and (where is not True or _count(aval.shape, axes) == 0):
+        problem = "there is nothing to compare" if where is True else "where= may leave nothing to compare"
+        raise ValueError(f"{name} of {aval}{place()} over the axes {axes}: {problem}. Give initial=.")
+    if aval.dtype.kind == "b":
+        reduce, combine = (lax.reduce_or, lax.bitwise_or) if is_max else (lax.reduce_and, lax.bitwise_and)
+    else:
+        reduce, combine = (lax.reduce_max, lax.max) if is_max else (lax.reduce_min, lax.min)
+    if initial is None:
+        return _keep(reduce(a, axes), axes, keepdims)
+    initial = as_dtype(initial, aval.dtype)
+    return combine(_keep(reduce(_masked(a, where, initial), axes), axes, keepdims), initial)
+
+
+@implements(np.max, np.amax)
+@array_method
+def max(
+    a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
+) -> Value:
+    """Return the largest element over `axis`; NaN if there is one.
+
+    Raises: ValueError for an axis that is not there, or for no elements and no `initial`; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.max(x, axis=1))(x))(x)
+    [array([4, 3])]
+    """
+    refuse("max", out=out)
+    return _extreme("max", a, axis, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+@array_method
+def min(
+    a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
+) -> Value:
+    """Return the smallest element over `axis`; NaN if there is one.
+
+    Raises: ValueError for an axis that is not there, or for no elements and no `initial`; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.min(x, axis=1))(x))(x)
+    [array([1, 2])]
+    """
+    refuse("min", out=out)
+    return _extreme("min", a, axis, keepdims, initial, where)
+
+
+def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value:
+    aval = typeof(a)
+    if aval.dtype.kind not in ORDERED:
+        raise TypeError(undefined(name, aval))
+    index_dtype = canonicalize_dtype(np.intp)
+    flat = lax.reshape(a, (aval.size,)) if axis is None and aval.ndim != 1 else a
+    position = 0 if axis is None else canonical_axis(name, axis, aval.ndim)
+    if typeof(flat).shape[position] == 0:
+        raise ValueError(f"{name} of {aval}{place()}: there is nothing to compare. Give at least one element.")
+    out = (lax.argmax if name == "argmax" else lax.argmin)(flat, position, index_dtype)
+    return _keep(out, tuple(range(aval.ndim)) if axis is None else (position,), keepdims)
+
+
+@implements(np.argmax)
+@array_method
+def argmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
+    """Return the position of the first largest element along `axis`, or in the flat array.  NaN is the largest.
+
+    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.argmax(x, axis=1))(x))(x)
+    [array([1, 0])]
+    """
+    refuse("argmax", out=out)
+    return _arg_extreme("argmax", a, axis, keepdims)
+
+
+@implements(np.argmin)
+@array_method
+def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
+    """Return the position of the first smallest element along `axis`, or in the flat array.  NaN is the smallest.
+
+    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 4], [3, 2]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.argmin(x, axis=1))(x))(x)
+    [array([0, 1])]
+    """
+    refuse("argmin", out=out)
+    return _arg_extreme("argmin", a, axis, keepdims)
+
+
+# Logic
+
+
+@implements(np.any)
+@array_method
+def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
+    """Tell whether one element over `axis` is not zero.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[0, 1], [0, 0]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.any(x, axis=1))(x))(x)
+    [array([ True, False])]
+    """
+    refuse("any", out=out)
+    axes = reduced_axes("any", axis, typeof(a).ndim)
+    return _keep(lax.reduce_or(_masked(truth(a), where, False), axes), axes, keepdims)
+
+
+@implements(np.all)
+@array_method
+def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
+    """Tell whether every element over `axis` is not zero.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 1], [0, 0]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.all(x, axis=1))(x))(x)
+    [array([ True, False])]
+    """
+    refuse("all", out=out)
+    axes = reduced_axes("all", axis, typeof(a).ndim)
+    return _keep(lax.reduce_and(_masked(truth(a), where, True), axes), axes, keepdims)
+
+
+reductions |= {np.add: sum, np.maximum: max, np.minimum: min, np.logical_and: all, np.logical_or: any}

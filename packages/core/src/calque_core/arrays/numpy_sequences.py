@@ -1,0 +1,146 @@
+"""Lists and tuples where NumPy takes arrays, traced ones and device arrays in them included.
+
+One idea: a list stands for the array that NumPy would make of it, so it becomes one before any rule sees it.  Which
+arguments of a function are arrays is told by their names, which are NumPy's.
+
+Read next: `numpy_protocol.py`, which converts the arguments of NumPy's functions.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.errors import ShapeError
+from calque_core.frames.source import where
+from calque_core.ops.declare import settled
+from calque_core.traces.tracer import Tracer
+from calque_core.types.array_methods import ArrayMethods
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import scalar_dtype
+
+Value = Any
+Function = Callable[..., Value]
+
+KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+SCALARS = (bool, int, float, complex)
+
+
+def leaves(x: Any) -> Iterator[Value]:
+    """Return what nested lists, tuples and dicts hold; anything else holds itself.
+
+    >>> list(leaves([1, (2, {"three": 3})]))
+    [1, 2, 3]
+    """
+    if isinstance(x, (list, tuple, dict)):
+        for item in x.values() if isinstance(x, dict) else x:
+            yield from leaves(item)
+    else:
+        yield x
+
+
+def has_tracer(x: Any) -> bool:
+    """Tell whether nested lists, tuples and dicts hold a tracer.
+
+    >>> has_tracer([1.0, (2.0,)])
+    False
+    """
+    return any(isinstance(leaf, Tracer) for leaf in leaves(x))
+
+
+def host_values(x: Any) -> Any:
+    """Return nested lists, tuples and dicts with NumPy arrays in place of device arrays."""
+    if isinstance(x, ArrayMethods):
+        return np.asarray(x)
+    if isinstance(x, (list, tuple)):
+        return (list if isinstance(x, list) else tuple)(map(host_values, x))
+    return {name: host_values(item) for name, item in x.items()} if isinstance(x, dict) else x
+
+
+# From lists to arrays
+
+
+def array_of(items: Sequence[Value]) -> Value:
+    """Return nested lists and tuples as an array.
+
+    Shapes: n items of shape [*s] -> [n, *s].  Dtype: promoted from the elements'; a Python scalar has the default
+    of its kind.
+    Raises: ShapeError if traced items or device arrays differ in shape from each other or from the rest.
+
+    >>> array_of([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
+    if not any(isinstance(leaf, ArrayMethods) for leaf in leaves(items)):
+        return _numpy_array(items)
+    rows = [_row(item) for item in items]
+    shapes = [typeof(row).shape for row in rows]
+    if len(set(shapes)) > 1:
+        raise ShapeError(
+            f"asarray of a list{where()} whose items have the shapes {', '.join(map(str, dict.fromkeys(shapes)))}. "
+            "Give items of one shape."
+        )
+    return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
+
+
+def _numpy_array(items: Sequence[Value]) -> Value:
+    out = np.asarray(items)
+    if out.dtype.kind not in KINDS or not all(type(leaf) in SCALARS for leaf in leaves(items)):
+        return out
+    default = scalar_dtype(KINDS[out.dtype.kind])
+    return out if out.dtype.itemsize <= default.itemsize else np.asarray(items, default)
+
+
+def _row(item: Value) -> Value:
+    if isinstance(item, (list, tuple)):
+        return array_of(item)
+    return as_dtype(item, typeof(item).dtype) if type(item) in SCALARS else settled(item)
+
+
+# Arguments of NumPy's functions
+
+_ARRAYS = frozenset((
+    "A", "a", "a1", "a2", "a_max", "a_min", "append", "args", "array", "ary", "arys", "b", "condition",
+    "default", "fill_value", "initial", "m", "max", "min", "nan", "neginf", "operands", "posinf",
+    "prepend", "start", "stop", "v", "val", "weights", "where", "x", "xi", "y", "z",
+))  # fmt: skip
+_SEQUENCES = frozenset((list, tuple))
+_SEQUENCES_OF_ARRAYS = frozenset(["arrays", "choicelist", "condlist", "tup"])
+
+
+def with_arrays(
+    function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Value, ...], Mapping[str, Value]]:
+    """Return the arguments of a function with NumPy's signature, with arrays in place of the lists that mean arrays."""
+    for position, x in enumerate(args):
+        if type(x) in _SEQUENCES:
+            name = _name(function, position)
+            args = (*args[:position], _argument(name, x), *args[position + 1 :])
+    for name, x in kwargs.items():
+        if type(x) in _SEQUENCES:
+            kwargs = {**kwargs, name: _argument(name, x)}
+    return args, kwargs
+
+
+def _argument(name: str, x: Value) -> Value:
+    if name in _SEQUENCES_OF_ARRAYS:
+        return [array_of(item) if type(item) in _SEQUENCES else item for item in x]
+    return array_of(x) if name in _ARRAYS else x
+
+
+@cache
+def _name(function: Function, position: int) -> str:
+    """Return the name of the parameter that takes the argument at `position`, or '' if there is none."""
+    positional: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return parameter.name if position >= len(positional) else positional[position]
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            positional.append(parameter.name)
+    return positional[position] if position < len(positional) else ""

@@ -1,0 +1,238 @@
+"""NumPy's functions that move, convert or bound elements, where arrays have a method of the same name.
+
+One idea: a method and NumPy's function are one function, with NumPy's arguments, so neither can drift from the other.
+
+Read next: `methods.py` for the methods whose spelling differs, `numpy_reductions.py`, `numpy_products.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_protocol import implements, refuse
+from calque_core.arrays.numpy_ufuncs import rint
+from calque_core.errors import ShapeError
+from calque_core.frames.source import where
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+from calque_core.traces.tracer import view_of
+from calque_core.types.array_methods import array_method
+from calque_core.types.avals import Shape, typeof
+from calque_core.types.dtypes import canonicalize_dtype
+
+Value = Any
+
+# Shapes
+
+
+@implements(np.shape)
+def shape(a: Value) -> Shape:
+    """Return the sizes of the axes."""
+    return typeof(a).shape  # type: ignore[no-any-return]
+
+
+@implements(np.ndim)
+def ndim(a: Value) -> int:
+    """Return the number of axes."""
+    return len(typeof(a).shape)
+
+
+@implements(np.size)
+def size(a: Value, axis: Axes = None) -> int:
+    """Return the number of elements, or that along `axis`.
+
+    >>> import numpy as np
+    >>> from calque_core import make_jaxpr
+    >>> print(make_jaxpr(lambda x: (np.size(x), np.size(x, 1)))(np.zeros((2, 3))))
+    { lambda ; a:f64[2,3]. let  in (6, 3) }
+    """
+    sizes = typeof(a).shape
+    return math.prod(sizes[position] for position in canonical_axes("size", axis, len(sizes)))
+
+
+@implements(np.reshape)
+def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Value:
+    """Return the elements with another shape; one size may be -1, and is then worked out.
+
+    `order` is "C" (the last axis varies fastest) or "F" (the first does).
+    Raises: ShapeError if the number of elements does not fit; ValueError for another `order`.
+
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(lambda x: np.reshape(x, (2, -1)), np.arange(6))
+    ShapeDtypeStruct(shape=(2, 3), dtype=int64)
+    """
+    sizes = _known_sizes(a, shape)
+    if order == "F":
+        return view_of(a, transpose(lax.reshape(transpose(a), sizes[::-1])))
+    if order != "C":  # "A" and "K" mean that of the memory, which no program knows
+        raise ValueError(f"the order of elements{where()} is {order!r}. Use 'C' or 'F'.")
+    return view_of(a, lax.reshape(a, sizes))
+
+
+def _known_sizes(a: Value, shape: Any) -> Shape:
+    """Return the new sizes as a tuple, with -1 replaced."""
+    sizes = integers("reshape", "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
+    if sizes.count(-1) != 1:
+        return sizes
+    others, size = -math.prod(sizes), typeof(a).size
+    if others <= 0 or size % others:
+        raise ShapeError(
+            f"reshape of {typeof(a)} to {sizes}{where()}: {size} elements do not fill it. "
+            "Give sizes whose product divides the number of elements."
+        )
+    return tuple(size // others if n == -1 else n for n in sizes)
+
+
+@implements(np.ravel)
+@array_method
+def ravel(a: Value, order: str = "C") -> Value:
+    """Return the elements along one axis, in the order of `reshape`."""
+    return reshape(a, (-1,) if typeof(a).size else (0,), order)
+
+
+@implements(np.transpose)
+def transpose(a: Value, axes: Any = None) -> Value:
+    """Return the array with its axes in the order `axes`, reversed if that is None.
+
+    Raises: ValueError if `axes` does not name each axis once.
+
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(lambda x: np.transpose(x, (1, 0, -1)), np.zeros((2, 3, 4)))
+    ShapeDtypeStruct(shape=(3, 2, 4), dtype=float64)
+    """
+    n = len(typeof(a).shape)
+    if axes is None:
+        return view_of(a, lax.transpose(a, range(n)[::-1]))
+    return view_of(a, lax.transpose(a, [canonical_axis("transpose", axis, n) for axis in axes]))
+
+
+@implements(np.swapaxes)
+@array_method
+def swapaxes(a: Value, axis1: int, axis2: int) -> Value:
+    """Return the array with two axes exchanged.
+
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(lambda x: np.swapaxes(x, 0, -1), np.zeros((2, 3, 4)))
+    ShapeDtypeStruct(shape=(4, 3, 2), dtype=float64)
+    """
+    n = len(typeof(a).shape)
+    one, other = canonical_axis("swapaxes", axis1, n), canonical_axis("swapaxes", axis2, n)
+    order = list(range(n))
+    order[one], order[other] = other, one
+    return view_of(a, lax.transpose(a, order))
+
+
+@implements(np.squeeze)
+@array_method
+def squeeze(a: Value, axis: Axes = None) -> Value:
+    """Return the array without axes of size 1: those in `axis`, or all.
+
+    Raises: ValueError if one of them has another size.
+
+    >>> import numpy as np
+    >>> from calque_core import eval_shape
+    >>> eval_shape(np.squeeze, np.zeros((1, 3, 1)))
+    ShapeDtypeStruct(shape=(3,), dtype=float64)
+    """
+    if axis is None:
+        axis = tuple(position for position, n in enumerate(typeof(a).shape) if n == 1)
+    return view_of(a, lax.squeeze(a, axis))
+
+
+# Other elements
+
+
+@array_method
+def astype(
+    x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Value:
+    """Return the array in another dtype; `order`, `subok` and `copy` speak of memory, and change nothing here.
+
+    As with NumPy, what is not zero becomes True, and a warning says so where imaginary parts are lost.
+    Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.7])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: x.astype(np.int32))(x))(x)
+    [array([1], dtype=int32)]
+    """
+    old, new = typeof(x).dtype, canonicalize_dtype(dtype)
+    if not np.can_cast(old, new, casting):
+        raise TypeError(f"astype{where()} cannot cast {old} to {new} by the rule {casting!r}. Use casting='unsafe'.")
+    if old.kind == "c" and new.kind == "b":
+        return lax.ne(x, 0)
+    if old.kind == "c" and new.kind != "c":
+        text = f"astype{where()} from {old} to {new} loses the imaginary part. Use x.real if that is meant."
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+    return lax.convert_element_type(x, new)
+
+
+@implements(np.copy)
+@array_method
+def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
+    """Return the array itself: nothing can change it.
+
+    Raises: ValueError for an `order` that is none of "C", "F", "A" and "K".
+    """
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"copy{where()}: the order of elements is {order!r}. Use 'C', 'F', 'A' or 'K'.")
+    return a
+
+
+@implements(np.clip)
+@array_method
+def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, **bounds: Any) -> Value:
+    """Return the elements, moved to the nearer bound where they lie outside; a bound may be None.
+
+    Dtype: promoted.  The bounds may also be given as `min` and `max`.
+    Raises: TypeError for complex numbers, `out`, and options that only arrays in memory have.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([-1.0, 0.5, 2.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.clip(x, 0.0, 1.0))(x))(x)
+    [array([0. , 0.5, 1. ])]
+    """
+    if (a_min is not None and "min" in bounds) or (a_max is not None and "max" in bounds):
+        raise ValueError(f"clip{where()} got a bound twice, by position and by min= or max=. Give it once.")
+    low, high = bounds.pop("min", a_min), bounds.pop("max", a_max)
+    refuse("clip", out=out, **bounds)
+    a = a if low is None else lax.max(a, low)
+    return a if high is None else lax.min(a, high)
+
+
+@implements(np.round, np.around)
+@array_method
+def round(a: Value, decimals: int = 0, out: None = None) -> Value:
+    """Return the nearest number of `decimals` decimals, ties to even.
+
+    Dtype: kept; integers stay as they are.
+    Raises: TypeError for `out`, and for integers with a negative number of decimals.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([0.125, 2.5])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: (np.round(x, 1), np.round(x)))(x))(x)
+    [array([0.1, 2.5]), array([0., 2.])]
+    """
+    refuse("round", out=out)
+    decimals, kind = index(decimals), typeof(a).dtype.kind
+    if (kind in "biu" and decimals < 0) or (kind == "b" and decimals):
+        raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
+    if kind in "iu":
+        return a
+    if decimals == 0:
+        return rint(a)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return lax.div(rint(lax.mul(a, scale)), scale)
+    return lax.mul(rint(lax.div(a, scale)), scale)

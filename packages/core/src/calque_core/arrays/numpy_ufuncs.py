@@ -1,0 +1,300 @@
+"""NumPy's other ufuncs, written with `lax`, and the table of them all: what `np.hypot(x, y)` of a tracer calls.
+
+One idea: a ufunc is in the table only if its values, its dtypes and its derivatives are right everywhere: at ties, at
+zero, at infinity, for NaN.  So the larger of two is chosen by a mask where `max` would halve the derivative.
+
+Read next: `numpy_protocol.py`, which owns the table that the last lines here fill.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_arithmetic import (
+    absolute,
+    as_dtype,
+    divmod,
+    fabs,
+    float_power,
+    floor_divide,
+    fmod,
+    kind,
+    left_shift,
+    number,
+    positive,
+    power,
+    real,
+    reciprocal,
+    remainder,
+    right_shift,
+    sign,
+    square,
+    true_divide,
+)
+from calque_core.arrays.numpy_protocol import ufuncs
+from calque_core.ops.declare import settled
+from calque_core.ops.operands import binary, check_dtypes, floating
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import REGISTERED, canonicalize_dtype
+
+Value = Any
+
+_SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
+
+# Rounding
+
+
+def trunc(x: Value) -> Value:
+    """Return x without its fraction; integers stay as they are."""
+    return settled(x) if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
+
+
+def rint(x: Value) -> Value:
+    """Return the nearest integer as a float, ties to even; of complex numbers, both parts are rounded."""
+    x = floating(x)
+    if kind(x) == "c":
+        return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+# Exponentials, logarithms, lengths, angles
+
+
+def exp2(x: Value) -> Value:
+    """Return 2 ** x."""
+    x = floating(x)
+    return lax.pow(typeof(x).dtype.type(2), x)
+
+
+def log2(x: Value) -> Value:
+    """Return the logarithm to base 2."""
+    return lax.div(lax.log(x), math.log(2))
+
+
+def log10(x: Value) -> Value:
+    """Return the logarithm to base 10."""
+    return lax.div(lax.log(x), math.log(10))
+
+
+def deg2rad(x: Value) -> Value:
+    """Return degrees in radians."""
+    return lax.mul(real("deg2rad", x), math.pi / 180)
+
+
+def rad2deg(x: Value) -> Value:
+    """Return radians in degrees."""
+    return lax.mul(real("rad2deg", x), 180 / math.pi)
+
+
+def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return two promoted operands as floats: NumPy makes each a float by itself, unless one is a Python scalar.
+
+    The float16 that it makes of 8 bits would widen bfloat16, which is promoted first, as in jax.
+    """
+    x_aval, y_aval = typeof(x), typeof(y)
+    is_numpys = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)
+    if is_numpys and not x_aval.weak_type and not y_aval.weak_type:
+        if x_aval.dtype is not y_aval.dtype:
+            check_dtypes(name, (x_aval, y_aval))
+        return binary(name, floating(x), floating(y))
+    x, y = binary(name, x, y)
+    return floating(x), floating(y)
+
+
+def _ordered(is_first: Value, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return (larger, smaller) by a mask.  Unlike max and min they have all derivatives where the two are equal."""
+    return lax.select(is_first, x, y), lax.select(is_first, y, x)
+
+
+def logaddexp(x: Value, y: Value) -> Value:
+    """Return log(exp(x) + exp(y)) without overflow.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([0.0, 1000.0])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.logaddexp(x, 0.0))(x))(x)
+    [array([6.93147181e-01, 1.00000000e+03])]
+    """
+    x, y = _floats("logaddexp", x, y)
+    high, low = _ordered(lax.ge(x, y), x, y)
+    # Only inf - inf must be kept out: there the sum is the larger operand itself.
+    ordinary = lax.bitwise_or(lax.ne(low, high), lax.is_finite(high))
+    difference = lax.sub(lax.select(ordinary, low, -math.inf), lax.select(ordinary, high, 0.0))
+    return lax.add(high, lax.log1p(lax.exp(difference)))
+
+
+def hypot(x: Value, y: Value) -> Value:
+    """Return sqrt(x**2 + y**2) without overflow.
+
+    Both are multiplied by the same power of two, so that their squares, and with them the derivatives, neither overflow
+    nor underflow; an infinite side decides alone, even beside NaN.
+    """
+    x, y = (real("hypot", side) for side in _floats("hypot", x, y))
+    dtype = canonicalize_dtype(typeof(x).dtype)  # a value of 64 bits is narrowed in a block of 32 bits
+    if dtype.itemsize < _SINGLE.itemsize:
+        return as_dtype(hypot(as_dtype(x, _SINGLE), as_dtype(y, _SINGLE)), dtype)
+    size = lax.max(lax.abs(x), lax.abs(y))
+    is_infinite, is_zero = lax.bitwise_or(isinf(x), isinf(y)), lax.eq(size, 0)
+    is_ordinary = lax.bitwise_not(lax.bitwise_or(is_infinite, is_zero))
+    scale = _moderating(size, dtype)
+    x_side, y_side = (lax.select(is_ordinary, lax.mul(side, scale), 1.0) for side in (x, y))
+    root = lax.div(lax.sqrt(lax.add(lax.square(x_side), lax.square(y_side))), scale)
+    is_larger = lax.bitwise_or(lax.ge(lax.abs(x), lax.abs(y)), isnan(y))
+    return lax.select(is_ordinary, root, lax.abs(lax.select(is_larger, x, y)))
+
+
+def _moderating(size: Value, dtype: np.dtype[Any]) -> Value:
+    """Return a power of two that brings numbers far from 1 to where squares have all digits; 1 for the others."""
+    exponent = 600 if dtype == _DOUBLE else 90
+    up, down, one = dtype.type(2.0**exponent), dtype.type(2.0**-exponent), dtype.type(1)
+    is_small, is_large = lax.lt(size, 2.0 ** (-exponent / 2)), lax.gt(size, 2.0 ** (exponent / 2))
+    return lax.select(is_small, up, lax.select(is_large, down, one))
+
+
+# Comparisons and logic
+
+
+def heaviside(x: Value, y: Value) -> Value:
+    """Return 0 where x < 0, y where x == 0, 1 where x > 0, and NaN for NaN."""
+    x, y = _floats("heaviside", x, y)
+    step = as_dtype(lax.gt(x, 0), typeof(x).dtype)
+    return lax.select(lax.eq(x, 0), y, lax.select(lax.ne(x, x), x, step))
+
+
+def isnan(x: Value) -> Value:
+    """Tell where x is NaN; integers never are."""
+    return lax.ne(x, x)
+
+
+def isfinite(x: Value) -> Value:
+    """Tell where x is neither infinite nor NaN; integers always are finite, complex numbers if both parts are."""
+    if kind(x) == "c":
+        return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
+    return lax.eq(x, x) if kind(x) in "biu" else lax.is_finite(x)
+
+
+def isinf(x: Value) -> Value:
+    """Tell where x is plus or minus infinity; integers never are, complex numbers if one of the parts is."""
+    if kind(x) == "c":
+        return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
+    return lax.ne(x, x) if kind(x) in "biu" else lax.eq(lax.abs(x), math.inf)
+
+
+def truth(x: Value) -> Value:
+    """Return bools: whether each element is not zero."""
+    return settled(x) if kind(x) == "b" else lax.ne(x, 0)
+
+
+def logical_and(x: Value, y: Value) -> Value:
+    """Tell where both are true."""
+    return lax.bitwise_and(truth(x), truth(y))
+
+
+def logical_or(x: Value, y: Value) -> Value:
+    """Tell where at least one is true."""
+    return lax.bitwise_or(truth(x), truth(y))
+
+
+def logical_xor(x: Value, y: Value) -> Value:
+    """Tell where exactly one is true."""
+    return lax.bitwise_xor(truth(x), truth(y))
+
+
+def logical_not(x: Value) -> Value:
+    """Tell where x is false."""
+    return lax.bitwise_not(truth(x))
+
+
+def fmax(x: Value, y: Value) -> Value:
+    """Return the larger; the other where one is NaN."""
+    return lax.max(*_without_nan(*binary("fmax", x, y)))
+
+
+def fmin(x: Value, y: Value) -> Value:
+    """Return the smaller; the other where one is NaN."""
+    return lax.min(*_without_nan(*binary("fmin", x, y)))
+
+
+def _without_nan(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return two operands, each in place of the other where that is NaN: before the choice, whose derivative is NaN."""
+    if kind(x) in "biu":
+        return x, y
+    return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)
+
+
+def conjugate(x: Value) -> Value:
+    """Return the complex conjugate; a real number is its own."""
+    return lax.conj(x) if kind(x) == "c" else number(x)
+
+
+# Several of NumPy's names are one ufunc: mod is remainder, divide is true_divide, abs is absolute.
+ufuncs |= {
+    np.add: lax.add,
+    np.subtract: lax.sub,
+    np.multiply: lax.mul,
+    np.negative: lax.neg,
+    np.positive: positive,
+    np.absolute: absolute,
+    np.fabs: fabs,
+    np.sign: sign,
+    np.true_divide: true_divide,
+    np.floor_divide: floor_divide,
+    np.remainder: remainder,
+    np.fmod: fmod,
+    np.divmod: divmod,
+    np.power: power,
+    np.float_power: float_power,
+    np.square: square,
+    np.reciprocal: reciprocal,
+    np.sqrt: lax.sqrt,
+    np.heaviside: heaviside,
+    np.floor: lax.floor,
+    np.ceil: lax.ceil,
+    np.trunc: trunc,
+    np.rint: rint,
+    np.exp: lax.exp,
+    np.exp2: exp2,
+    np.expm1: lax.expm1,
+    np.log: lax.log,
+    np.log2: log2,
+    np.log10: log10,
+    np.log1p: lax.log1p,
+    np.logaddexp: logaddexp,
+    np.hypot: hypot,
+    np.sin: lax.sin,
+    np.cos: lax.cos,
+    np.tan: lax.tan,
+    np.tanh: lax.tanh,
+    np.deg2rad: deg2rad,
+    np.radians: deg2rad,
+    np.rad2deg: rad2deg,
+    np.degrees: rad2deg,
+    np.maximum: lax.max,
+    np.minimum: lax.min,
+    np.fmax: fmax,
+    np.fmin: fmin,
+    np.equal: lax.eq,
+    np.not_equal: lax.ne,
+    np.less: lax.lt,
+    np.less_equal: lax.le,
+    np.greater: lax.gt,
+    np.greater_equal: lax.ge,
+    np.isnan: isnan,
+    np.isfinite: isfinite,
+    np.isinf: isinf,
+    np.logical_and: logical_and,
+    np.logical_or: logical_or,
+    np.logical_xor: logical_xor,
+    np.logical_not: logical_not,
+    np.bitwise_and: lax.bitwise_and,
+    np.bitwise_or: lax.bitwise_or,
+    np.bitwise_xor: lax.bitwise_xor,
+    np.invert: lax.bitwise_not,
+    np.left_shift: left_shift,
+    np.right_shift: right_shift,
+    np.conjugate: conjugate,
+}

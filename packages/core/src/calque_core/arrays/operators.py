@@ -1,0 +1,384 @@
+"""Python's operators on arrays that are not NumPy's: tracers of every trace, device arrays.
+
+One idea: an operator is one primitive with NumPy's semantics, if the other operand is an array or a scalar.  Of weak
+operands alone it gives a weak result, as eagerly they are Python scalars; that is where it differs from the function.
+A list is the array that NumPy makes of it.  A class unknown here gets its chance to handle the operation
+(`NotImplemented`); what can never be an operand (a dict, a string) is refused by name.
+
+Read next: `numpy_py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
+"""
+
+# ruff: noqa: N807  (methods are functions here: array_methods.py says why)
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_arithmetic import (
+    as_dtype,
+    divmod,
+    floor_divide,
+    left_shift,
+    positive,
+    power,
+    remainder,
+    right_shift,
+    true_divide,
+)
+from calque_core.arrays.numpy_products import matmul
+from calque_core.arrays.numpy_protocol import unusable
+from calque_core.arrays.numpy_sequences import array_of
+from calque_core.frames.source import where
+from calque_core.lax import (
+    abs_p,
+    add_p,
+    and_p,
+    div_p,
+    eq_p,
+    ge_p,
+    gt_p,
+    integer_pow_p,
+    le_p,
+    lt_p,
+    mul_p,
+    ne_p,
+    neg_p,
+    not_p,
+    or_p,
+    pow_p,
+    sub_p,
+    xor_p,
+)
+from calque_core.ops.declare import BITS, have_order, insist
+from calque_core.ops.operands import is_weak_bool, number, numbers, paired, result_type, weak
+from calque_core.types.array_methods import array_method
+from calque_core.types.avals import _aval_functions as operand_types
+from calque_core.types.avals import is_array_like, typeof
+
+Value = Any
+
+_NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes))
+
+
+def _rest(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
+    """Apply `function` where the class of `other` is not registered as an operand's."""
+    if is_array_like(other):
+        return function(x, y)  # a subclass of NumPy's arrays
+    if isinstance(other, (list, tuple, range)):
+        array = y if other is x else x
+        _refuse_sequence(function, typeof(array), other)
+        sequence = array_of(list(other))
+        return function(sequence, y) if other is x else function(x, sequence)
+    if isinstance(other, (np.ndarray, np.generic)) or type(other) in _NO_OPERANDS:
+        raise unusable(other)
+    return NotImplemented
+
+
+def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) -> None:
+    """Refuse a list beside a scalar for which Python repeats it, or has no operation: `[0.0] * n`, `[1.0] + 2.0`."""
+    if aval.weak_type or (function is lax.mul and not aval.shape and aval.dtype.kind in "biu"):
+        raise TypeError(
+            f"a {type(other).__name__} beside a traced scalar of type {aval}{where()}: Python repeats "
+            "it, or has no such operation. Make it an array with numpy.asarray; to repeat it, make the number static."
+        )
+
+
+def _of_weak(function: Callable[[Value, Value], Any]) -> Callable[[Value, Value], Any]:
+    """Return the operator that computes with a function of strong operands; its results on weak ones are weak too."""
+
+    def operator(x: Value, y: Value) -> Any:
+        if not (typeof(x).weak_type and typeof(y).weak_type):
+            return function(x, y)
+        out = function(number(x), number(y))
+        return tuple(map(weak, out)) if type(out) is tuple else weak(out)
+
+    return operator
+
+
+_floor_divide, _remainder, _divmod = _of_weak(floor_divide), _of_weak(remainder), _of_weak(divmod)
+_left_shift, _right_shift = _of_weak(left_shift), _of_weak(right_shift)
+
+
+def _quotient(x: Value, y: Value) -> Value:
+    """Return x / y: a float, of integers too."""
+    x_aval, y_aval = typeof(x), typeof(y)
+    if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
+        if not (x_aval.weak_type and y_aval.weak_type):
+            return true_divide(x, y)
+        x, y = weak(x, float), weak(y, float)
+    return div_p.bind(*paired("div", x, y))
+
+
+# Arithmetic
+
+
+@array_method
+def __add__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return add_p.bind(*numbers("add", self, other))
+    return _rest(lax.add, self, other, other)
+
+
+@array_method
+def __radd__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return add_p.bind(*numbers("add", other, self))
+    return _rest(lax.add, other, self, other)
+
+
+@array_method
+def __sub__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return sub_p.bind(*numbers("sub", self, other))
+    return _rest(lax.sub, self, other, other)
+
+
+@array_method
+def __rsub__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return sub_p.bind(*numbers("sub", other, self))
+    return _rest(lax.sub, other, self, other)
+
+
+@array_method
+def __mul__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return mul_p.bind(*numbers("mul", self, other))
+    return _rest(lax.mul, self, other, other)
+
+
+@array_method
+def __rmul__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return mul_p.bind(*numbers("mul", other, self))
+    return _rest(lax.mul, other, self, other)
+
+
+@array_method
+def __truediv__(self: Value, other: Value) -> Value:
+    return _quotient(self, other) if type(other) in operand_types else _rest(true_divide, self, other, other)
+
+
+@array_method
+def __rtruediv__(self: Value, other: Value) -> Value:
+    return _quotient(other, self) if type(other) in operand_types else _rest(true_divide, other, self, other)
+
+
+@array_method
+def __floordiv__(self: Value, other: Value) -> Value:
+    return _floor_divide(self, other) if type(other) in operand_types else _rest(floor_divide, self, other, other)
+
+
+@array_method
+def __rfloordiv__(self: Value, other: Value) -> Value:
+    return _floor_divide(other, self) if type(other) in operand_types else _rest(floor_divide, other, self, other)
+
+
+@array_method
+def __mod__(self: Value, other: Value) -> Value:
+    return _remainder(self, other) if type(other) in operand_types else _rest(remainder, self, other, other)
+
+
+@array_method
+def __rmod__(self: Value, other: Value) -> Value:
+    return _remainder(other, self) if type(other) in operand_types else _rest(remainder, other, self, other)
+
+
+@array_method
+def __divmod__(self: Value, other: Value) -> Value:
+    return _divmod(self, other) if type(other) in operand_types else _rest(divmod, self, other, other)
+
+
+@array_method
+def __rdivmod__(self: Value, other: Value) -> Value:
+    return _divmod(other, self) if type(other) in operand_types else _rest(divmod, other, self, other)
+
+
+@array_method
+def __pow__(self: Value, other: Value) -> Value:
+    return _power(self, other) if type(other) in operand_types else _rest(_power, self, other, other)
+
+
+@array_method
+def __rpow__(self: Value, other: Value) -> Value:
+    return _power(other, self) if type(other) in operand_types else _rest(_power, other, self, other)
+
+
+def _power(x: Value, y: Value) -> Value:
+    """Return x ** y; NumPy's operator, unlike its ufunc, takes 2.0 and 0.5 for square and square root."""
+    if typeof(x).weak_type and typeof(y).weak_type:
+        return _weak_power(number(x), y)
+    if type(y) is float and y in (0.5, 2.0):
+        x = as_dtype(x, result_type(x, y))
+        return lax.sqrt(x) if y == 0.5 else lax.integer_pow(x, 2)
+    return power(x, y)
+
+
+def _weak_power(x: Value, y: Value) -> Value:
+    """Return x ** y of weak operands: an integer to a known integer power is one, unless that is negative."""
+    if isinstance(y, int) or (type(y) is float and y == 2.0):
+        is_float = type(y) is float or y < 0
+        return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).dtype.kind == "i" else x, y=int(y))
+    if typeof(x).dtype.kind == typeof(y).dtype.kind == "i":
+        return power(x, y)  # which refuses them: whether Python gives an int or a float depends on the exponent
+    x, y = paired("power", x, y)
+    return pow_p.bind(x, y)
+
+
+@array_method
+def __matmul__(self: Value, other: Value) -> Value:
+    return matmul(self, other) if type(other) in operand_types else _rest(matmul, self, other, other)
+
+
+@array_method
+def __rmatmul__(self: Value, other: Value) -> Value:
+    return matmul(other, self) if type(other) in operand_types else _rest(matmul, other, self, other)
+
+
+@array_method
+def __neg__(self: Value) -> Value:
+    return neg_p.bind(number(self))
+
+
+@array_method
+def __pos__(self: Value) -> Value:
+    x = number(self)
+    return x if typeof(x).weak_type else positive(x)
+
+
+@array_method
+def __abs__(self: Value) -> Value:
+    x = number(self)
+    return x if typeof(x).dtype.kind in "bu" else abs_p.bind(x)
+
+
+# Comparisons
+
+
+@array_method
+def __eq__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return eq_p.bind(*paired("eq", self, other))
+    return _rest(lax.eq, self, other, other)
+
+
+@array_method
+def __ne__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return ne_p.bind(*paired("ne", self, other))
+    return _rest(lax.ne, self, other, other)
+
+
+@array_method
+def __lt__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return lt_p.bind(*have_order("lt", *paired("lt", self, other)))
+    return _rest(lax.lt, self, other, other)
+
+
+@array_method
+def __le__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return le_p.bind(*have_order("le", *paired("le", self, other)))
+    return _rest(lax.le, self, other, other)
+
+
+@array_method
+def __gt__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return gt_p.bind(*have_order("gt", *paired("gt", self, other)))
+    return _rest(lax.gt, self, other, other)
+
+
+@array_method
+def __ge__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return ge_p.bind(*have_order("ge", *paired("ge", self, other)))
+    return _rest(lax.ge, self, other, other)
+
+
+@array_method
+def __hash__(self: Value) -> int:
+    raise TypeError(
+        f"unhashable type: {type(self).__name__!r}: an array of type {typeof(self)} was used as a dict "
+        f"key, a set member or a static argument{where()}, but == is elementwise. Use a Python value."
+    )
+
+
+# Bits
+
+
+@array_method
+def __and__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return and_p.bind(*insist("and", BITS, *paired("and", self, other)))
+    return _rest(lax.bitwise_and, self, other, other)
+
+
+@array_method
+def __rand__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return and_p.bind(*insist("and", BITS, *paired("and", other, self)))
+    return _rest(lax.bitwise_and, other, self, other)
+
+
+@array_method
+def __or__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return or_p.bind(*insist("or", BITS, *paired("or", self, other)))
+    return _rest(lax.bitwise_or, self, other, other)
+
+
+@array_method
+def __ror__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return or_p.bind(*insist("or", BITS, *paired("or", other, self)))
+    return _rest(lax.bitwise_or, other, self, other)
+
+
+@array_method
+def __xor__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return xor_p.bind(*insist("xor", BITS, *paired("xor", self, other)))
+    return _rest(lax.bitwise_xor, self, other, other)
+
+
+@array_method
+def __rxor__(self: Value, other: Value) -> Value:
+    if type(other) in operand_types:
+        return xor_p.bind(*insist("xor", BITS, *paired("xor", other, self)))
+    return _rest(lax.bitwise_xor, other, self, other)
+
+
+@array_method
+def __lshift__(self: Value, other: Value) -> Value:
+    return _left_shift(self, other) if type(other) in operand_types else _rest(left_shift, self, other, other)
+
+
+@array_method
+def __rlshift__(self: Value, other: Value) -> Value:
+    return _left_shift(other, self) if type(other) in operand_types else _rest(left_shift, other, self, other)
+
+
+@array_method
+def __rshift__(self: Value, other: Value) -> Value:
+    return _right_shift(self, other) if type(other) in operand_types else _rest(right_shift, self, other, other)
+
+
+@array_method
+def __rrshift__(self: Value, other: Value) -> Value:
+    return _right_shift(other, self) if type(other) in operand_types else _rest(right_shift, other, self, other)
+
+
+@array_method
+def __invert__(self: Value) -> Value:
+    if is_weak_bool(self):
+        warnings.warn(
+            "~ of a Python bool is that of an integer: ~True is -2. Use numpy.logical_not.", DeprecationWarning, 2
+        )
+    return not_p.bind(*insist("not", BITS, number(self)))

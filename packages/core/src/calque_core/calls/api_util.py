@@ -1,0 +1,207 @@
+"""What every transformation does with its user's function: flatten its arguments, name them, refuse what cannot work.
+
+Read next: `staging/make_jaxpr.py`, the plainest user of this module.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType
+from typing import Any
+
+import numpy as np
+
+from calque_core.frames.source import describe_function, where
+from calque_core.types.avals import ASARRAY, _refusal, is_array_like, is_convertible, short_repr, typeof
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+
+
+def check_callable(fun: Any, verb: str) -> None:
+    """Check that `fun` is a function that `verb` can transform.
+
+    Raises: TypeError for what cannot be called, and for generator functions and coroutines.
+
+    >>> check_callable(len, "grad")
+    """
+    if not callable(fun):
+        raise TypeError(f"{verb} got {fun!r} of type {type(fun).__name__}{where()}. Give a function.")
+    if _runs_later(fun):
+        raise TypeError(_generator_message(verb, fun))
+
+
+def _runs_later(fun: Any) -> bool:
+    """Tell whether a call of `fun` only makes an object whose code runs later; `inspect` takes 2 us for it."""
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    code = getattr(getattr(fun, "__func__", fun), "__code__", None)
+    return isinstance(code, CodeType) and bool(code.co_flags & _LATER)
+
+
+_LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _generator_message(verb: str, fun: Any) -> str:
+    return (
+        f"{verb} of {describe_function(fun)}: a generator or coroutine runs after the transformation has ended. "
+        "Return the values, as a list say, instead of yielding them."
+    )
+
+
+class FlatFunction:
+    """A user's function on flat lists: takes the leaves of `(args, kwargs)`, gives the leaves of its result.
+
+    `out_tree` is known after a call; with `has_aux`, `aux` is the second element of the pair the function returned.
+    """
+
+    __slots__ = ("aux", "fun", "has_aux", "in_tree", "out_tree", "verb")
+
+    out_tree: PyTreeDef
+
+    def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, verb: str, has_aux: bool = False) -> None:
+        self.fun, self.in_tree, self.verb, self.has_aux = fun, in_tree, verb, has_aux
+        self.aux: Any = None
+
+    def __call__(self, *leaves: Value) -> list[Value]:
+        args, kwargs = self.in_tree.unflatten(leaves)
+        out = call(self.fun, self.verb, *args, **kwargs)
+        if self.has_aux:
+            out, self.aux = split_aux(out, self.verb, self.fun)
+        out_leaves, self.out_tree = tree_flatten(out)
+        return out_leaves
+
+
+def call(fun: Callable[..., Any], verb: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a user's function; refuse a generator, whose body would run after the transformation.
+
+    Raises: TypeError.
+    """
+    try:
+        out = fun(*args, **kwargs)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # no frame of `fun` was entered
+            raise TypeError(f"{verb} of {describe_function(fun)}{where()}: {_misfit(fun, error)}") from error
+        raise
+    if isinstance(out, (GeneratorType, CoroutineType, AsyncGeneratorType)):
+        raise TypeError(_generator_message(verb, fun))
+    return out
+
+
+def _misfit(fun: Any, error: TypeError) -> str:
+    """Return what Python says of arguments that a function does not take, and which it takes."""
+    try:
+        signature = str(inspect.signature(fun))
+    except (TypeError, ValueError):
+        return str(error)
+    return f"{error}. Give the arguments of {getattr(fun, '__name__', 'the function')}{signature}."
+
+
+def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
+    """Return the two parts of what a function with auxiliary output gave.
+
+    Raises: TypeError if it is not a pair.
+    """
+    if not (isinstance(out, tuple) and len(out) == 2):
+        raise TypeError(
+            f"{verb} of {describe_function(fun)} with has_aux=True needs a pair (output, aux), but the function "
+            f"returned {describe_value(out)}. Return a pair, or leave has_aux out."
+        )
+    return out
+
+
+def describe_value(x: Any) -> str:
+    """Return 'float64[3]' for an array, 'a tuple of length 2' for a container, and the class's name otherwise.
+
+    >>> describe_value(1.0), describe_value((1, 2))
+    ('float64[]', 'a tuple of length 2')
+    """
+    if is_array_like(x):
+        return str(typeof(x))
+    if isinstance(x, (tuple, list, dict)):
+        return f"a {type(x).__name__} of length {len(x)}"
+    return "None" if x is None else f"a value of type {type(x).__name__}"
+
+
+def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+    """Return how a user would write each leaf of the arguments: `x`, `params['w']`, `args[1]`.
+
+    >>> arg_names(lambda x, y: None, ({"w": 1.0}, 2.0), {})
+    ["x['w']", 'y']
+    """
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+        parameters = inspect.signature(fun).parameters
+        names = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        variadic = [n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL]
+        names = [n for n in names if n in bound.arguments and n not in kwargs]
+        names += [f"{variadic[0]}[{i}]" for i in range(len(args) - len(names))] if variadic else []
+    except (TypeError, ValueError):
+        names = []
+    names += [f"args[{i}]" for i in range(len(names), len(args))]
+    pieces = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
+    return [name + keystr(path) for name, tree in pieces for path, _ in tree_flatten_with_path(tree)[0]]
+
+
+_HOW_TO_GIVE = "Pass arrays, close over the value, or register its class as a pytree."
+
+
+def check_arrays(
+    leaves: Iterable[Any], names: Callable[[], Sequence[str]], what: str, advice: str = _HOW_TO_GIVE
+) -> None:
+    """Check that every leaf is an array or a scalar.
+
+    Raises: TypeError that names the argument by its path.
+    """
+    for i, leaf in enumerate(leaves):
+        if not is_array_like(leaf):
+            if isinstance(leaf, (np.ndarray, np.generic)):
+                raise TypeError(f"{what}: {names()[i]}: {_refusal(leaf)}")
+            raise TypeError(
+                f"{what}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or a "
+                f"scalar. {ASARRAY if is_convertible(leaf) else advice}"
+            )
+
+
+def plain_index(x: Any) -> int:
+    """Return an integer argument as an int.
+
+    Raises: TypeError if it is not an integer, or a bool: who writes `axis=True` means no position.
+
+    >>> plain_index(np.int64(2))
+    2
+    """
+    if isinstance(x, bool):
+        raise TypeError(f"{x} is a bool, not an integer.")
+    return index(x)
+
+
+def normalize_argnums(argnums: Any, count: int, what: str, name: str = "argnums") -> tuple[int, ...]:
+    """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the given order.
+
+    `name` is what the user calls them.
+
+    Raises: TypeError if one is not an int; ValueError if one is out of range or given twice.
+
+    >>> normalize_argnums((0, -1), 3, "grad of f")
+    (0, 2)
+    """
+    given = (argnums,) if not isinstance(argnums, (tuple, list)) else tuple(argnums)
+    try:
+        positions = tuple(map(plain_index, given))
+    except TypeError:
+        raise TypeError(f"{what} got {name}={argnums!r}. Give an int or a tuple of ints.") from None
+    for i in positions:
+        if not -count <= i < count:
+            raise ValueError(
+                f"{what} got {name}={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
+                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with "
+                f"{name.replace('nums', 'names')}."
+            )
+    positions = tuple(i % count for i in positions)
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"{what} got {name}={argnums!r}, which names an argument twice. Name each argument once.")
+    return positions

@@ -1,0 +1,1 @@
+"""Whose line it is: the user's place in a message, shorter tracebacks, what a function reads."""

@@ -1,0 +1,49 @@
+"""What a user's own trace did wrong when it calls itself without end.
+
+One idea: an operation that `process_primitive` binds while its trace is current comes back to it.  Python's error for
+that is two thousand lines long and names nothing of calque, so the block that entered the trace replaces it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any
+
+from calque_core.frames.source import Position, at_place
+
+_MANY = 20  # calls of one trace inside one another, more than nested control flow makes
+
+
+def refuse_endless_binding(trace: Any, error: RecursionError) -> None:
+    """Raise an error in words if `error` comes of a trace that binds operations for itself.
+
+    Raises: RecursionError, which names the operation and its line.
+    """
+    calls = list(_calls(trace, error.__traceback__))
+    if len(calls) < _MANY:
+        return
+    primitive, _ = Counter(_argument(frame, 1) for frame, _ in calls).most_common(1)[0]
+    _, position = calls[-2]  # the innermost call may have been cut short on any of its lines
+    in_words = RecursionError(
+        f"{type(trace).__name__}.process_primitive binds {primitive}{at_place(position)} while its own trace is "
+        "current, so it calls itself without end."
+    )
+    # A note, because an error with a note is not explained again by the functions that it passes.
+    in_words.add_note(f"Bind for the parent, {trace.parent.describe()}: `with calque_core.tracing(self.parent): ...`.")
+    raise in_words from None
+
+
+def _calls(trace: Any, traceback: TracebackType | None) -> Iterator[tuple[FrameType, Position]]:
+    """Yield the calls of the trace's `process_primitive`, and where each had come to, from the outermost on."""
+    while traceback is not None:
+        frame = traceback.tb_frame
+        code = frame.f_code
+        if code.co_name == "process_primitive" and code.co_argcount > 1 and _argument(frame, 0) is trace:
+            yield frame, (code, traceback.tb_lasti)
+        traceback = traceback.tb_next
+
+
+def _argument(frame: FrameType, position: int) -> Any:
+    return frame.f_locals.get(frame.f_code.co_varnames[position])

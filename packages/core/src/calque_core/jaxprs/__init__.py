@@ -1,0 +1,1 @@
+"""Programs as data: their parts, their evaluation, their comparison."""

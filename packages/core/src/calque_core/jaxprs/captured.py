@@ -1,0 +1,88 @@
+"""The tracers that Python functions hold.
+
+One idea: what an equation keeps must outlive the trace that recorded it, so it has to be known which values of that
+trace a user's function refers to.  Python shows them: in closures, defaults, bound objects and containers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.traces.trace import current_trace
+from calque_core.traces.tracer import Tracer
+
+_MAX_OBJECTS = 10_000
+
+
+def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
+    """Return the tracers that functions hold, in closures, defaults, bound objects and containers.
+
+    They are those that the current trace may see; of tracers above it, those that they are made of.
+
+    >>> captured_tracers([lambda x: x])
+    []
+    """
+    found: dict[int, Tracer] = {}
+    seen: set[int] = set()
+    stack = list(reversed(objects))
+    visible = [trace := current_trace()]
+    while trace.parent is not None:
+        visible.append(trace := trace.parent)
+    while stack and len(seen) < _MAX_OBJECTS:
+        x = stack.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if not isinstance(x, Tracer):
+            stack.extend(reversed(_held_by(x)))
+        elif any(x._trace is trace or (x._trace.tag is not None and x._trace.tag is trace.tag) for trace in visible):
+            found[id(x)] = x
+        elif x._trace.is_open:
+            stack.extend(reversed(x.carried))
+    return list(found.values())
+
+
+_LEAVES = (str, bytes, int, float, complex, np.ndarray, np.generic, type, ModuleType, BuiltinFunctionType, Jaxpr)
+
+
+def _held_by(x: Any) -> list[Any]:
+    """Return the objects that `x` refers to, as far as Python code in it would find them."""
+    if x is None or isinstance(x, _LEAVES):
+        return []
+    if isinstance(x, FunctionType):
+        return [*cells_of(x), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values(), *x.__dict__.values()]
+    if isinstance(x, MethodType):
+        return [x.__self__, x.__func__]
+    if isinstance(x, functools.partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    if isinstance(x, (dict, tuple, list, set, frozenset)):
+        return list(x.values() if isinstance(x, dict) else x)
+    return [*getattr(x, "__dict__", {}).values(), *_in_slots(x)]
+
+
+def _in_slots(x: Any) -> list[Any]:
+    """Return the attributes of `x` that its classes declare as slots, those that are set."""
+    names = [n for cls in type(x).__mro__ for n, d in vars(cls).items() if type(d) is MemberDescriptorType]
+    return [getattr(x, name) for name in names if hasattr(x, name)]
+
+
+def cells_of(fun: Any) -> list[Any]:
+    """Return the values of the variables that a Python function closes over, those that have one by now.
+
+    >>> scale = (lambda factor: lambda x: factor * x)(3.0)
+    >>> cells_of(scale)
+    [3.0]
+    """
+    found = []
+    for cell in getattr(fun, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # the variable is assigned later
+            continue
+    return found

@@ -1,0 +1,129 @@
+"""Finding the operation that made a nan or an infinity, while `config.debug_nans` or `config.debug_infs` is on.
+
+One idea: an operation is the culprit if a result holds what no operand held.  Evaluation asks `check_results` after
+every operation; a compiled program is asked as a whole, by `check_program`, and run again operation by operation if
+it made one.  What was given (a missing value, the infinity of a mask) is nobody's fault, and passes through in silence.
+
+Read next: `trace.py`, where evaluation calls this; `source.py` for how an equation knows its pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import here
+from calque_core.errors import MissingRuleError
+from calque_core.frames.source import current_position, place_and_pass
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, Literal, jaxprs_in_params
+from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.traces.trace import eval_context, result_checks
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import is_float
+
+Value = Any
+Array = np.ndarray[Any, Any]
+
+_TESTS: dict[str, Callable[[Array], Array]] = {"nan": np.isnan, "inf": np.isinf}
+
+
+def is_debugging() -> bool:
+    """Tell whether results are to be checked in this thread.
+
+    >>> is_debugging()
+    False
+    """
+    return here().settings.debug_nans or here().settings.debug_infs
+
+
+def _kinds() -> list[str]:
+    settings = here().settings
+    return [kind for kind, is_on in (("nan", settings.debug_nans), ("inf", settings.debug_infs)) if is_on]
+
+
+def check_results(primitive: Any, args: Sequence[Value], params: dict[str, Any], outs: Sequence[Value]) -> None:
+    """Check that an operation made no nan and no infinity, as far as the settings forbid them.
+
+    An operation that holds programs is not checked: the operations inside are.
+    Raises: FloatingPointError that names the operation, its operands, the user's line and the pass.
+    """
+    for kind in _kinds() if is_debugging() else ():
+        found = next((x for x in outs if _has(kind, x)), None)
+        if found is not None and not any(_has(kind, x) for x in args) and not any(jaxprs_in_params(params)):
+            raise FloatingPointError(_message(primitive.name, kind, args, np.asarray(found)))
+
+
+result_checks.append(check_results)
+
+
+def check_program(name: str, jaxpr: Jaxpr, args: Sequence[Value], outs: Sequence[Value]) -> None:
+    """Check the results of a compiled program; if it made a nan or an infinity, find the operation by evaluation.
+
+    Raises: FloatingPointError, about the operation; about the program, if none of its operations is to blame.
+    """
+    found = {kind for kind in _TESTS if any(_has(kind, x) for x in outs)}
+    kinds = [kind for kind in _kinds() if kind in found]
+    if not kinds and "nan" not in found:  # a nan is often made of infinities
+        return
+    try:
+        with eval_context():
+            eval_jaxpr(jaxpr, jaxpr.consts, *[np.asarray(x, v.aval.dtype) for x, v in zip(args, jaxpr.invars)])
+    except FloatingPointError as error:
+        error.add_note(f"This was found by running the compiled program of {name} again, operation by operation.")
+        raise
+    except MissingRuleError as error:
+        raise FloatingPointError(
+            f"the compiled program of {name} gave {' and '.join(sorted(found))}; which operation made it is not known, "
+            f"since '{error.primitive}' can only be compiled. Give that an evaluation rule: "
+            f"{error.primitive}_p.def_impl(fn)."
+        ) from error
+    given = [*args, *_constants(jaxpr)]
+    for kind in kinds:
+        if not any(_has(kind, x) for x in given):
+            raise FloatingPointError(
+                f"the compiled program of {name} gave {kind}, but none of its operations does when they are run one "
+                "by one: the compiler's order of computing made it. Keep intermediate results smaller, or take "
+                "a wider dtype."
+            )
+
+
+def _constants(jaxpr: Jaxpr) -> list[Value]:
+    """Return the numbers that a program, or one inside it, holds."""
+    programs = list(nested_jaxprs(jaxpr))
+    atoms = [x for inner in programs for xs in (*(eqn.invars for eqn in inner.eqns), inner.outvars) for x in xs]
+    return [*(x.val for x in atoms if type(x) is Literal), *(const for inner in programs for const in inner.consts)]
+
+
+def _has(kind: str, x: Value) -> bool:
+    return is_float(typeof(x).dtype) and bool(_TESTS[kind](np.asarray(x)).any())
+
+
+def _message(name: str, kind: str, args: Sequence[Value], result: Array) -> str:
+    index = tuple(map(int, np.argwhere(_TESTS[kind](result))[0]))
+    operands = " and ".join(_operand(np.asarray(x), result.shape, index) for x in args)
+    which = f", element {list(index)} of its result {typeof(result)}" if index else ""
+    return (
+        f"{name}{f' of {operands}' if operands else ''} gave {_number(result[index])}{which}"
+        f"{place_and_pass(current_position())}. Keep the operands where the operation is defined and finite: choose "
+        f"them with numpy.where before it; or leave debug_{kind}s off."
+    )
+
+
+def _operand(x: Array, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
+    """Return the number that an operand has where the result is bad; what is known of it, if there is no such place."""
+    if not x.shape:
+        return _number(x[()])
+    kind: str = str(typeof(x))
+    if x.shape == shape:
+        return f"{_number(x[index])} (in {kind})"
+    if not x.size or x.dtype.kind == "c":
+        return kind
+    return f"{kind} with values from {_number(x.min())} to {_number(x.max())}"
+
+
+def _number(x: Value) -> str:
+    text: str = str(x if x.dtype.kind in "biufc" else float(x))
+    return text

@@ -1,0 +1,114 @@
+"""Telling whether two jaxprs are the same program under other names.
+
+One idea: variables correspond by the place where they are bound, everything else must be equal.  Jaxprs among the
+parameters are compared later, from a list of pairs, so depth costs nothing and a shared pair is compared once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.traces.tracer import Tracer
+from calque_pytree import static_key
+
+Value = Any
+Pair = tuple[Jaxpr, Jaxpr]
+
+
+def jaxpr_equal(a: Jaxpr, b: Jaxpr) -> bool:
+    """Tell whether `a` and `b` differ in the names of variables at most.
+
+    Equations must come in the same order, with equal primitives, parameters and types.  Literals and constants are
+    equal if their dtypes, shapes and elements are: NaN equals NaN, 0.0 does not equal -0.0.
+
+    >>> from calque_core import ShapedArray, jaxpr_equal, stage
+    >>> from calque_core.lax import cos, sin
+    >>> first, second, other = (stage(lambda x: [f(x)], [ShapedArray((), "float64")]) for f in (sin, sin, cos))
+    >>> jaxpr_equal(first, second), jaxpr_equal(first, other)
+    (True, False)
+    """
+    pairs = [(a, b)]
+    seen: set[tuple[int, int]] = set()
+    while pairs:
+        first, second = pairs.pop()
+        if first is second or (id(first), id(second)) in seen:
+            continue
+        seen.add((id(first), id(second)))
+        if not _same_jaxpr(first, second, pairs):
+            return False
+    return True
+
+
+def _same_jaxpr(a: Jaxpr, b: Jaxpr, pairs: list[Pair]) -> bool:
+    """Compare two jaxprs except for those inside them, which are added to `pairs`."""
+    names: dict[Var, Var] = {}
+    return (
+        _bind(a.constvars, b.constvars, names)
+        and _bind(a.invars, b.invars, names)
+        and all(map(_same_value, a.consts, b.consts))
+        and len(a.eqns) == len(b.eqns)
+        and all(_same_eqn(x, y, names, pairs) for x, y in zip(a.eqns, b.eqns))
+        and _same_atoms(a.outvars, b.outvars, names)
+    )
+
+
+def _same_eqn(a: JaxprEqn, b: JaxprEqn, names: dict[Var, Var], pairs: list[Pair]) -> bool:
+    return (
+        a.primitive is b.primitive
+        and _same_atoms(a.invars, b.invars, names)
+        and a.params.keys() == b.params.keys()
+        and all(_same_param(value, b.params[name], pairs) for name, value in a.params.items())
+        and _bind(a.outvars, b.outvars, names)
+    )
+
+
+def _bind(a: Sequence[Var], b: Sequence[Var], names: dict[Var, Var]) -> bool:
+    """Note that the variables `a` correspond to `b`, if their number and types agree."""
+    if len(a) != len(b) or any(x.aval != y.aval for x, y in zip(a, b)):
+        return False
+    names.update(zip(a, b))
+    return True
+
+
+def _same_atoms(a: Sequence[Atom], b: Sequence[Atom], names: dict[Var, Var]) -> bool:
+    return len(a) == len(b) and all(_same_atom(x, y, names) for x, y in zip(a, b))
+
+
+def _same_atom(a: Atom, b: Atom, names: dict[Var, Var]) -> bool:
+    if type(a) is Literal:
+        return type(b) is Literal and a.aval == b.aval and _same_value(a.val, b.val)
+    return names.get(a) is b  # type: ignore[arg-type]
+
+
+def _same_param(a: Any, b: Any, pairs: list[Pair]) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is Jaxpr:
+        pairs.append((a, b))
+        return True
+    if type(a) in (tuple, list):
+        return len(a) == len(b) and all(_same_param(x, y, pairs) for x, y in zip(a, b))
+    return (
+        _same_value(a, b) if isinstance(a, (np.ndarray, np.generic, float, complex)) else static_key(a) == static_key(b)
+    )
+
+
+def _same_value(a: Value, b: Value) -> bool:
+    """Compare two literals, constants or arrays to the last bit, but for the bits of a NaN."""
+    if a is b:
+        return True
+    if isinstance(a, Tracer) or isinstance(b, Tracer):
+        return False
+    x, y = np.asarray(a), np.asarray(b)
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    if x.tobytes() == y.tobytes():
+        return True
+    x_nan, y_nan = np.not_equal(x, x), np.not_equal(y, y)
+    return bool(np.all(x_nan == y_nan)) and x[~x_nan].tobytes() == y[~y_nan].tobytes()

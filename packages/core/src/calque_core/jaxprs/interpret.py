@@ -1,0 +1,75 @@
+"""Running a jaxpr: one equation after the other, by `bind`, under whatever trace is current.
+
+One idea: interpreting is the only way a jaxpr is used, so a transformation of jaxprs is an interpretation under the
+transformation's trace.  What an equation binds keeps the place in the user's program that the equation came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.context import here, own
+from calque_core.frames.tracebacks import api_boundary, hide_frames, mark_boundary
+from calque_core.jaxprs.jaxpr import Jaxpr, Literal
+from calque_core.memory.separate import unshared
+from calque_core.traces.trace import evaluation
+
+Value = Any
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
+    """Return the results of `jaxpr` on `args`, by binding its equations in order.
+
+    NumPy results share no writable memory with each other, the constants or the arguments.
+    Raises: TypeError if the number of constants or arguments does not fit.
+    """
+    try:
+        outs = run_jaxpr(jaxpr, consts, *args)
+        return unshared(outs, consts, args) if here().trace is evaluation else outs
+    except Exception as error:
+        hide_frames(error)
+        raise
+
+
+mark_boundary(eval_jaxpr.__code__)  # a wrapper, as `api_boundary` makes one, takes 0.2 us
+
+
+def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
+    """Return the results of `jaxpr` as they are, views of the arguments included: for programs inside of programs.
+
+    Raises: TypeError if the number of constants or arguments does not fit.
+    """
+    if len(args) != len(jaxpr.invars) or len(consts) != len(jaxpr.constvars):
+        raise TypeError(
+            f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments for a jaxpr of {len(jaxpr.constvars)} "
+            f"and {len(jaxpr.invars)}. Pass jaxpr.consts, then one argument for each input."
+        )
+    env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
+    env.update(zip(jaxpr.invars, args))
+    context = own()
+    before = context.source
+    try:
+        for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):
+            context.source = eqn.position
+            outs = eqn.primitive.bind(*[x.val if type(x) is Literal else env[x] for x in eqn.invars], **eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, outs))
+            else:
+                env[eqn.outvars[0]] = outs
+            for var in drops:
+                del env[var]
+    finally:
+        context.source = before
+    return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]
+
+
+def jaxpr_as_fun(jaxpr: Jaxpr) -> Callable[..., list[Value]]:
+    """Return a Python function of the jaxpr's arguments that gives the list of its results; it can be traced again."""
+
+    @api_boundary
+    def fun(*args: Value) -> list[Value]:
+        return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+    fun.__name__ = jaxpr.debug_name or "jaxpr"
+    return fun

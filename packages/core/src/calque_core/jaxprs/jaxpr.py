@@ -1,0 +1,228 @@
+"""Jaxprs: programs as data.
+
+One idea: a jaxpr is a list of equations over typed variables, closed over nothing but its `consts`, every variable
+bound once before it is used.  Equations hold variables and literals only, never tracers, so a jaxpr outlives its trace.
+
+Read next: `stage.py`, which makes them; `interpret.py`, which runs them; `printing.py` and `check.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from calque_core.frames.source import Position, SourceInfo, resolve
+from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import typeof
+
+Effects = frozenset[Any]
+no_effects: Effects = frozenset()
+
+
+class Var:
+    """A variable: an identity and a type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var({self.aval!r})"
+
+
+class Literal:
+    """A constant of rank 0, written where it is used."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: Any = None) -> None:
+        self.val = val
+        self.aval = typeof(val) if aval is None else aval
+
+    def __repr__(self) -> str:
+        return f"Literal({self.val})"
+
+
+Atom = Var | Literal
+
+
+class JaxprEqn(NamedTuple):
+    """One equation: `outvars = primitive[params] invars`.  It equals itself only, as its variables do."""
+
+    primitive: Any
+    invars: Sequence[Atom]
+    outvars: Sequence[Var]
+    params: dict[str, Any]
+    position: Position | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @property
+    def source_info(self) -> SourceInfo | None:
+        """The user's file, line and function."""
+        return resolve(self.position)
+
+    @property
+    def effects(self) -> Effects:
+        """The effects of the primitive and of every jaxpr among the parameters."""
+        return no_effects.union(self.primitive.effects, *(jaxpr.effects for jaxpr in jaxprs_in_params(self.params)))
+
+    def replace(self, **fields: Any) -> JaxprEqn:
+        """Return the equation with some fields changed."""
+        return self._replace(**fields)
+
+    def __repr__(self) -> str:
+        return f"JaxprEqn({self.primitive.name}, {len(self.invars)} -> {len(self.outvars)})"
+
+
+def new_jaxpr_eqn(
+    invars: Sequence[Atom],
+    outvars: Sequence[Var],
+    primitive: Any,
+    params: dict[str, Any],
+    position: Position | None = None,
+) -> JaxprEqn:
+    """Return an equation; the order of arguments is the field's."""
+    return JaxprEqn(primitive, invars, outvars, params, position)
+
+
+class Jaxpr:
+    """A closed program: `{ lambda constvars ; invars. let eqns in outvars }`, with the values of its constvars.
+
+    It is not changed after it is made; `memo` keeps what is derived from it for as long as it lives.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_effects",
+        "_is_closed",
+        "_last_uses",
+        "_memo",
+        "constvars",
+        "consts",
+        "debug_name",
+        "eqns",
+        "invars",
+        "outvars",
+    )
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        eqns: Sequence[JaxprEqn],
+        outvars: Sequence[Atom],
+        consts: Sequence[Any] = (),
+        *,
+        debug_name: str = "",
+    ) -> None:
+        assert len(constvars) == len(consts), (len(constvars), len(consts))
+        self.constvars, self.consts = tuple(constvars), tuple(consts)
+        self.invars, self.eqns, self.outvars = tuple(invars), tuple(eqns), tuple(outvars)
+        self.debug_name = debug_name
+        self._memo: dict[Any, Any] = {}
+        self._effects: Effects | None = None
+        self._is_closed: bool | None = None
+        self._last_uses: list[tuple[Var, ...]] | None = None
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """This jaxpr: there is one class for the open and the closed form."""
+        return self
+
+    @property
+    def in_avals(self) -> list[Any]:
+        """The types of the arguments."""
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        """The types of the results."""
+        return [v.aval for v in self.outvars]
+
+    @property
+    def effects(self) -> Effects:
+        """The effects of all equations."""
+        stack = [self]  # no recursion: programs nest as deep as their authors like
+        while stack:
+            unknown = [inner for inner in subjaxprs(stack[-1]) if inner._effects is None]
+            if unknown:
+                stack += unknown
+            else:
+                jaxpr = stack.pop()
+                jaxpr._effects = no_effects.union(*(eqn.effects for eqn in jaxpr.eqns))
+        assert self._effects is not None
+        return self._effects
+
+    def memo(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make()` gave for `key` the first time it was asked for.
+
+        The key must say everything that the result depends on beside this jaxpr: masks, settings, the rule epoch.
+        A jaxpr that is not closed remembers nothing: what it gives refers to tracers.
+        """
+        if not self.is_closed:
+            return make()
+        if key in self._memo:
+            return self._memo[key]
+        return self._memo.setdefault(key, make())  # not inside of an except: what `make` raises would show the key
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no constant is a tracer, so that the program may outlive every trace."""
+        if self._is_closed is None:
+            self._is_closed = not any(isinstance(c, Tracer) for c in self.consts)
+        return self._is_closed
+
+    @property
+    def last_uses(self) -> list[tuple[Var, ...]]:
+        """For each equation, the variables that no later equation and no result needs."""
+        if self._last_uses is None:
+            needed = {v for v in self.outvars if type(v) is Var}
+            drops: list[tuple[Var, ...]] = []
+            for eqn in reversed(self.eqns):
+                last = {v for v in (*eqn.invars, *eqn.outvars) if type(v) is Var and v not in needed}
+                needed.update(last)
+                drops.append(tuple(last))
+            self._last_uses = drops[::-1]
+        return self._last_uses
+
+    def replace(self, **fields: Any) -> Jaxpr:
+        """Return the jaxpr with some fields changed."""
+        names = ("constvars", "invars", "eqns", "outvars", "consts", "debug_name")
+        return Jaxpr(**({name: getattr(self, name) for name in names} | fields))
+
+    def pretty_print(self, **options: Any) -> str:
+        """Return the program as text; the options are those of `printing.pretty_print`."""
+        return _printer[0](self, **options)
+
+    def __repr__(self) -> str:
+        return _printer[0](self)
+
+    __str__ = __repr__
+
+
+ClosedJaxpr = Jaxpr
+_printer: list[Callable[..., str]] = []  # `printing.pretty_print`, put here by that module, which needs this one
+
+
+def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """Yield the jaxprs among the parameters of an equation, those in tuples and lists included."""
+    for value in params.values():
+        if type(value) is Jaxpr:
+            yield value
+        elif type(value) in (tuple, list):
+            yield from (v for v in value if type(v) is Jaxpr)
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """Yield the jaxprs that the equations of `jaxpr` hold, not those inside them."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)

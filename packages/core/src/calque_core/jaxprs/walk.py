@@ -1,0 +1,92 @@
+"""Visiting a jaxpr and the jaxprs inside it, to any depth, without recursion.
+
+One idea: a jaxpr that many equations hold is one object, so it is visited once.  Inner jaxprs come before those that
+hold them, and what was made of them is at hand when their holder is visited.
+
+Read next: `rewrite.py` and `passes.py`, which change jaxprs this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params, subjaxprs
+
+
+def nested_jaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
+    """Return `jaxpr` and every jaxpr inside it, each once, inner ones first.
+
+    >>> from calque_core import ShapedArray, stage
+    >>> from calque_core.lax import sin
+    >>> len(nested_jaxprs(stage(lambda x: [sin(x)], [ShapedArray((), "float64")])))
+    1
+    """
+    order: list[Jaxpr] = []
+    seen = {id(jaxpr)}
+    stack = [(jaxpr, subjaxprs(jaxpr))]
+    while stack:
+        holder, inner = stack[-1]
+        for child in inner:
+            if id(child) not in seen:
+                seen.add(id(child))
+                stack.append((child, subjaxprs(child)))
+                break
+        else:
+            stack.pop()
+            order.append(holder)
+    return order
+
+
+def has_jaxpr(params: dict[str, Any]) -> bool:
+    """Tell whether the parameters of an equation hold a jaxpr.
+
+    >>> has_jaxpr({"axes": (0,)})
+    False
+    """
+    return any(True for _ in jaxprs_in_params(params))
+
+
+def rebuild(jaxpr: Jaxpr, change: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
+    """Return `jaxpr` with `change` applied to every jaxpr inside it, inner ones first, and to itself at last.
+
+    `change` sees a jaxpr whose equations hold the changed inner ones already.
+    """
+    changed: dict[int, Jaxpr] = {}
+    for inner in nested_jaxprs(jaxpr):
+        changed[id(inner)] = change(_with_inner(inner, changed))
+    return changed[id(jaxpr)]
+
+
+def _with_inner(jaxpr: Jaxpr, changed: dict[int, Jaxpr]) -> Jaxpr:
+    eqns = [replace_jaxprs(eqn, changed) for eqn in jaxpr.eqns]
+    return jaxpr if all(new is old for new, old in zip(eqns, jaxpr.eqns)) else jaxpr.replace(eqns=eqns)
+
+
+def replace_jaxprs(eqn: JaxprEqn, changed: dict[int, Jaxpr]) -> JaxprEqn:
+    """Return the equation with the jaxprs among its parameters looked up, by id, in `changed`."""
+    if all(changed[id(inner)] is inner for inner in jaxprs_in_params(eqn.params)):
+        return eqn
+    return eqn.replace(params={name: _replaced(value, changed) for name, value in eqn.params.items()})
+
+
+def _replaced(value: Any, changed: dict[int, Jaxpr]) -> Any:
+    if type(value) is Jaxpr:
+        return changed[id(value)]
+    if type(value) in (tuple, list):
+        return type(value)(changed[id(v)] if type(v) is Jaxpr else v for v in value)
+    return value
+
+
+def count_eqns(jaxpr: Jaxpr) -> int:
+    """Return the number of equations of `jaxpr`, those of inner jaxprs counted wherever they are held.
+
+    >>> from calque_core import ShapedArray, count_eqns, stage
+    >>> from calque_core.lax import cos, sin
+    >>> count_eqns(stage(lambda x: [sin(cos(x))], [ShapedArray((), "float64")]))
+    2
+    """
+    counts: dict[int, int] = {}
+    for inner in nested_jaxprs(jaxpr):
+        counts[id(inner)] = len(inner.eqns) + sum(counts[id(held)] for held in subjaxprs(inner))
+    return counts[id(jaxpr)]

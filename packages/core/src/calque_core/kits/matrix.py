@@ -1,0 +1,51 @@
+"""The rule matrix: which primitive has a rule of which kind, and why not where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core import lax
+from calque_core.primitives.primitive import Primitive
+
+KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
+_ALTERNATIVES = {"batch": ("axis_batch",)}
+
+
+def standard_primitives() -> list[Primitive]:
+    """Return the primitives of `calque_core.lax`, by name."""
+    found = {id(p): p for p in vars(lax).values() if isinstance(p, Primitive)}
+    return sorted(found.values(), key=lambda p: p.name)
+
+
+def state_of(primitive: Primitive, kind: str) -> str:
+    """Return 'rule', 'hole: reason' or 'missing'."""
+    kinds: Sequence[Any] = (kind, *_ALTERNATIVES.get(kind, ()))
+    has_platform_rule = any(isinstance(k, tuple) and k[0] == kind for k in primitive.rules)
+    is_derived = kind == "jet" and primitive.linearity is not None
+    if has_platform_rule or is_derived or any(k in primitive.rules for k in kinds):
+        return "rule"
+    return f"hole: {primitive.holes[kind]}" if kind in primitive.holes else "missing"
+
+
+def rule_matrix(primitives: Sequence[Primitive] | None = None) -> str:
+    """Return a table of primitives against kinds of rules: `+` a rule, `.` a stated hole (reason below), `-` nothing.
+
+    Kinds that no imported package reads show as missing: import the packages of interest first.
+
+    >>> from calque_core import lax, rule_matrix
+    >>> print(rule_matrix([lax.sin_p]).splitlines()[1].split()[:3])
+    ['sin', '+', '+']
+    """
+    chosen = standard_primitives() if primitives is None else list(primitives)
+    width = max((len(p.name) for p in chosen), default=0) + 2
+    lines = [" " * width + "  ".join(KINDS)]
+    reasons = []
+    for primitive in chosen:
+        states = [state_of(primitive, kind) for kind in KINDS]
+        marks = [
+            ("+" if s == "rule" else "." if s.startswith("hole") else "-").ljust(len(k)) for s, k in zip(states, KINDS)
+        ]
+        lines.append((primitive.name.ljust(width) + "  ".join(marks)).rstrip())
+        reasons += [f"{primitive.name}, {kind}: {s[6:]}" for s, kind in zip(states, KINDS) if s.startswith("hole")]
+    return "\n".join([*lines, "", *reasons]) if reasons else "\n".join(lines)

@@ -1,0 +1,100 @@
+"""`ravel_pytree`: a tree of arrays as one vector, and the way back.
+
+One idea: what leads back is the structure, the shapes and the dtypes, and no array.  So it is a tree without leaves,
+which transformed functions can return, and equal structures give equal ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_core.calls.api_util import check_arrays, describe_value
+from calque_core.frames.source import where
+from calque_core.memory.separate import unshared
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.create import full
+from calque_core.ops.shape import concatenate, reshape, slice
+from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.dtypes import dtype_name, promote_types, scalar_dtype
+from calque_pytree import PyTreeDef, keystr, register_static, static_key, tree_flatten, tree_leaves_with_path
+
+Value = Any
+
+static_key.register(PyTreeDef, lambda treedef: (PyTreeDef, treedef.key))
+
+
+@register_static
+@dataclass(frozen=True, slots=True)
+class Unravel:
+    """The function that puts a vector of a tree's elements together to the tree again.
+
+    `dtypes` are those of the leaves where they differ from that of the vector, which is then `dtype`.
+    """
+
+    treedef: PyTreeDef
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: np.dtype[Any] | None
+    dtypes: tuple[np.dtype[Any], ...]
+
+    def __call__(self, flat: Value) -> Any:
+        """Return the tree of the elements of `flat`, a vector.
+
+        Raises: TypeError if it is no array, or the leaves have several dtypes and it is not of their common one;
+        ValueError if it has another shape than `ravel_pytree` gave.
+        """
+        stops = list(accumulate(map(prod, self.shapes)))
+        self._check(flat, stops[-1] if stops else 0)
+        starts = [0, *stops]
+        pieces = [reshape(slice(flat, [a], [b]), shape) for a, b, shape in zip(starts, stops, self.shapes)]
+        if self.dtype is not None:
+            pieces = [convert_element_type(x, dtype) for x, dtype in zip(pieces, self.dtypes)]
+        return self.treedef.unflatten(unshared(pieces, [flat]))
+
+    def _check(self, flat: Value, size: int) -> None:
+        if not is_array_like(flat):
+            raise TypeError(f"unravel{where()} got {describe_value(flat)}. Give a vector of {size} elements.")
+        aval = typeof(flat)
+        if aval.shape != (size,):
+            raise ValueError(f"unravel{where()} got {aval}. Give a vector of {size} elements, as ravel_pytree gave.")
+        if self.dtype is not None and aval.dtype != self.dtype:
+            raise TypeError(
+                f"unravel{where()} got {aval}, but the leaves of the tree have several dtypes, whose common one is "
+                f"{dtype_name(self.dtype)}. Convert the vector to that."
+            )
+
+
+def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
+    """Return the elements of all leaves of `tree` as one vector, and the function from such a vector to a tree.
+
+    The dtype is that of the leaves, or the one that they promote to; the leaves of the way back have their own dtypes
+    again.  If all leaves have one dtype, the way back keeps the dtype of the vector it gets.
+    Shapes: leaves [*s], [*t], .. -> [prod(s) + prod(t) + ..].
+    Raises: TypeError if a leaf is not an array.
+
+    >>> import numpy as np
+    >>> from calque_core import ravel_pytree
+    >>> flat, unravel = ravel_pytree({"w": np.ones((2, 2)), "b": 3.0})
+    >>> flat
+    array([3., 1., 1., 1., 1.])
+    >>> unravel(2 * flat)["b"]
+    np.float64(6.0)
+    """
+    leaves, treedef = tree_flatten(tree)
+    names = lambda: [f"tree{keystr(path)}" for path, _ in tree_leaves_with_path(tree)]
+    check_arrays(leaves, names, f"ravel_pytree{where()}")
+    avals = [typeof(x) for x in leaves]
+    shapes, dtypes = tuple(a.shape for a in avals), tuple(a.dtype for a in avals)
+    if not leaves:
+        return full((0,), 0, scalar_dtype(float)), Unravel(treedef, (), None, ())
+    dtype = dtypes[0]
+    for other in dtypes[1:]:
+        dtype = promote_types(dtype, other)
+    is_mixed = any(other != dtype for other in dtypes)
+    vectors = [reshape(convert_element_type(x, dtype), (prod(a.shape),)) for x, a in zip(leaves, avals)]
+    (flat,) = unshared([concatenate(vectors, 0)], leaves)
+    return flat, Unravel(treedef, shapes, dtype if is_mixed else None, dtypes if is_mixed else ())

@@ -1,0 +1,242 @@
+"""Running a jaxpr by other rules than the primitives' own: the short way to a transformation.
+
+One idea: a transformation is a table from primitives to functions.  A primitive that holds programs says what becomes
+of them by a rule of kind "interpret", `rule(run, *args, **params)`, where `run(jaxpr, *args)` interprets a program by
+the table; `jit`, `cond`, `scan` and `while` have theirs here.
+
+Read next: `interpret.py` for the plain way to run a jaxpr, `rewrite.py` for changing one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_core.context import own
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
+from calque_core.jaxprs.walk import has_jaxpr
+from calque_core.memory.separate import unshared
+from calque_core.ops.broadcast import expand_dims
+from calque_core.ops.cond import cond_p, join_constants, unify_results
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
+from calque_core.ops.jit import jit_p
+from calque_core.ops.loops import Body, settled_carry
+from calque_core.ops.scan import scan_p
+from calque_core.ops.shape import concatenate
+from calque_core.ops.while_loop import while_p
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import missing_rule
+from calque_core.primitives.rules import rules as rule_table
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import current_trace, evaluation
+from calque_core.traces.tracer import Tracer, unknown
+from calque_core.types.avals import is_array_like, typeof
+from calque_pytree import tree_structure
+
+Value = Any
+Rule = Callable[..., Any]
+Run = Callable[..., list[Value]]
+OnEqn = Callable[[JaxprEqn, list[Value], list[Value]], object]
+
+rule_table("interpret")
+
+
+def interpret(
+    jaxpr: Jaxpr,
+    rules: Mapping[Primitive, Rule],
+    *args: Value,
+    default: Rule | None = None,
+    on_eqn: OnEqn | None = None,
+) -> list[Value]:
+    """Return the results of `jaxpr` on `args` when its primitives mean what `rules` says.
+
+    `rules[primitive]` is called as `rule(*args, **params)`, on values of any kind, and gives the result (a list for a
+    primitive with `multiple_results`).  The programs inside `jit`, `cond` and their like are interpreted too.  All
+    other primitives go to `default(primitive, *args, **params)`, and without one to `bind`.
+
+    `on_eqn(eqn, args, outs)` is called after every equation, also of the programs inside, with the lists of its values.
+    A loop that is traced is one equation for all of its steps, whose values are tracers.
+    Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and neither
+    `rules` nor its author says what to do with them.
+
+    >>> from calque_core import ShapedArray, interpret, stage
+    >>> from calque_core.lax import add, mul, mul_p
+    >>> jaxpr = stage(lambda x, y: [add(mul(x, y), y)], [ShapedArray((), "float64")] * 2)
+    >>> interpret(jaxpr, {mul_p: max}, 2.0, 3.0)
+    [6.0]
+    >>> interpret(jaxpr, {}, 2.0, 3.0, on_eqn=lambda eqn, args, outs: print(eqn.primitive, args, outs))
+    mul [2.0, 3.0] [6.0]
+    add [6.0, 3.0] [9.0]
+    [9.0]
+    """
+    if len(args) != len(jaxpr.invars):
+        raise TypeError(
+            f"interpret got {len(args)} arguments for a jaxpr of {len(jaxpr.invars)}. Pass one for each input."
+        )
+    return unshared(_run(jaxpr, _Table(rules, default, on_eqn), args), jaxpr.consts, args)
+
+
+class _Table(NamedTuple):
+    rules: Mapping[Primitive, Rule]
+    default: Rule | None
+    on_eqn: OnEqn | None
+
+
+def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
+    env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
+    context = own()
+    before = context.source
+    try:
+        for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):
+            context.source = eqn.position
+            values = [x.val if type(x) is Literal else env[x] for x in eqn.invars]
+            out = _apply(eqn, values, table)
+            outs = list(out) if eqn.primitive.multiple_results else [out]
+            if table.on_eqn is not None:
+                table.on_eqn(eqn, values, outs)
+            env.update(zip(eqn.outvars, outs))
+            for v in drops:
+                del env[v]
+    finally:
+        context.source = before
+    return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]
+
+
+def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
+    primitive = eqn.primitive
+    rule, own_rule = table.rules.get(primitive), primitive.adapted.get("interpret")
+    if rule is not None:
+        return rule(*args, **eqn.params)
+    if own_rule is not None:
+        return own_rule(lambda jaxpr, *xs: _run(jaxpr, table, xs), *args, **eqn.params)
+    if has_jaxpr(eqn.params):
+        raise missing_rule(primitive, "interpret")
+    if table.default is None:
+        return primitive.bind(*args, **eqn.params)
+    return table.default(primitive, *args, **eqn.params)
+
+
+def jit_interpret(run: Run, *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
+    """Interpret the program inside, as part of the one around it."""
+    return run(jaxpr, *args)
+
+
+def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
+    """Interpret the branch that is taken; all of them, as branches, while the index is traced."""
+    if not is_array_like(index):
+        raise TypeError(
+            f"interpret met 'cond' with an index of class {type(index).__name__}, which chooses no branch. "
+            "Give a rule for cond_p."
+        )
+    if not isinstance(index, Tracer) or index.known_value is not unknown:
+        return run(branches[min(max(int(index), 0), len(branches) - 1)], *args)
+    functions = [partial(run, branch) for branch in branches]
+    staged = [stage(fun, [typeof(x) for x in args], verb="interpret") for fun in functions]
+    out_tree = tree_structure([0] * len(branches[0].outvars))
+    joined, consts = join_constants(unify_results("cond", functions, staged, out_tree))
+    return cond_p.bind(index, *consts, *args, branches=joined, **params)  # type: ignore[no-any-return]
+
+
+def scan_interpret(
+    run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
+) -> list[Value]:
+    """Interpret one step after the other; the step, as a program, while values are traced."""
+    if not _is_traced(args):
+        steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
+        return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
+    carry, step = args[num_consts : num_consts + num_carry], _interpreted(run, jaxpr)
+    program = settled_carry("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
+    sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
+    return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
+
+
+def scan_by_steps(
+    run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
+) -> list[Value]:
+    """Run one step of a loop after the other, by `run(jaxpr, *args)`."""
+    num_fixed = num_consts + num_carry
+    consts, carry, xs = list(args[:num_consts]), list(args[num_consts:num_fixed]), args[num_fixed:]
+    rows = []
+    for i in range(length)[:: -1 if reverse else 1]:
+        outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
+        carry, ys = outs[:num_carry], outs[num_carry:]
+        rows.append(ys)
+    if not rows:
+        return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
+    return [*carry, *(_stacked(column) for column in zip(*(rows[::-1] if reverse else rows)))]
+
+
+def while_interpret(
+    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+) -> list[Value]:
+    """Interpret condition and body in turn; both, as programs, while values are traced."""
+    if not _is_traced(args):
+        sizes = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, "checkpoints": checkpoints}
+        return while_by_steps(run, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
+    num_consts = cond_nconsts + body_nconsts
+    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
+    condition, body = _interpreted(run, cond_jaxpr), _interpreted(run, body_jaxpr)
+    return while_p.bind(  # type: ignore[no-any-return]
+        *condition.consts,
+        *cond_consts,
+        *body.consts,
+        *body_consts,
+        *carry,
+        body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
+        body_nconsts=len(body.consts) + body_nconsts,
+        checkpoints=checkpoints,
+        cond_jaxpr=condition.jaxpr,
+        cond_nconsts=len(condition.consts) + cond_nconsts,
+    )
+
+
+def while_by_steps(
+    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+) -> list[Value]:
+    """Run condition and body of a loop in turn, by `run(jaxpr, *args)`."""
+    num_consts = cond_nconsts + body_nconsts
+    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
+    while _holds(run(cond_jaxpr, *cond_consts, *carry)[0]):
+        carry = run(body_jaxpr, *body_consts, *carry)
+    return carry
+
+
+def _is_traced(args: Sequence[Value]) -> bool:
+    return current_trace() is not evaluation or any(isinstance(x, Tracer) for x in args)
+
+
+def _interpreted(run: Run, jaxpr: Jaxpr) -> Body:
+    """Return a program as it is interpreted, with every constant as a leading argument."""
+    staged = stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")
+    (joined,), consts = join_constants([staged])
+    return Body(joined, consts, tree_structure([0] * len(joined.outvars)))
+
+
+def _stacked(rows: Sequence[Value]) -> Value:
+    for x in rows:
+        if not is_array_like(x):
+            raise TypeError(
+                f"interpret met 'scan' with a result of class {type(x).__name__}, which cannot be stacked. "
+                "Give a rule for scan_p."
+            )
+    return concatenate([expand_dims(x, (0,)) for x in rows], 0)
+
+
+def _holds(condition: Value) -> bool:
+    if not is_array_like(condition):
+        raise TypeError(
+            f"interpret met 'while' with a condition of class {type(condition).__name__}, which does not say whether "
+            "to go on. Give a rule for while_p."
+        )
+    return bool(condition)
+
+
+jit_p.def_rule("interpret", jit_interpret)
+custom_jvp_call_p.def_rule("interpret", jit_interpret)
+custom_vjp_call_p.def_rule("interpret", jit_interpret)
+cond_p.def_rule("interpret", cond_interpret)
+scan_p.def_rule("interpret", scan_interpret)
+while_p.def_rule("interpret", while_interpret)

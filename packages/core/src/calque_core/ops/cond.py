@@ -1,0 +1,308 @@
+"""Branches: the primitive `cond`, bound by `cond` and `switch`.
+
+One idea: the branches are jaxprs over the same operands, in the order of an integer index.  What a branch closes over,
+tracer or array, becomes an operand of all of them, so that no branch holds a value of its own.
+
+What `vmap` does with a batched index is the static parameter `batched` of the equation.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
+from calque_core.context import here
+from calque_core.frames.reach import reach
+from calque_core.frames.source import describe_function, where
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.memory.separate import owned_tree, unshared
+from calque_core.ops.compare import clamp
+from calque_core.ops.convert import convert_element_type, narrowed
+from calque_core.ops.jit import check_operands, run_program
+from calque_core.ops.operands import PYTHON_SCALARS, scalar_kind, weak
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import rule_epoch
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.staging.stage import JaxprTrace, stage
+from calque_core.traces.trace import Trace
+from calque_core.traces.tracer import is_tracer, known, unknown
+from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
+from calque_core.types.dtypes import promote_types
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+Value = Any
+_Program = tuple[Jaxpr, PyTreeDef]
+BATCHED = ("select", "skip", "error")
+
+cond_p = Primitive("cond", multiple_results=True)
+
+
+@cond_p.def_abstract_eval
+def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[Jaxpr], batched: str) -> list[Any]:
+    if index_aval.shape or index_aval.dtype != np.int32:
+        raise TypeError(f"cond got an index of type {index_aval}. Give a scalar of dtype int32.")
+    for number, branch in enumerate(branches):
+        check_operands(f"branch {number} of cond", branch, avals)
+    return branches[0].out_avals
+
+
+def chosen_branches(index: Value, branches: tuple[Jaxpr, ...]) -> tuple[Value, tuple[Jaxpr, ...]]:
+    """Return the index and the branches; where the index is known, the branch that it chooses alone."""
+    if is_tracer(index):
+        return index, branches
+    return index, (branches[min(max(int(index), 0), len(branches) - 1)],)
+
+
+@cond_p.def_impl
+def cond_impl(index: Value, *operands: Value, branches: Sequence[Jaxpr], batched: str) -> list[Value]:
+    branch = branches[min(max(int(index), 0), len(branches) - 1)]
+    return run_program(branch, operands)
+
+
+@cond_p.def_pp
+def cond_pp(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if (name, value) != ("batched", "select")}
+
+
+def dce_cond(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop the results that nobody uses and the operands that no branch needs for the others."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    branches: Sequence[Jaxpr] = eqn.params["branches"]
+    used = np.any([dce_jaxpr(branch, used_outputs)[1] for branch in branches], axis=0).tolist()
+    kept = [dce_jaxpr(branch, used_outputs, instantiate=used)[0] for branch in branches]
+    used_inputs = [True, *used]
+    invars = [v for v, is_used in zip(eqn.invars, used_inputs) if is_used]
+    outvars = [v for v, is_used in zip(eqn.outvars, used_outputs) if is_used]
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"branches": tuple(kept)})
+
+
+cond_p.def_rule("dce", dce_cond)
+
+
+@api_boundary
+def cond(
+    pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, batched: str = "select"
+) -> Any:
+    """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
+
+    Both functions are traced; one runs.  They must return the same pytree of the same types; a Python scalar takes the
+    dtype of its counterpart.  `batched` says what `vmap` does with a mapped `pred`: "select" (run both, choose by
+    element), "skip" (run a branch only if some element takes it) or "error".
+    Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
+
+    >>> from calque_core.lax import cond
+    >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
+    3.0
+    """
+    for fun in (true_fun, false_fun):
+        check_callable(fun, "cond")
+    _check_predicate(pred)
+    return _choose("cond", pred, (false_fun, true_fun), operands, batched)
+
+
+@api_boundary
+def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any, batched: str = "select") -> Any:
+    """Return `branches[index](*operands)`; an index out of range takes the nearest branch.
+
+    The functions are traced; one runs.  Results and `batched` are as for `cond`.
+    Raises: TypeError if `index` is not an integer scalar, or the branches differ in structure or types; ValueError if
+    there are none.
+
+    >>> from calque_core.lax import switch
+    >>> switch(1, [lambda x: x + 1.0, lambda x: x - 2.0, lambda x: x + 3.0], 5.0)
+    3.0
+    """
+    functions = tuple(branches)
+    if not functions:
+        raise ValueError(f"switch{where()} got no branches. Give at least one function.")
+    for fun in functions:
+        check_callable(fun, "switch")
+    if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
+        raise TypeError(f"switch{where()} got {describe_value(index)} as its index. Give an integer scalar.")
+    if len(functions) == 1:
+        return owned_tree(functions[0](*operands))
+    return _choose("switch", _nearest(index, len(functions)), functions, operands, batched)
+
+
+def _nearest(index: Value, count: int) -> Value:
+    """Return the index of a branch; one of a wide dtype is clamped before it is made one of 32 bits."""
+    dtype = np.dtype(np.int32) if np.can_cast(typeof(index).dtype, np.int32) else typeof(index).dtype
+    return clamp(dtype.type(0), convert_element_type(index, dtype), dtype.type(count - 1))
+
+
+def _choose(
+    verb: str, index: Value, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], batched: str
+) -> Any:
+    """Trace the functions, bring their results to one type, and bind `cond`."""
+    if batched not in BATCHED:
+        raise ValueError(f"{verb}{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
+    leaves, in_tree = tree_flatten((tuple(operands), {}))
+    if not all(map(is_array_like, leaves)):
+        check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
+    leaves = [*narrowed(leaves)]
+    if here().settings.disable_jit and known(index) is not unknown:
+        operands, _ = in_tree.unflatten(leaves)
+        return owned_tree(functions[int(known(index))](*operands))
+    avals = [typeof(x) for x in leaves]
+    staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
+    jaxprs = [jaxpr for jaxpr, _ in staged]
+    out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
+    branches, consts = join_constants(apart(unify_results(verb, functions, jaxprs, out_tree)))
+    outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
+    return out_tree.unflatten(unshared(outs, consts, leaves))
+
+
+def _check_predicate(pred: Value) -> None:
+    if not is_array_like(pred):
+        raise TypeError(f"cond{where()} got {describe_value(pred)} as its predicate. Give a bool scalar.")
+    aval = typeof(pred)
+    if aval.shape or aval.dtype != np.bool_:
+        raise TypeError(f"cond{where()} got a predicate of type {aval}. Give a bool scalar: compare it, x > 0.")
+
+
+def stage_once(
+    verb: str,
+    fun: Callable[..., Any],
+    in_tree: PyTreeDef,
+    avals: Sequence[Any],
+    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
+    may_keep: Callable[[], bool] = lambda: True,
+) -> _Program:
+    """Return the program of a function and the structure of its result, from before if it reads what it read then.
+
+    A new one is recorded by a trace of `trace_type`, and not remembered unless `may_keep()` afterwards.
+    """
+    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_keep)
+
+
+def program_of(
+    verb: str,
+    fun: Callable[..., Any],
+    in_tree: PyTreeDef,
+    avals: Sequence[Any],
+    make: Callable[[], _Program],
+    may_keep: Callable[[], bool] = lambda: True,
+) -> _Program:
+    """Return `make()`, or what it was for this function before: if all that its code reads is what it was then.
+
+    A program is kept if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.
+    """
+    own = reach(fun)
+    if own is None:
+        return make()
+    at = here()
+    key = verb, own, in_tree.key, tuple(avals), at.settings, at.axis_env, rule_epoch()
+    program = _programs.get(key)
+    if program is None:
+        program = make()
+        if not program[0].consts and may_keep():
+            if len(_programs) >= _MAX_PROGRAMS:
+                _programs.clear()
+            _programs[key] = program
+            _kept.add(program[0])
+    return program
+
+
+def apart(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
+    """Return programs to bind together: as they are if all are kept here or none is, otherwise none that is kept.
+
+    A program remembers what is derived from it and the programs beside it.  One that is kept would keep those too, with
+    all that their rules refer to.
+    """
+    is_kept = [program in _kept for program in programs]
+    if all(is_kept):
+        return list(programs)
+    return [program.replace() if yes else program for program, yes in zip(programs, is_kept)]
+
+
+def _staged(
+    verb: str,
+    fun: Callable[..., Any],
+    in_tree: PyTreeDef,
+    avals: Sequence[Any],
+    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
+) -> _Program:
+    flat = FlatFunction(fun, in_tree, verb)
+    return stage(flat, avals, verb=verb, user_fun=fun, trace_type=trace_type), flat.out_tree
+
+
+_programs: dict[Hashable, _Program] = {}
+_kept: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in it
+_MAX_PROGRAMS = 1024
+
+
+def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_trees: Sequence[PyTreeDef]) -> PyTreeDef:
+    """Return the common output tree of all branches.  Raises: TypeError that shows two that differ."""
+    first = out_trees[-1]
+    for fun, out_tree in zip(functions, out_trees):
+        if out_tree != first:
+            raise TypeError(
+                f"{verb} branch outputs must have the same pytree structure, but they differ{where()}: "
+                f"{describe_function(functions[-1])} returned {first}, {describe_function(fun)} returned "
+                f"{out_tree}. Return the same structure from each branch."
+            )
+    return first
+
+
+def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], out_tree: PyTreeDef) -> list[Jaxpr]:
+    """Return branches with results of equal types: weak ones take their counterparts' dtype, and stay weak together.
+
+    Raises: TypeError that names the leaf, the functions and their types.
+    """
+    targets = []
+    for position, avals in enumerate(zip(*(jaxpr.out_avals for jaxpr in jaxprs))):
+        strong = next((a for a in avals if not a.weak_type), None)
+        dtype = reduce(promote_types, [a.dtype for a in avals]) if strong is None else strong.dtype
+        same_shape = all(aval.shape == avals[-1].shape for aval in avals)
+        if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
+            path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
+            last, *rest = [(describe_function(f), str(a)) for f, a in zip(reversed(functions), reversed(avals))]
+            raise TypeError(
+                f"{verb} branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
+                f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in rest)}. Convert one of them."
+            )
+        targets.append(shaped_array(avals[0].shape, dtype, strong is None))
+    return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
+
+
+def reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Tell whether a Python scalar of dtype `weak` can take the dtype `target` without losing its kind."""
+    return "biufc".index(weak.kind) <= "biufc".index(target.kind)
+
+
+def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
+    if all(aval is target for aval, target in zip(jaxpr.out_avals, targets)):
+        return jaxpr
+
+    def converted(*args: Value) -> list[Value]:
+        return list(map(converted_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets))
+
+    return stage(converted, jaxpr.in_avals, verb="cond")
+
+
+def converted_to(x: Value, aval: ShapedArray) -> Value:
+    """Return a value in the dtype of a type, as weak or as strong as that; a Python scalar without an operation."""
+    if aval.weak_type:
+        return weak(x, scalar_kind(aval))
+    return aval.dtype.type(x) if type(x) in PYTHON_SCALARS else convert_element_type(x, aval.dtype)
+
+
+def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:
+    """Turn the constants of all branches into leading arguments of each; return the branches and the constants."""
+    values = {id(c): c for jaxpr in jaxprs for c in jaxpr.consts}
+    if not values:
+        return tuple(jaxprs), []
+    branches = []
+    for jaxpr in jaxprs:
+        own = {id(c): v for c, v in zip(jaxpr.consts, jaxpr.constvars)}
+        leading = [own.get(i) or Var(typeof(c)) for i, c in values.items()]
+        branches.append(jaxpr.replace(constvars=(), consts=(), invars=(*leading, *jaxpr.invars)))
+    return tuple(branches), list(values.values())

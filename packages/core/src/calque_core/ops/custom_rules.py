@@ -1,0 +1,321 @@
+"""Derivative rules that belong to one function, and what they hold.
+
+One idea: a rule works on flat lists, so every package can apply it, batch it or put it behind other operands without
+knowing what its author wrote.  A rule is run on demand: usually it calls the function itself, and tracing it together
+with the function would never end.
+
+What an equation holds must outlive its trace.  Rules that close over tracers are therefore traced when the equation is
+made, and the tracers become operands; `closed_rules` does this.
+
+Read next: `ops/custom.py` for the equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from calque_core.errors import UnexpectedTracerError
+from calque_core.frames.source import where
+from calque_core.jaxprs.captured import captured_tracers
+from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, Var
+from calque_core.ops.linear import Zero, instantiate_zeros, zero_of
+from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
+from calque_core.traces.trace import current_trace
+from calque_core.traces.tracer import Tracer
+from calque_core.types.dtypes import is_float
+
+Value = Any
+Values = Sequence[Value]
+JvpRule = Callable[[Values, Values], tuple[list[Value], list[Value]]]
+Backward = Callable[[Values, Values], list[Value]]
+FwdRule = Callable[[Values, Sequence[bool]], tuple[list[Value], list[Value], Backward]]
+TransposeRule = Callable[[Values, Values], list[Value]]
+BatchRule = Callable[[int, Sequence[bool], Values], tuple[list[Value], list[bool]]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CustomRules:
+    """What the author of a function says of its derivatives.  Each rule may be None.
+
+    `jvp(primals, tangents)` gives results and their tangents; a tangent may be a `Zero`.
+    `fwd(primals, nonzeros)` gives results, residuals (arrays), and `bwd(residuals, cts)`, which gives a cotangent, a
+    `Zero` or None per primal.
+    `batch(size, is_mapped, args)` gives results for a whole batch, whose axis is in front, and which of them have one.
+    `transpose(cts, operands)` gives a cotangent or None per operand of a function that is linear in the operands which
+    are `UndefinedPrimal`s.
+    `functions` are the Python objects behind the rules, in which tracers may hide; `key` tells equal rules.
+    """
+
+    name: str
+    key: Hashable
+    functions: Sequence[Any]
+    jvp: JvpRule | None = None
+    fwd: FwdRule | None = None
+    batch: BatchRule | None = None
+    transpose: TransposeRule | None = None
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether there is a rule for derivatives in any mode."""
+        return self.jvp is not None or self.fwd is not None
+
+    def staged(self, fun: Callable[..., Values], in_avals: Sequence[Any]) -> tuple[Jaxpr, CustomRules, list[Tracer]]:
+        """Return the program of the function `fun`, the rules for it, and the tracers that both close over.
+
+        These are leading operands of the program.
+        """
+        jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a function with custom rules", user_fun=fun))
+        rules, held = closed_rules(self, in_avals)
+        split = len(captured)
+        unused = [Var(x.aval) for x in held]  # the program does not need what the rules do
+        jaxpr = jaxpr.replace(invars=(*jaxpr.invars[:split], *unused, *jaxpr.invars[split:]))
+        return jaxpr, after_consts(rules, split), [*captured, *held]
+
+    def __repr__(self) -> str:
+        return f"<rules of {self.name}>"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearCall:
+    """What differentiating one call by its vjp rule leaves to a linear program.
+
+    Its operands are `num_residuals` residuals, then `num_primals` primals (all, if there is a jvp rule to run forwards
+    by, otherwise none), then the tangents of the primals in `mask`.  It gives tangents of the types `out_avals`, save
+    for those of integers.
+    """
+
+    rules: CustomRules
+    bwd: Backward
+    num_residuals: int
+    num_primals: int
+    mask: Sequence[bool]
+    out_avals: Sequence[Any]
+
+
+def after_consts(rules: CustomRules, count: int) -> CustomRules:
+    """Return the rules for operands preceded by `count` values that the function closes over.
+
+    Those have no derivative: the rules say how to differentiate with respect to arguments only.
+    """
+    if not count:
+        return rules
+    inner_jvp, inner_fwd, inner_transpose = rules.jvp, rules.fwd, rules.transpose
+
+    def jvp(primals: Values, tangents: Values) -> tuple[list[Value], list[Value]]:
+        assert inner_jvp is not None
+        check_unperturbed(rules.name, [type(t) is not Zero for t in tangents[:count]])
+        return inner_jvp(primals[count:], tangents[count:])
+
+    def fwd(primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
+        assert inner_fwd is not None
+        check_unperturbed(rules.name, nonzeros[:count])
+        outs, residuals, bwd = inner_fwd(primals[count:], nonzeros[count:])
+        return outs, residuals, lambda res, cts: [*[None] * count, *bwd(res, cts)]
+
+    def transpose(cts: Values, operands: Values) -> list[Value]:
+        assert inner_transpose is not None
+        return [*[None] * count, *inner_transpose(cts, operands[count:])]
+
+    return replace(
+        rules,
+        key=("after", count, rules.key),
+        jvp=None if inner_jvp is None else jvp,
+        fwd=None if inner_fwd is None else fwd,
+        batch=None,
+        transpose=None if inner_transpose is None else transpose,
+    )
+
+
+def check_unperturbed(name: str, nonzeros: Sequence[bool]) -> None:
+    """Check that no derivative is asked for with respect to what a function with rules of its own closes over.
+
+    Raises: UnexpectedTracerError.
+    """
+    if any(nonzeros):
+        raise UnexpectedTracerError(closed_over(name))
+
+
+def closed_over(name: str) -> str:
+    """Return the message for a derivative with respect to a closed-over value."""
+    return (
+        f"{name}{where()} closes over a value that is being differentiated, or takes one as a static argument, but its "
+        "derivative rules speak of its other arguments only. Pass the value as an argument that is not static, or "
+        "through stop_gradient if it is a constant."
+    )
+
+
+# What rules close over
+
+
+def closed_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRules, list[Tracer]]:
+    """Return the rules without the tracers they hold, for operands preceded by these, and these tracers.
+
+    Rules that hold none are returned as they are, to be run on demand.
+    """
+    key = ("closed", rules.key, tuple(in_avals))
+    found = _closed_around(key)
+    if found is None:
+        tracers = captured_tracers(rules.functions)
+        if not tracers:
+            return rules, []
+        known = (*key, *map(id, tracers))  # a variable of the closure may have been assigned since
+        found = _closed_around(known) or _close(rules, tracers, in_avals, key, known)
+    return found.rules, found.tracers
+
+
+def _close(
+    rules: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], key: Hashable, known: Hashable
+) -> ClosedRules:
+    """Trace the rules, which are found by `key` meanwhile, since a rule calls its function; and then by `known`."""
+    trace = current_trace()
+    memo = trace.memo if isinstance(trace, JaxprTrace) else {}
+    found = memo[key] = memo[known] = ClosedRules(rules, tracers, in_avals)
+    try:
+        found.trace_rules()
+    finally:
+        del memo[key]
+    return found
+
+
+def _closed_around(key: Hashable) -> ClosedRules | None:
+    """Return the rules of this key that a trace around here has closed, or is closing."""
+    trace = current_trace()
+    while trace is not None:
+        if isinstance(trace, JaxprTrace) and key in trace.memo:
+            return trace.memo[key]  # type: ignore[no-any-return]
+        trace = trace.parent  # type: ignore[assignment]
+    return None
+
+
+class ClosedRules:
+    """Rules as programs: the tracers they held are leading operands.
+
+    `rules` is there before the programs are, for the function may be called by its own rule.
+    """
+
+    def __init__(self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any]) -> None:
+        self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
+        self.programs: dict[str, tuple[Jaxpr, list[int]]] = {}
+        self.out_masks: dict[str, list[bool]] = {}
+        self.rules = replace(
+            held,
+            key=("closed", held.key, tuple(in_avals)),
+            functions=(),
+            jvp=None if held.jvp is None else self.jvp,
+            fwd=None if held.fwd is None else self.fwd,
+            batch=None,
+        )
+
+    def trace_rules(self) -> None:
+        """Trace every rule, for tangents and cotangents of which none is zero.
+
+        Raises: TypeError for a transpose rule, which is not traced.
+        """
+        if self.held.transpose is not None:
+            raise TypeError(
+                f"{self.held.name}{where()} has a transpose rule and closes over a traced value. Pass the value as an "
+                "argument."
+            )
+        if self.held.jvp is not None:
+            self.trace_jvp(self.held.jvp)
+        if self.held.fwd is not None:
+            self.trace_fwd(self.held.fwd)
+
+    def trace_jvp(self, rule: JvpRule) -> None:
+        """Trace a jvp rule."""
+        count = len(self.in_avals)
+
+        def flat(*values: Value) -> list[Value]:
+            outs, out_dots = rule(values[:count], _spread(values[count:], self.in_avals))
+            self.out_masks["jvp"] = [type(t) is not Zero for t in out_dots]
+            return [*outs, *(t for t in out_dots if type(t) is not Zero)]
+
+        self.add("jvp", flat, [*self.in_avals, *_float_avals(self.in_avals)])
+
+    def trace_fwd(self, rule: FwdRule) -> None:
+        """Trace the forward and the backward half of a vjp rule."""
+        halves: list[Any] = []
+
+        def forward(*primals: Value) -> list[Value]:
+            outs, residuals, bwd = rule(primals, [is_float(a.dtype) for a in self.in_avals])
+            halves[:] = [len(outs), bwd]
+            return [*outs, *residuals]
+
+        self.add("fwd", forward, self.in_avals)
+        num_outs, bwd = halves
+        out_avals = self.programs["fwd"][0].out_avals
+        outs, residuals = out_avals[:num_outs], out_avals[num_outs:]
+        self.num_outs = num_outs
+
+        def backward(*values: Value) -> list[Value]:
+            cts = bwd(values[: len(residuals)], _spread(values[len(residuals) :], outs))
+            self.out_masks["bwd"] = [ct is not None and type(ct) is not Zero for ct in cts]
+            return [ct for ct, given in zip(cts, self.out_masks["bwd"]) if given]
+
+        self.add("bwd", backward, [*residuals, *_float_avals(outs)])
+        self.out_avals = outs
+
+    def add(self, name: str, flat: Callable[..., list[Value]], avals: Sequence[Any]) -> None:
+        """Trace one program, and note which of the tracers are its leading operands."""
+        jaxpr, hoisted = hoist_tracers(stage(flat, avals, verb=f"the {name} rule", user_fun=self.held.functions[0]))
+        number = {id(x): i for i, x in enumerate(self.tracers)}
+        for x in hoisted:
+            if id(x) not in number:
+                raise UnexpectedTracerError(
+                    f"the derivative rule of {self.held.name}{where()} uses a traced value of type {x.aval} that is "
+                    "not in its closure. Pass it as an argument, or refer to it by a variable of the function around."
+                )
+        self.programs[name] = jaxpr, [number[id(x)] for x in hoisted]
+
+    def run(self, name: str, held: Values, args: Values) -> list[Value]:
+        """Run one program."""
+        jaxpr, operands = self.programs[name]
+        return eval_jaxpr(jaxpr, jaxpr.consts, *(held[i] for i in operands), *args)
+
+    def check(self, name: str, nonzeros: Sequence[bool]) -> None:
+        """Check that no tracer that a program needs has a tangent."""
+        check_unperturbed(self.held.name, [nonzeros[i] for i in self.programs[name][1]])
+
+    def jvp(self, primals: Values, tangents: Values) -> tuple[list[Value], list[Value]]:
+        """Apply the jvp rule."""
+        count = len(self.tracers)
+        self.check("jvp", [type(t) is not Zero for t in tangents[:count]])
+        dots = [instantiate_zeros(t) for t in _floats(tangents[count:], self.in_avals)]
+        results = self.run("jvp", primals[:count], [*primals[count:], *dots])
+        mask = self.out_masks["jvp"]
+        outs, rest = results[: len(mask)], iter(results[len(mask) :])
+        avals = self.programs["jvp"][0].out_avals
+        return outs, [next(rest) if m else zero_of(a.to_tangent_aval()) for a, m in zip(avals, mask)]
+
+    def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
+        """Apply the forward half; the residuals are followed by what the backward half needs of the tracers."""
+        count = len(self.tracers)
+        self.check("fwd", nonzeros[:count])
+        self.check("bwd", nonzeros[:count])
+        results = self.run("fwd", primals[:count], primals[count:])
+        held = [primals[i] for i in self.programs["bwd"][1]]
+        return results[: self.num_outs], [*held, *results[self.num_outs :]], self.bwd
+
+    def bwd(self, residuals: Values, cts: Values) -> list[Value]:
+        """Apply the backward half."""
+        jaxpr, _ = self.programs["bwd"]
+        given = [instantiate_zeros(ct) for ct in _floats(cts, self.out_avals)]
+        found = iter(eval_jaxpr(jaxpr, jaxpr.consts, *residuals, *given))
+        return [*[None] * len(self.tracers), *(next(found) if m else None for m in self.out_masks["bwd"])]
+
+
+def _float_avals(avals: Sequence[Any]) -> list[Any]:
+    return [a.to_tangent_aval() for a in avals if is_float(a.dtype)]
+
+
+def _floats(values: Values, avals: Sequence[Any]) -> list[Value]:
+    return [x for x, a in zip(values, avals) if is_float(a.dtype)]
+
+
+def _spread(given: Iterable[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return a tangent per aval: those given for floats, a `Zero` for the others."""
+    rest = iter(given)
+    return [next(rest) if is_float(a.dtype) else zero_of(a.to_tangent_aval()) for a in avals]

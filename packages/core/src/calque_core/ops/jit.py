@@ -1,0 +1,100 @@
+"""A program inside a program: the primitive `jit`.
+
+One idea: it is a named jaxpr applied to operands, and means the same as its equations.  Who runs it is the static
+parameter `compiler`: `None` interprets it; the backend puts its own object there, and every rule passes it on, so that
+`grad(jit(f))` runs compiled because the equation says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from calque_core.ops.operands import strong, weak
+from calque_core.primitives.primitive import Primitive
+from calque_core.staging.passes import dce_jaxpr
+from calque_core.types.avals import ShapedArray, typeof
+
+Value = Any
+Compiler = Callable[[Jaxpr, Sequence[Value]], list[Value]]
+
+jit_p = Primitive("jit", multiple_results=True)
+
+
+def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+    """Return the results of a program on operands of its types, as weak or as strong as it declares them.
+
+    They are so of their own accord unless a Python scalar is given for a strong argument, or a strong one for a weak.
+    """
+    outs = run_jaxpr(jaxpr, jaxpr.consts, *args)
+    return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]
+
+
+def as_declared(x: Value, aval: Any) -> Value:
+    """Return a result as weak or as strong as its type says."""
+    if type(aval) is not ShapedArray or typeof(x).weak_type == aval.weak_type:
+        return x
+    return weak(x) if aval.weak_type else strong(x)
+
+
+def strong_results(outs: Sequence[Value]) -> list[Value]:
+    """Return values with dtypes of their own: Python scalars become NumPy's."""
+    return [strong(x) for x in outs]
+
+
+@jit_p.def_abstract_eval
+def jit_abstract_eval(*avals: Any, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Any]:
+    check_operands(f"jit of {name}", jaxpr, avals)
+    return jaxpr.out_avals
+
+
+@jit_p.def_impl
+def jit_impl(*args: Value, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -> list[Value]:
+    if compiler is not None:
+        return compiler(jaxpr, args)
+    return run_program(jaxpr, args)
+
+
+def check_operands(what: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
+    """Check that operands of the types `avals` fit the arguments of `jaxpr`.
+
+    Raises: TypeError.
+    """
+    wanted = jaxpr.in_avals
+    if len(avals) != len(wanted) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, wanted)):
+        got, want = (", ".join(str(a) for a in types) for types in (avals, wanted))
+        raise TypeError(f"{what} got operands ({got}) for a program of ({want}). Trace it again for these types.")
+
+
+@jit_p.def_pp
+def jit_pp(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name != "compiler"}
+
+
+def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop the results that nobody uses and the operands that only they needed."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_outputs)
+    outvars = [v for v, used in zip(eqn.outvars, used_outputs) if used]
+    invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"jaxpr": jaxpr})
+
+
+jit_p.def_rule("dce", dce_jit)
+
+
+def wrapped(
+    jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals: Sequence[Any], out_avals: Sequence[Any]
+) -> Jaxpr:
+    """Return a jaxpr of one equation, `primitive[params]`, between arguments and results of the given types."""
+    invars, outvars = [Var(a) for a in in_avals], [Var(a) for a in out_avals]
+    return Jaxpr((), invars, [JaxprEqn(primitive, invars, outvars, params)], outvars, debug_name=jaxpr.debug_name)
+
+
+def forwarded(jaxpr: Jaxpr) -> list[int | None]:
+    """Return, for each result, the number of the argument that it simply repeats, or None."""
+    position: dict[Atom, int] = {v: i for i, v in enumerate(jaxpr.invars)}
+    return [position.get(v) for v in jaxpr.outvars]

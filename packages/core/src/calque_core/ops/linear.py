@@ -1,0 +1,107 @@
+"""The two placeholders of differentiation: a tangent that is zero, and an operand that is not known.
+
+They stand in core because the author of a primitive meets them in jvp and transpose rules, which core alone is enough
+to write.  Neither ever reaches `bind` or evaluation.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.ops.broadcast import broadcast
+from calque_core.ops.elementwise import add_any_p
+from calque_core.primitives.rule_results import zeros
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import float0
+
+Value = Any
+
+
+class Zero:
+    """A tangent or cotangent that is zero, of type `aval`, without its elements.
+
+    >>> from calque_core import Zero, typeof
+    >>> Zero(typeof(1.0).to_tangent_aval())
+    Zero(float64[])
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval!r})"
+
+
+zeros.add(Zero)
+
+
+class UndefinedPrimal:
+    """The place of a linear operand in a transpose rule: its type is known, its value is not."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval!r})"
+
+
+zero_of = lru_cache(maxsize=1 << 14)(Zero)
+zero_for = lru_cache(maxsize=1 << 14)(lambda aval: zero_of(aval.to_tangent_aval()))
+undefined_of = lru_cache(maxsize=1 << 14)(UndefinedPrimal)
+
+
+def zero_tangent(primal: Value) -> Zero:
+    """Return the symbolic zero tangent of a value: of its own type, strong; `float0` for integers and bools."""
+    return zero_for(typeof(primal))
+
+
+def is_undefined_primal(x: object) -> bool:
+    """Tell whether an operand of a transpose rule is one of the linear ones.
+
+    >>> from calque_core import is_undefined_primal
+    >>> is_undefined_primal(1.0)
+    False
+    """
+    return type(x) is UndefinedPrimal
+
+
+def instantiate_zeros(x: Value) -> Value:
+    """Return an array of zeros for a `Zero`, and anything else as it is.
+
+    >>> import numpy as np
+    >>> from calque_core import Zero, instantiate_zeros, typeof
+    >>> instantiate_zeros(Zero(typeof(np.ones(2))))
+    array([0., 0.])
+    """
+    return zeros_of(x.aval) if type(x) is Zero else x
+
+
+def zeros_of(aval: Any) -> Value:
+    """Return zeros of the given type; of `float0`, a NumPy array of that dtype, which no operation takes.
+
+    >>> zeros_of(typeof(np.float32(1)))
+    np.float32(0.0)
+    """
+    if aval.dtype == float0:
+        return np.zeros(aval.shape, float0)
+    zero = aval.dtype.type(0)
+    return broadcast(zero, aval.shape) if aval.shape else zero
+
+
+def add_tangents(x: Value, y: Value) -> Value:
+    """Return the sum of two tangents or cotangents of one type, either of which may be a `Zero`.
+
+    >>> from calque_core import Zero, add_tangents, typeof
+    >>> add_tangents(Zero(typeof(1.0)), 2.0)
+    2.0
+    """
+    if type(x) is Zero:
+        return y
+    return x if type(y) is Zero else add_any_p.bind(x, y)

@@ -1,0 +1,269 @@
+"""Promotion: bringing the operands of an operation to one dtype, and to equal shapes or rank 0.
+
+One idea: it happens once, in the public functions and the operators, so that primitives see operands that fit.  The
+fast paths ask whether there is anything to do, which there nearly never is.
+
+A function gives a strong result, as NumPy's do: of weak operands alone, it makes one strong first (`binary`, `strong`).
+An operator gives a weak result of them, as Python's do (`paired`, `numbers`, `number`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.errors import ShapeError
+from calque_core.frames.source import where
+from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
+from calque_core.ops.convert import convert_element_type, from_python
+from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.types.avals import Shape, ShapedArray, typeof
+from calque_core.types.avals import _aval_functions as aval_functions
+from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
+
+Value = Any
+
+_SCALAR_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
+PYTHON_SCALARS = (bool, int, float, complex)
+_SAME_TYPE_FITS = frozenset((np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
+_FLOAT_SCALARS = frozenset((np.float64, np.float32, np.complex128))
+_BOOL = np.dtype(bool)
+_FLOAT_OF_INTEGER = {1: np.dtype("float16"), 2: np.dtype("float32"), 4: np.dtype("float64"), 8: np.dtype("float64")}
+
+
+def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of the function `name`, promoted; at least one is strong.
+
+    Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
+    """
+    kind = type(x)
+    if kind is type(y) and kind in _SAME_TYPE_FITS:
+        return x, y
+    x_aval, y_aval = aval_functions.get(kind, typeof)(x), aval_functions.get(type(y), typeof)(y)
+    if x_aval is y_aval:
+        return (strong(x) if x_aval.weak_type else x), y
+    if x_aval.dtype is y_aval.dtype and (x_aval.shape == y_aval.shape or not x_aval.shape or not y_aval.shape):
+        return x, y
+    x, y = promote(name, (x, y))
+    return x, y
+
+
+def paired(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of the operator `name`, promoted; weak operands alone stay weak.
+
+    Raises: what `binary` raises.
+    """
+    x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
+    if x_aval is y_aval or (
+        x_aval.dtype is y_aval.dtype and (x_aval.shape == y_aval.shape or not x_aval.shape or not y_aval.shape)
+    ):
+        return x, y
+    if x_aval.weak_type and y_aval.weak_type:
+        kind = max(scalar_kind(x_aval), scalar_kind(y_aval), key=PYTHON_SCALARS.index)
+        return weak(x, kind), weak(y, kind)
+    x, y = promote(name, (x, y))
+    return x, y
+
+
+def numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of the arithmetic operator `name`, promoted; weak bools alone count as integers."""
+    x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
+    if x_aval is y_aval:
+        return (number(x), number(y)) if x_aval.weak_type and x_aval.dtype is _BOOL else (x, y)
+    return paired(name, x, y)
+
+
+def number(x: Value) -> Value:
+    """Return the operand of an arithmetic operator: a weak bool counts as an integer."""
+    return weak(x, int) if is_weak_bool(x) else x
+
+
+def is_weak_bool(x: Value) -> bool:
+    """Tell whether `x` is a Python bool when the same program runs eagerly."""
+    aval = typeof(x)
+    return aval.weak_type and aval.dtype.kind == "b"  # type: ignore[no-any-return]
+
+
+def is_weak_integer(x: Value) -> bool:
+    """Tell whether `x` is a Python integer when the same program runs eagerly."""
+    aval = typeof(x)
+    return aval.weak_type and aval.dtype.kind == "i"  # type: ignore[no-any-return]
+
+
+def scalar_kind(aval: ShapedArray) -> type:
+    """Return the class of the Python scalars that a weak type stands for."""
+    return _SCALAR_KINDS[aval.dtype.kind]
+
+
+def weak(x: Value, kind: type | None = None) -> Value:
+    """Return a scalar as a Python scalar of class `kind`, by default that of its dtype."""
+    if type(x) in PYTHON_SCALARS:
+        return x if kind is None else kind(x)
+    aval = typeof(x)
+    dtype = aval.dtype if kind is None else scalar_dtype(kind)
+    if aval.weak_type and aval.dtype == dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True)
+
+
+def strong(x: Value) -> Value:
+    """Return `x` with a dtype of its own: a Python scalar as NumPy's, without an operation; a weak tracer converted."""
+    if type(x) is float and here().settings is DEFAULT_SETTINGS:
+        return np.float64(x)
+    aval = typeof(x)
+    if not getattr(aval, "weak_type", False):
+        return x
+    if type(x) in PYTHON_SCALARS:
+        return aval.dtype.type(x)
+    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
+
+
+def promote(name: str, args: Sequence[Value]) -> list[Value]:
+    """Return any number of operands of `name`, promoted to one dtype and to equal shapes or rank 0."""
+    avals = [typeof(x) for x in args]
+    first = avals[0].dtype
+    for aval in avals:
+        if aval.dtype is not first:
+            check_dtypes(name, avals)
+            dtype = promoted_type(avals)
+            if name in _COMPARISONS and dtype.kind in "iu":
+                dtype = _comparable(args, dtype)
+            args = [_converted(x, aval, dtype) for x, aval in zip(args, avals)]
+            break
+    return _broadcast(name, args, [aval.shape for aval in avals])
+
+
+_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+
+def _comparable(args: Sequence[Value], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a wider dtype if a Python integer may not fit: a comparison with it is exact, as NumPy's."""
+    limits = np.iinfo(dtype)
+    fits = all(limits.min <= x <= limits.max if type(x) is int else not is_weak_integer(x) for x in args)
+    return dtype if fits or dtype.itemsize == 8 else canonicalize_dtype(np.int64)
+
+
+def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
+    """Return operands broadcast to one shape, those of rank 0 left alone.
+
+    Raises: ShapeError if they do not fit.
+    """
+    return _broadcast(name, args, [typeof(x).shape for x in args])
+
+
+def _broadcast(name: str, args: Sequence[Value], shapes: Sequence[Shape]) -> list[Value]:
+    if len({shape for shape in shapes if shape}) <= 1:
+        return list(args)
+    try:
+        shape = broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            f"{name} of {_types(map(typeof, args))}{where()}: the shapes do not broadcast. "
+            "Make the sizes of each axis equal, or 1."
+        ) from None
+    if here().settings.numpy_rank_promotion != "allow" and len({len(shape) for shape in shapes if shape}) > 1:
+        _refuse_ranks(name, [typeof(x) for x in args])
+    return [broadcast_to(x, shape) if own and own != shape else x for x, own in zip(args, shapes)]
+
+
+def check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
+    """Check that the operands of `name` may be promoted to one dtype under the settings.
+
+    Raises: TypeError if they may not: `numpy_dtype_promotion` is "strict", and two strong dtypes differ.
+    """
+    if here().settings.numpy_dtype_promotion == "strict" and len({a.dtype for a in avals if not a.weak_type}) > 1:
+        raise TypeError(
+            f"{name} of {_types(avals)}{where()}: the dtypes differ, and numpy_dtype_promotion is 'strict'. "
+            "Convert the operands to one dtype: x.astype(dtype)."
+        )
+
+
+def _refuse_ranks(name: str, avals: Sequence[ShapedArray]) -> None:
+    setting = here().settings.numpy_rank_promotion
+    message = (
+        f"{name} of {_types(avals)}{where()}: the numbers of axes differ, and numpy_rank_promotion is {setting!r}. "
+        "Give the operands one number of axes: x.reshape(shape), or x[None]."
+    )
+    if setting == "raise":
+        raise ShapeError(message)
+    warnings.warn(message, stacklevel=2)
+
+
+def _types(avals: Iterable[ShapedArray]) -> str:
+    return " and ".join(map(str, avals))
+
+
+def promoted_dtype(name: str, *args: Value) -> np.dtype[Any]:
+    """Return the dtype that the operands of `name` are promoted to.  Raises: what `check_dtypes` raises."""
+    avals = [typeof(x) for x in args]
+    check_dtypes(name, avals)
+    return promoted_type(avals)
+
+
+def floating(x: Value) -> Value:
+    """Return the operand of a function of real or complex numbers: integers and bools become floats, as in NumPy."""
+    if type(x) in _FLOAT_SCALARS:
+        return x
+    if type(x) is float:
+        return strong(x)
+    aval = typeof(x)
+    if aval.dtype.kind in "fcV":
+        return x
+    return _converted(x, aval, float_dtype(aval))
+
+
+def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return the two operands of a function of real or complex numbers, promoted, as floats of one dtype.
+
+    Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
+    """
+    x, y = paired(name, x, y)
+    x_aval, y_aval = typeof(x), typeof(y)
+    if x_aval.dtype.kind in "fcV":
+        return (strong(x) if y_aval.weak_type else x), y
+    dtype = float_dtype(y_aval if x_aval.weak_type else x_aval)
+    return _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
+
+
+def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
+    """Return the dtype in which a float function of an array of this type is computed."""
+    if aval.dtype.kind in "fcV":
+        return aval.dtype
+    if aval.weak_type:
+        return scalar_dtype(float)
+    return canonicalize_dtype(_FLOAT_OF_INTEGER[aval.dtype.itemsize])
+
+
+def result_type(*args: Value) -> np.dtype[Any]:
+    """Return the dtype that an operation on these arrays, scalars or dtypes has.
+
+    >>> import numpy as np
+    >>> from calque_core import result_type
+    >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
+    (dtype('float32'), dtype('float64'))
+    """
+    return promoted_type([_as_aval(x) for x in args])
+
+
+def _as_aval(x: Value) -> ShapedArray:
+    if isinstance(x, type) and x in PYTHON_SCALARS:
+        return ShapedArray((), scalar_dtype(x))
+    if isinstance(x, (type, np.dtype, str)):
+        return ShapedArray((), x)
+    return typeof(x)  # type: ignore[no-any-return]
+
+
+def promoted_type(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
+    """Return the dtype to which operands of these types are promoted."""
+    strong = tuple(aval.dtype for aval in avals if not aval.weak_type)
+    return weak_promotion(strong, tuple(_SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
+
+
+def _converted(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
+    if aval.dtype == dtype:
+        return x
+    return from_python(x, dtype) if type(x) in PYTHON_SCALARS else convert_element_type(x, dtype)

@@ -1,0 +1,1 @@
+"""Primitives, and the tables of their rules."""

@@ -1,0 +1,245 @@
+"""Rule tables: what each transformation knows about each primitive.
+
+One idea: a table is an object found by name, `rules("jvp")`, and a rule is stored on its primitive.  So the author of a
+primitive gives every rule with core alone, before or after the package that reads the table is imported, or without it.
+
+The machinery sees lists only: a rule is adapted once, by `rule_results.py`, and the author's function is kept beside
+the adapted one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import weakref
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+from calque_core.context import here
+from calque_core.errors import MissingRuleError
+from calque_core.frames.source import Position, resolve, user_frame, where
+from calque_core.primitives.rule_results import adapt
+
+Function = Callable[..., Any]
+Kind = str | tuple[str, str]
+
+primitives: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+class Rule(NamedTuple):
+    """What an author gave, what the machinery calls, and where it was given."""
+
+    function: Function
+    adapted: Function
+    position: Position | None
+    module: str  # the module that gave it
+
+
+class KindInfo(NamedTuple):
+    """What to say when a rule of this kind is missing: the message, who reads it, and how to register one."""
+
+    message: str
+    package: str
+    how: str
+
+
+kinds: dict[str, KindInfo] = {
+    "impl": KindInfo("Evaluation rule for '{name}' not implemented", "calque_core", "{name}_p.def_impl(fn)"),
+    "abstract_eval": KindInfo(
+        "Abstract evaluation for '{name}' not implemented", "calque_core", "{name}_p.def_abstract_eval(fn)"
+    ),
+    "jvp": KindInfo(
+        "Differentiation rule for '{name}' not implemented", "calque_autodiff", "calque_autodiff.defjvp({name}_p, ...)"
+    ),
+    "partial_eval": KindInfo(
+        "Partial evaluation rule for '{name}' not implemented",
+        "calque_autodiff",
+        '{name}_p.def_rule("partial_eval", fn)',
+    ),
+    "transpose": KindInfo(
+        "Transpose rule (for reverse-mode differentiation) for '{name}' not implemented",
+        "calque_autodiff",
+        "calque_autodiff.deftranspose({name}_p, fn)",
+    ),
+    "jet": KindInfo("Taylor rule for '{name}' not implemented", "calque_jet", '{name}_p.def_rule("jet", fn)'),
+    "batch": KindInfo(
+        "Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"
+    ),
+    "axis_batch": KindInfo(
+        "Batching rule for '{name}' not implemented", "calque_batching", '{name}_p.def_rule("axis_batch", fn)'
+    ),
+    "lowering": KindInfo(
+        "MLIR translation rule for primitive '{name}' not found for platform {platform}",
+        "calque_xla_backend",
+        "calque_xla_backend.register_lowering({name}_p, fn, platform='{platform}')",
+    ),
+    "dce": KindInfo("Dead code rule for '{name}' not implemented", "calque_core", '{name}_p.def_rule("dce", fn)'),
+    "decomposition": KindInfo(
+        "Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'
+    ),
+    "value": KindInfo(
+        "Rule of '{name}' for the values of a transformation not implemented",
+        "calque_core.ValueTrace",
+        '{name}_p.def_rule("value", fn)',
+    ),
+    "pp": KindInfo("Printing rule for '{name}' not given", "calque_core", "{name}_p.def_pp(fn)"),
+}
+
+
+def info_of(kind: str) -> KindInfo:
+    """Return what to say of a kind; one that nobody has asked for before is known from here on."""
+    info = kinds.get(kind)
+    if info is None:
+        how = f'{{name}}_p.def_rule("{kind}", fn)'
+        info = kinds[kind] = KindInfo(f"Rule '{kind}' for '{{name}}' not implemented", "its transformation", how)
+    return info
+
+
+_epoch = [0]
+
+
+def rule_epoch() -> int:
+    """Return a number that changes whenever a rule is replaced; every cache of traced programs has it in its key."""
+    return _epoch[0]
+
+
+def advance_rule_epoch() -> None:
+    """Let no cache of traced or compiled programs give again what it holds: a rule was replaced, or a runtime lost."""
+    _epoch[0] += 1
+
+
+def settings_key() -> tuple[Any, ...]:
+    """Return what a program derived from a jaxpr depends on beside the jaxpr: part of the key of every such cache."""
+    context = here()
+    return (context.settings, context.axis_env, _epoch[0])
+
+
+class RuleTable(MutableMapping[Any, Function]):
+    """All rules of one kind, as a mapping from primitive to the function its author gave.
+
+    Assigning replaces a rule; `Primitive.def_rule` is the way to give one and be told if there is one already.
+
+    >>> from calque_core import rules
+    >>> rules("jvp").kind
+    'jvp'
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def __getitem__(self, primitive: Any) -> Function:
+        rule: Rule = primitive._rules[self.kind]
+        return rule.function
+
+    def __setitem__(self, primitive: Any, function: Function) -> None:
+        store(primitive, self.kind, function, override=True)
+
+    def __delitem__(self, primitive: Any) -> None:
+        del primitive._rules[self.kind]
+        del primitive.adapted[self.kind]
+        primitive.refresh(self.kind)
+        advance_rule_epoch()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(sorted((p for p in primitives if self.kind in p._rules), key=lambda p: str(p.name)))
+
+    def __len__(self) -> int:
+        return sum(self.kind in p._rules for p in primitives)
+
+    def __repr__(self) -> str:
+        return f"RuleTable({self.kind!r}, {len(self)} primitives)"
+
+
+def rules(kind: str, *, platform: str | None = None) -> RuleTable:
+    """Return the table of rules of one kind.  Asking for a kind of your own makes it known.
+
+    >>> from calque_core import rules
+    >>> rules("my_transform")
+    RuleTable('my_transform', 0 primitives)
+    """
+    info_of(kind)
+    return RuleTable(kind if platform is None else (kind, platform))
+
+
+def store(primitive: Any, kind: Kind, function: Function, *, override: bool = False) -> None:
+    """Put a rule on its primitive, adapted; refuse a second one unless told to replace it.
+
+    Raises: TypeError if `function` cannot be called; ValueError, with both places, if there is a rule already.
+    """
+    if not callable(function):
+        raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
+    new = Rule(function, adapt(primitive.name, kind, function, primitive.multiple_results), *_origin(function))
+    old: Rule | None = primitive._rules.get(kind)
+    if old is not None and not override and old.module != "__main__":
+        raise ValueError(
+            f"'{primitive.name}' has a rule for {_kind_name(kind)!r} from {_place(old)}, and {_place(new)} gives "
+            f"another. To replace it, use def_rule({_kind_arguments(kind, 'fn')}, override=True), or del "
+            f"calque_core.rules({_kind_arguments(kind)})[primitive] first."
+        )
+    if _is_shadowed(kind, primitive._rules):
+        advance_rule_epoch()
+    primitive._rules[kind] = new
+    primitive.adapted[kind] = new.adapted
+    primitive.refresh(kind)
+    primitive.holes.pop(kind, None)
+
+
+_SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is taken before one of the second
+
+
+def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
+    """Tell whether a new rule of this kind takes the place of one that programs may have been traced with."""
+    general = kind if isinstance(kind, str) else kind[0]
+    return any(k in stored for k in (kind, general, _SHADOWED.get(general), "decomposition"))
+
+
+def _origin(function: Function) -> tuple[Position | None, str]:
+    """Return where the rule is being given, and by which module; for calque's own, where the function is written."""
+    frame = user_frame()
+    if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")
+    code = getattr(function, "__code__", None)
+    return (None if code is None else (code, 0)), getattr(function, "__module__", "")
+
+
+def _place(rule: Rule) -> str:
+    return str(resolve(rule.position) or rule.module or repr(rule.function))
+
+
+def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
+    """Return the error for a rule that is not there, with notes on how to give it and what there is."""
+    info = info_of(kind)
+    error = MissingRuleError(
+        info.message.format(name=primitive.name, platform=platform),
+        primitive=primitive.name,
+        kind=kind,
+        package=info.package,
+        platform=platform,
+    )
+    if kind in primitive.holes:
+        error.add_note(f"There is none because {primitive.holes[kind]}.")
+    how = info.how.format(name=primitive.name, platform=platform)
+    error.add_note(f"{info.package} reads this rule; register one with {how}.")
+    place = error.place = where()
+    if place:
+        error.add_note(f"'{primitive.name}' was bound{place}.")
+    error.add_note(
+        f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}."
+    )
+    for stored in primitive._rules:
+        name = stored if isinstance(stored, str) else stored[0]
+        close = difflib.get_close_matches(name, kinds, n=1)
+        if name not in kinds:
+            error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {close[0]!r}?" if close else "."))
+    return error
+
+
+def _kind_arguments(kind: Kind, *others: str) -> str:
+    """Return the arguments that name a kind of rule, with others after the first: "'lowering', fn, platform='cpu'"."""
+    first, platform = (kind, []) if isinstance(kind, str) else (kind[0], [f"platform={kind[1]!r}"])
+    return ", ".join([repr(first), *others, *platform])
+
+
+def _kind_name(kind: Kind) -> str:
+    return kind if isinstance(kind, str) else f"{kind[0]} ({kind[1]})"

@@ -1,0 +1,76 @@
+"""Rows of text: what the two styles of printing produce, and how rows become a page.
+
+One idea: a row knows its indentation and the place in the user's program that it shows; wrapping and comments are added
+at the end, so that neither style knows about them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from types import GeneratorType
+from typing import Any, NamedTuple
+
+from calque_core.frames.source import Position, resolve
+
+WIDTH = 80
+_LEAST_WIDTH = 40  # of a deeply indented row: wrapping it at WIDTH would put each word on a row of its own
+
+
+class Row(NamedTuple):
+    """A line of a print before it is wrapped."""
+
+    indent: int
+    text: str
+    position: Position | None = None
+
+
+def unrolled(generator: Iterator[Any]) -> Iterator[Row]:
+    """Yield the rows of a generator that yields rows and further such generators, to any depth.
+
+    >>> list(unrolled(x for x in (1, (y for y in (2, 3)), 4)))
+    [1, 2, 3, 4]
+    """
+    stack = [generator]
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, GeneratorType):
+                stack.append(item)
+                break
+            yield item
+        else:
+            stack.pop()
+
+
+def page(rows: Iterable[Row], *, wrap: bool, source_info: bool) -> str:
+    """Return rows as one text; with `source_info`, with the user's file and line behind each row that has one."""
+    lines: list[str] = []
+    comments: dict[int, str] = {}
+    for row in rows:
+        if source_info and row.position is not None:
+            comments[len(lines)] = _place(row.position)
+        lines += _wrapped(row) if wrap else [" " * row.indent + row.text]
+    column = max((len(lines[i]) for i in comments), default=0)
+    for i, comment in comments.items():
+        lines[i] = f"{lines[i]:<{column}}  # {comment}"
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=1024)
+def _place(position: Position) -> str:
+    return str(resolve(position))
+
+
+def _wrapped(row: Row) -> list[str]:
+    """Break a row that is too long between two words."""
+    if row.indent + len(row.text) <= WIDTH:
+        return [" " * row.indent + row.text]
+    return textwrap.wrap(
+        row.text,
+        max(WIDTH, row.indent + _LEAST_WIDTH),
+        initial_indent=" " * row.indent,
+        subsequent_indent=" " * (row.indent + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

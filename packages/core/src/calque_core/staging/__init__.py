@@ -1,0 +1,1 @@
+"""From a Python function to a program that is checked and has no dead code."""

@@ -1,0 +1,192 @@
+"""Checking that a jaxpr is what it claims to be: closed, every variable bound once, typed by its primitives' rules.
+
+One idea: a type rule is asked again for every equation, and its answer compared with what the equation declares; for an
+operation that is evaluated, with the values.  Weak types are left out of the comparison: they belong to Python scalars,
+and change no result.
+
+Tests and `enable_checks` run this; production does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_core.calls.api_util import describe_value
+from calque_core.context import DEFAULT_SETTINGS, entered, here
+from calque_core.errors import JaxprTypeError
+from calque_core.frames.source import describe_function, where
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.primitives.rules import rule_epoch
+from calque_core.show.naming import Options
+from calque_core.show.printing import Printer
+from calque_core.show.printing_autodidax import long_type
+from calque_core.staging.stage import checks
+from calque_core.traces.trace import result_checks
+from calque_core.types.avals import ShapedArray, is_array_like, typeof
+
+
+class JaxprType(NamedTuple):
+    """The types of a program's arguments, constants included, and of its results.
+
+    >>> from calque_core import JaxprType, ShapedArray
+    >>> JaxprType((ShapedArray((), "float64"),), (ShapedArray((2,), "int32"),))
+    (float64[]) -> (int32[2])
+    """
+
+    in_types: tuple[Any, ...]
+    out_types: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(long_type, self.in_types))}) -> ({', '.join(map(long_type, self.out_types))})"
+
+
+def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
+    """Check a jaxpr and those inside it; return its type.
+
+    Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has another
+    type than it declares; with the variable and the equation as `jaxpr` prints them, and the user's line.
+
+    >>> from calque_core import ShapedArray, check_jaxpr, stage
+    >>> from calque_core.lax import sin
+    >>> check_jaxpr(stage(lambda x: [sin(x)], [ShapedArray((3,), "float64")]))
+    (float64[3]) -> (float64[3])
+    """
+    for inner in nested_jaxprs(jaxpr):
+        checker = Checker(jaxpr, inner)
+        inner.memo(("checked", rule_epoch()), checker.check)
+    return JaxprType((*(v.aval for v in jaxpr.constvars), *jaxpr.in_avals), tuple(jaxpr.out_avals))
+
+
+checks.append(check_jaxpr)
+
+
+class Checker:
+    """The state of checking one jaxpr, which stands somewhere inside `root`."""
+
+    def __init__(self, root: Jaxpr, jaxpr: Jaxpr) -> None:
+        self.root, self.jaxpr = root, jaxpr
+        self.bound: set[Var] = set()
+        self.eqn: JaxprEqn | None = None
+
+    def check(self) -> bool:
+        """Check everything but the jaxprs among the parameters, whatever the settings: a value has its own dtype."""
+        with entered(settings=DEFAULT_SETTINGS):
+            self.check_all()
+        return True
+
+    def check_all(self) -> None:
+        """Check constants, equations and results, in order."""
+        self.bind((*self.jaxpr.constvars, *self.jaxpr.invars))
+        for v, value in zip(self.jaxpr.constvars, self.jaxpr.consts):
+            self.check_value(v, value)
+        for eqn in self.jaxpr.eqns:
+            self.eqn = eqn
+            self.check_operands(eqn.invars)
+            self.check_results(eqn)
+            self.bind(eqn.outvars)
+        self.eqn = None
+        self.check_operands(self.jaxpr.outvars)
+
+    def bind(self, outvars: Sequence[Var]) -> None:
+        """Note that variables are bound here."""
+        for v in outvars:
+            if v in self.bound:
+                raise self.error(f"the variable {self.name(v)} is bound twice", "Make a new Var for each result")
+            self.bound.add(v)
+
+    def check_operands(self, atoms: Sequence[Atom]) -> None:
+        """Check that variables are bound, and that literals have their declared types."""
+        for x in atoms:
+            if type(x) is Literal:
+                if isinstance(x.val, np.generic):
+                    self.check_value(x, x.val)
+            elif x not in self.bound:
+                advice = "Bind it by an argument, a constant or an earlier equation"
+                raise self.error(f"unbound variable {self.name(x)}", advice)
+
+    def check_value(self, x: Atom, value: Any) -> None:
+        """Check the value of a constant or a literal against its declared type."""
+        got = typeof(value)
+        if _strong(got) != _strong(x.aval):
+            what = f"the {'literal' if type(x) is Literal else 'constant'} {self.name(x)}"
+            problem = f"{what} is declared {x.aval}, but its value is {got}"
+            raise self.error(problem, "Convert the value, or declare its type")
+
+    def check_results(self, eqn: JaxprEqn) -> None:
+        """Check the declared types of the results against the primitive's type rule."""
+        name, rule = eqn.primitive.name, eqn.primitive.abstract
+        if rule is None:
+            raise self.error(f"'{name}' has no type rule", f"Give one with {name}_p.def_abstract_eval(fn)")
+        try:
+            avals = rule(*[x.aval for x in eqn.invars], **eqn.params)
+        except Exception as refusal:
+            problem = f"the type rule of '{name}' refuses the operands: {str(refusal).rstrip('.')}"
+            raise self.error(problem, "Give it operands that it takes") from refusal
+        declared = [v.aval for v in eqn.outvars]
+        if [_strong(a) for a in avals] != [_strong(a) for a in declared]:
+            want, got = (", ".join(str(a) for a in some) for some in (declared, avals))
+            problem = f"the results are declared ({want}), but the type rule of '{name}' gives ({got})"
+            raise self.error(problem, "Declare the types that the rule gives")
+
+    def name(self, x: Atom) -> str:
+        """Return a variable or a literal as it is printed."""
+        return Printer(self.root, Options()).scope(self.jaxpr).atom(x)
+
+    def error(self, problem: str, advice: str) -> JaxprTypeError:
+        """Return the error, with the equation and its line."""
+        place = ""
+        if self.eqn is not None:
+            info = self.eqn.source_info
+            text = Printer(self.root, Options()).equation(self.jaxpr, self.eqn)
+            place = f" in `{text}`" + (f", from {info}" if info else "")
+        return JaxprTypeError(f"{problem}{place}. {advice}.")
+
+
+def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any], outs: Any) -> None:
+    """Check that an evaluated operation gave what its type rule says, while `enable_checks` is on.
+
+    Raises: TypeError that names the primitive and both rules; what the type rule raises, if it refuses the operands.
+    """
+    if not here().settings.enable_checks or primitive.abstract is None:
+        return
+    try:
+        avals = primitive.abstract(*map(typeof, args), **params)
+    except Exception as refusal:
+        refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation takes.")
+        raise
+    got = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
+    if got is None or got != [_strong(aval) for aval in avals]:
+        pairs = [(outs, None)] if got is None else zip(outs, got)
+        given = ", ".join(str(aval or describe_value(x)) for x, aval in pairs) or "nothing"
+        raise TypeError(
+            f"{_rule(primitive, 'impl')} gave {given}{where()}, but {_rule(primitive, 'abstract_eval')} says "
+            f"{', '.join(map(str, avals)) or 'nothing'}. Correct one of the two."
+        )
+
+
+result_checks.append(check_evaluation)
+
+
+def _rule(primitive: Any, kind: str) -> str:
+    """Return 'the evaluation of 'twice' (twice_impl at train.py:12)', for messages."""
+    name = {"impl": "evaluation", "abstract_eval": "type rule"}[kind]
+    function = primitive.rules.get(kind)
+    return f"the {name} of '{primitive.name}'" + (f" ({describe_function(function)})" if function is not None else "")
+
+
+def _own_type(x: Any) -> Any:
+    """Return the strong type of a result: that of its own dtype, even if the settings narrow it; None for no array."""
+    if not is_array_like(x):
+        return None
+    if type(x) in (bool, int, float, complex):
+        return _strong(typeof(x))
+    with entered(settings=DEFAULT_SETTINGS):
+        return _strong(typeof(x))
+
+
+def _strong(aval: Any) -> Any:
+    return aval.strip_weak_type() if type(aval) is ShapedArray else aval

@@ -1,0 +1,86 @@
+"""Tracing for users: `make_jaxpr`, `eval_shape`.
+
+Read next: `stage.py`, which does the work.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+from calque_core.calls.api_util import FlatFunction, arg_names, call, check_arrays, check_callable, normalize_argnums
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.staging.stage import stage
+from calque_core.types.avals import AbstractValue, ShapeDtypeStruct, typeof
+from calque_pytree import tree_flatten
+
+P = ParamSpec("P")
+
+
+@api_boundary
+def make_jaxpr(
+    fun: Callable[P, Any],
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    return_shape: bool = False,
+) -> Callable[P, Any]:
+    """Return a function that gives the jaxpr of `fun` on its arguments instead of the result.
+
+    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; the static ones, at the positions
+    `static_argnums` or with the names `static_argnames`, are passed as they are.
+    With `return_shape`, it gives a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
+    Raises: TypeError if an argument or a result is not an array.
+
+    >>> from calque_core import lax, make_jaxpr
+    >>> print(make_jaxpr(lambda x: lax.sin(x) * 2.0)(3.0))
+    { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b 2.0 in (c,) }
+    """
+    check_callable(fun, "make_jaxpr")
+    static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+
+    @api_boundary
+    @functools.wraps(fun)
+    def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
+        what = f"make_jaxpr of {describe_function(fun)}"
+        static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums"))
+        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
+        dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
+
+        @functools.wraps(fun)
+        def restricted(*xs: Any, **keywords: Any) -> Any:
+            rest = iter(xs)
+            merged = [x if i in static else next(rest) for i, x in enumerate(args)]
+            return call(fun, "make_jaxpr", *merged, **{k: keywords.get(k, v) for k, v in kwargs.items()})
+
+        leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
+        named = [() if i in static else x for i, x in enumerate(args)]  # an empty tree has no leaf to name
+        named_kwargs = {k: () if k in static_names else v for k, v in kwargs.items()}
+        names = functools.partial(arg_names, fun, named, named_kwargs)
+        check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, what)
+        flat = FlatFunction(restricted, in_tree, "make_jaxpr")
+        jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
+        if not return_shape:
+            return jaxpr
+        return jaxpr, flat.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.out_avals])
+
+    return traced
+
+
+@api_boundary
+def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
+    """Return the result of `fun` as a pytree of `ShapeDtypeStruct`, computing nothing.
+
+    Raises: what calling `fun` would raise about types and shapes.
+
+    >>> from calque_core import ShapeDtypeStruct, eval_shape, lax
+    >>> eval_shape(lax.sin, ShapeDtypeStruct((2,), "float32"))
+    ShapeDtypeStruct(shape=(2,), dtype=float32)
+    """
+    return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]
+
+
+def abstract(x: Any) -> Any:
+    """Return the aval of an argument that may be given as its own aval."""
+    return x if isinstance(x, AbstractValue) else typeof(x)

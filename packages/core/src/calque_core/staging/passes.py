@@ -1,0 +1,192 @@
+"""Making a jaxpr smaller without changing what it computes: dead code, constant folding.
+
+One idea: what has an effect stays, whoever asks.  A primitive that holds jaxprs says by a rule of kind "dce" which of
+its operands serve the results that are used; without a rule an equation is kept or dropped as a whole.
+
+Read next: `inline.py` and `rewrite.py` for the other passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.frames.source import describe_function
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxprs.walk import has_jaxpr, rebuild
+from calque_core.primitives.rules import rule_epoch
+from calque_core.traces.trace import evaluation, hand_down
+from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import ShapedArray, short_repr, typeof
+
+Value = Any
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """Return the part of `jaxpr` that computes the outputs marked in `used_outputs`, and the mask of inputs it takes.
+
+    Unused inputs are dropped too, save those marked in `instantiate` (True keeps all).  Equations with effects stay.
+    Raises: ValueError if a mask has another length than what it marks.
+
+    >>> from calque_core import ShapedArray, dce_jaxpr, stage
+    >>> from calque_core.lax import cos, sin
+    >>> jaxpr = stage(lambda x, y: [sin(x), cos(y)], [ShapedArray((), "float64")] * 2)
+    >>> dce_jaxpr(jaxpr, [False, True])
+    ({ lambda ; a:f64[]. let b:f64[] = cos a in (b,) }, [False, True])
+    """
+    keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else instantiate
+    _check_mask("used_outputs", used_outputs, "outputs", jaxpr.outvars)
+    _check_mask("instantiate", keep, "inputs", jaxpr.invars)
+    mask, kept = tuple(map(bool, used_outputs)), tuple(map(bool, keep))
+    key = ("dce", mask, kept, rule_epoch())
+    smaller, used_inputs = jaxpr.memo(key, lambda: _dce(jaxpr, mask, kept))
+    return jaxpr if smaller is None else smaller, list(used_inputs)
+
+
+def _check_mask(name: str, mask: Sequence[bool], what: str, marked: Sequence[Atom]) -> None:
+    if len(mask) != len(marked):
+        raise ValueError(f"{name} has {len(mask)} marks for a jaxpr of {len(marked)} {what}. Give one bool for each.")
+
+
+def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], keep: tuple[bool, ...]) -> tuple[Jaxpr | None, list[bool]]:
+    """Return the smaller jaxpr and the inputs used; None for the jaxpr itself, which its memo must not refer to."""
+    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
+    live = {v for v in outvars if type(v) is Var}
+    eqns: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        kept = _dce_eqn(eqn, [v in live for v in eqn.outvars])
+        if kept is not None:
+            eqns.append(kept)
+            live.update(v for v in kept.invars if type(v) is Var)
+    used_inputs = [v in live or wanted for v, wanted in zip(jaxpr.invars, keep)]
+    used_consts = [v in live for v in jaxpr.constvars]
+    same_eqns = len(eqns) == len(jaxpr.eqns) and all(a is b for a, b in zip(reversed(eqns), jaxpr.eqns))
+    if same_eqns and all(used_outputs) and all(used_inputs) and all(used_consts):
+        return None, used_inputs
+    smaller = jaxpr.replace(
+        constvars=[v for v, used in zip(jaxpr.constvars, used_consts) if used],
+        consts=[c for c, used in zip(jaxpr.consts, used_consts) if used],
+        invars=[v for v, used in zip(jaxpr.invars, used_inputs) if used],
+        eqns=eqns[::-1],
+        outvars=outvars,
+    )
+    return smaller, used_inputs
+
+
+def _dce_eqn(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn | None:
+    """Return what is left of an equation, or None."""
+    if not any(used_outputs) and not eqn.effects:
+        return None
+    rule = eqn.primitive.adapted.get("dce")
+    if rule is None:
+        return eqn
+    used_inputs, kept = _checked_dce(eqn, rule(used_outputs, eqn))
+    if kept is None:
+        return None
+    same = len(kept.outvars) == len(eqn.outvars) and all(used_inputs) and _same_params(kept.params, eqn.params)
+    return eqn if same else kept
+
+
+def _checked_dce(eqn: JaxprEqn, result: Any) -> tuple[Sequence[bool], JaxprEqn | None]:
+    """Return what a dce rule gave.  Raises: TypeError if it is no pair of a flag for each operand and an equation."""
+    if isinstance(result, (tuple, list)) and len(result) == 2:
+        used_inputs, kept = result
+        if kept is None or (
+            isinstance(used_inputs, (tuple, list)) and len(used_inputs) == len(eqn.invars) and type(kept) is JaxprEqn
+        ):
+            return used_inputs, kept
+    raise TypeError(
+        f"the dce rule {describe_function(eqn.primitive.rules['dce'])} of '{eqn.primitive.name}' returned "
+        f"{short_repr(result)}, but it has {len(eqn.invars)} operand{'s' * (len(eqn.invars) != 1)}. Return a pair: a "
+        "list of a bool for each, and an equation or None."
+    )
+
+
+def _same_params(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    return new.keys() == old.keys() and all(_is_same(new[name], value) for name, value in old.items())
+
+
+def _is_same(new: Any, old: Any) -> bool:
+    if type(new) is tuple and type(old) is tuple:
+        return len(new) == len(old) and all(a is b for a, b in zip(new, old))
+    return new is old
+
+
+def fold_constants(jaxpr: Jaxpr, max_size: int = 1024) -> Jaxpr:
+    """Return `jaxpr` with the equations computed that depend on no argument, in inner jaxprs too.
+
+    Equations stay that have effects, that hold a jaxpr, or whose results have more than `max_size` elements: a constant
+    is stored with the program.  What cannot be computed (an integer divided by zero, a named axis) stays.
+
+    >>> from calque_core import ShapedArray, fold_constants, stage
+    >>> from calque_core.lax import cos, mul
+    >>> fold_constants(stage(lambda x: [mul(x, cos(0.0))], [ShapedArray((), "float64")]))
+    { lambda ; a:f64[]. let b:f64[] = mul a 1.0 in (b,) }
+    """
+    # Whoever runs the program is warned by what is left of it, or not at all.  Divisions by zero are heard rather than
+    # ignored: of integers they stay an error, and their equation stays.
+    with np.errstate(all="ignore", divide="call", call=lambda *_: None):
+        return rebuild(jaxpr, lambda inner: _fold(inner, max_size))
+
+
+def _fold(jaxpr: Jaxpr, max_size: int) -> Jaxpr:
+    known = {v: c for v, c in zip(jaxpr.constvars, jaxpr.consts) if not isinstance(c, Tracer)}
+    atoms: dict[Any, Atom] = {}
+    eqns = []
+    for eqn in jaxpr.eqns:
+        values = _folded(eqn, known, max_size)
+        if values is None:
+            eqns.append(_substituted(eqn, atoms))
+            continue
+        known.update(zip(eqn.outvars, values))
+        atoms.update((v, Literal(c, v.aval)) for v, c in zip(eqn.outvars, values) if isinstance(c, np.generic))
+    if len(eqns) == len(jaxpr.eqns):
+        return jaxpr
+    return _with_constants(jaxpr, eqns, [atoms.get(v, v) for v in jaxpr.outvars], known)
+
+
+def _substituted(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
+    if not any(v in atoms for v in eqn.invars):
+        return eqn
+    return eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars])
+
+
+def _folded(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value] | None:
+    """Return the results of an equation, or None if it has to stay."""
+    if any(type(v) is Var and v not in known for v in eqn.invars) or _must_stay(eqn, max_size):
+        return None
+    args = [v.val if type(v) is Literal else known[v] for v in eqn.invars]  # type: ignore[index]
+    try:
+        values = hand_down(evaluation, eqn.primitive, args, eqn.params)
+    except (ArithmeticError, NameError):
+        return None
+    # Under other settings than those of the trace, evaluation gives other types: such an equation stays.
+    if any(typeof(c) != v.aval for c, v in zip(values, eqn.outvars)):
+        return None
+    return [_stored(c) for c in values]
+
+
+def _stored(x: Value) -> Value:
+    """Return a result as a constant of a program: NumPy scalars for rank 0, arrays that nobody can change."""
+    if type(x) is not np.ndarray:
+        return x
+    copy = x.copy()
+    copy.flags.writeable = False
+    return copy[()] if not copy.ndim else copy
+
+
+def _must_stay(eqn: JaxprEqn, max_size: int) -> bool:
+    is_small = all(type(v.aval) is ShapedArray and v.aval.size <= max_size for v in eqn.outvars)
+    return has_jaxpr(eqn.params) or not is_small or bool(eqn.effects)
+
+
+def _with_constants(jaxpr: Jaxpr, eqns: list[JaxprEqn], outvars: list[Atom], known: dict[Var, Value]) -> Jaxpr:
+    """Return `jaxpr` with other equations and outputs, and the constants that they use: its own, and `known` ones."""
+    used = {v for eqn in eqns for v in eqn.invars if type(v) is Var} | {v for v in outvars if type(v) is Var}
+    consts = dict(zip(jaxpr.constvars, jaxpr.consts)) | known
+    consts = {v: c for v, c in consts.items() if v in used}
+    return jaxpr.replace(constvars=list(consts), consts=list(consts.values()), eqns=eqns, outvars=outvars)

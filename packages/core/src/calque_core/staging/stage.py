@@ -1,0 +1,304 @@
+"""Staging: recording what a function does to abstract values, as a jaxpr.
+
+One idea: a tracer carries the variable it stands for, and an equation is recorded in its final form, so that ending a
+trace costs nothing per equation.  Everything that runs in the context of the trace is captured, constants included.
+
+Read next: `interpret.py` for the way back, `api_util.py` for pytrees of arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.frames.source import Position, current_position, resolve
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.memory.captures import Captures, frozen
+from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.primitive import Primitive, decompose
+from calque_core.traces.trace import (
+    Trace,
+    Value,
+    canonical_parameter,
+    canonical_value,
+    current_trace,
+    hand_down,
+    started,
+    tracing,
+    valueless,
+)
+from calque_core.traces.tracer import Tracer, check_lift
+from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, ShapeDtypeStruct, is_array_like, short_repr, typeof
+from calque_core.types.avals import _aval_functions as aval_functions
+from calque_core.types.dtypes import canonicalize_dtype
+
+SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
+NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
+aval_of = attrgetter("aval")
+new_eqn: Any = partial(tuple.__new__, JaxprEqn)  # C all the way: 0.1 us where a Python __init__ takes 0.35
+
+
+class JitTracer(Tracer):
+    """A value that is being recorded: its type, the variable it stands for, and the equation's place."""
+
+    __slots__ = ("aval", "position", "variable")
+
+    def __init__(self, trace: Trace, aval: Any, variable: Var, position: Position | None) -> None:
+        self._trace, self.aval, self.variable, self.position = trace, aval, variable, position
+
+    @property
+    def origin(self) -> Position | None:
+        """Where in the user's program this value was made."""
+        return self.position or self._trace.position
+
+
+class JaxprTrace(Trace):
+    """Records every primitive as an equation."""
+
+    verb = "make_jaxpr"
+    gives_back = True  # whether captured arrays are given back when it closes
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[int, tuple[Value, Var]] = {}
+        self.captures = Captures(parent)
+        self.arg_names: Callable[[], Sequence[str]] | None = None
+        self.memo: dict[Any, Any] = {}  # what was derived in this trace and may refer to its tracers: dies with it
+
+    def new_arg(self, aval: Any) -> JitTracer:
+        """Return a tracer for a new argument of the program."""
+        var = Var(aval)
+        self.invars.append(var)
+        return JitTracer(self, aval, var, None)
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        invars: list[Atom] = [
+            x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in args
+        ]
+        return self.record(primitive, invars, params)
+
+    def record(self, primitive: Primitive, invars: list[Atom], params: dict[str, Any]) -> list[Value]:
+        """Append an equation; return tracers for its results."""
+        if primitive.abstract is None:
+            return decompose(self, primitive, [self.tracer(x) for x in invars], params, "abstract_eval")
+        position = current_position(3)  # below are record and process_primitive
+        if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
+            invars, params = self._in_32_bits(invars, params, position)
+        try:
+            avals = primitive.abstract(*map(aval_of, invars), **params)
+        except Exception as error:
+            _add_place(error, primitive, position)
+            raise
+        if len(avals) == 1:  # nearly always; without comprehensions it takes 0.3 us less
+            var = Var(avals[0])
+            self.eqns.append(new_eqn((primitive, invars, [var], params or NO_PARAMS, position)))
+            return [JitTracer(self, avals[0], var, position)]
+        outvars = [Var(aval) for aval in avals]
+        self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
+        return [JitTracer(self, var.aval, var, position) for var in outvars]
+
+    def _in_32_bits(
+        self, invars: list[Atom], params: dict[str, Any], position: Position | None
+    ) -> tuple[list[Atom], dict[str, Any]]:
+        """Return operands and parameters as evaluation takes them; a program states the types of its own operands."""
+        if next(jaxprs_in_params(params), None) is None:
+            invars = [self._narrow(x, position) for x in invars]
+            params = {name: canonical_parameter(value) for name, value in params.items()}
+        is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
+        return invars if is_weak else list(map(_fixed, invars)), params
+
+    def _narrow(self, x: Atom, position: Position | None) -> Atom:
+        """Return an operand in 32 bits, converted by an equation of its own, as evaluation converts it."""
+        aval = x.aval
+        dtype = canonicalize_dtype(aval.dtype) if type(aval) is ShapedArray else None
+        if dtype is None or dtype == aval.dtype:
+            return x
+        params = {"new_dtype": dtype, "weak_type": aval.weak_type}
+        var = Var(convert_element_type_p.abstract(aval, **params)[0])
+        self.eqns.append(new_eqn((convert_element_type_p, [x], [var], params, position)))
+        return var
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value]:
+        """Record one equation that holds the program of the function and its rules."""
+        jaxpr, rules, captured = params["rules"].staged(fun, [typeof(x) for x in args])
+        return self.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})
+
+    def tracer(self, atom: Atom) -> Value:
+        """Return the value that `atom` stands for in this trace."""
+        return atom.val if type(atom) is Literal else JitTracer(self, atom.aval, atom, None)  # type: ignore[arg-type]
+
+    def constant(self, x: Value) -> Atom:
+        """Return a literal for a scalar, a constant variable for an array or a tracer of a trace below."""
+        kind = type(x)
+        if kind in SCALAR_TYPES:
+            aval = aval_functions[kind](x)
+            is_kept = aval.weak_type or here().settings is DEFAULT_SETTINGS
+            return Literal(x if is_kept else canonical_value(x), aval)
+        if isinstance(x, np.ndarray) and x.ndim:
+            x = self.captures.use(x)
+        key = id(x) if here().settings.enable_x64 else ~id(x)  # an array has another type while 64 bits are off
+        known = self.constants.get(key)
+        if known is not None:
+            return known[1]
+        if isinstance(x, Tracer):
+            check_lift(x, self)
+            x = self.narrowed_constant(x)
+            aval = x.aval
+        else:
+            aval = typeof(x)
+            if kind is ShapeDtypeStruct:
+                raise TypeError(f"{self.describe()}: {valueless(x)}")
+            if isinstance(x, np.generic):
+                return Literal(canonical_value(x), aval)
+            if isinstance(x, np.ndarray) and not x.ndim:
+                return Literal(canonical_value(x)[()], aval)
+        var = Var(aval)
+        self.constants[key] = (x, var)
+        return var
+
+    def narrowed_constant(self, x: Tracer) -> Tracer:
+        """Return a tracer of a trace below in 32 bits while 64 are off: a program takes it as it takes an argument."""
+        aval = x.aval
+        if here().settings.enable_x64 or type(aval) is not ShapedArray or canonicalize_dtype(aval.dtype) == aval.dtype:
+            return x
+        known: tuple[Tracer, Tracer] | None = self.memo.get(("narrow", id(x)))
+        if known is None:
+            assert self.parent is not None
+            params = {"new_dtype": canonicalize_dtype(aval.dtype), "weak_type": aval.weak_type}
+            (narrow,) = hand_down(self.parent, convert_element_type_p, [x], params)
+            known = self.memo["narrow", id(x)] = x, narrow  # the memo keeps the tracer, so that its id stays its own
+        return known[1]
+
+    def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
+        """Return what was recorded as a program that gives `outs`.  Its constants no longer depend on their owners."""
+        outvars = [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in outs]
+        constants = self.constants.values()
+        consts = [self.kept(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants]
+        return Jaxpr([v for _, v in constants], self.invars, self.eqns, outvars, consts, debug_name=debug_name)
+
+    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+        """Return a captured array as the finished program may keep it."""
+        return frozen(x)
+
+    def explain_refused_write(self, error: ValueError) -> None:
+        if self.captures.held:
+            error.add_note(
+                f"{self.describe()} holds the large NumPy arrays that it captured read-only until it ends: a write "
+                "would change the numbers of its result in silence. Copy the array before writing to it, or make a new "
+                "one."
+            )
+
+    def close(self) -> None:
+        super().close()
+        if self.gives_back:
+            self.captures.release()
+        self.memo.clear()
+        self.constants = {}
+
+    def dependence(self, x: Tracer) -> str:
+        """Return the part of a message that names the arguments which decide the value of `x`."""
+        if not isinstance(x, JitTracer) or self.arg_names is None:
+            return ""
+        needed = {x.variable}
+        for eqn in reversed(self.eqns):
+            if not needed.isdisjoint(eqn.outvars):
+                needed.update(v for v in eqn.invars if type(v) is Var)
+        names = [name for name, var in zip(self.arg_names(), self.invars) if var in needed]
+        if not names:
+            return ""
+        return f"; it depends on the value of the argument{'s' * (len(names) > 1)} {' and '.join(names[:5])}"
+
+
+class BorrowingTrace(JaxprTrace):
+    """Records as ever, but leaves captured arrays uncopied: for callers that bind the constants as operands at once."""
+
+    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+        """Return a captured array as it is: whoever runs the program next holds it as one of its operands."""
+        return x
+
+
+def _narrows(primitive: Primitive, invars: Sequence[Atom], params: dict[str, Any]) -> bool:
+    """Tell whether an operation is itself the conversion of its operand to 32 bits."""
+    if primitive is not convert_element_type_p:
+        return False
+    return canonicalize_dtype(invars[0].aval.dtype) == params["new_dtype"]  # type: ignore[no-any-return]
+
+
+def _fixed(x: Atom) -> Atom:
+    """Return a Python scalar as a number of 32 bits beside arrays: it must fit them under other settings too."""
+    if type(x) is Literal and type(x.val) in (int, float, complex):
+        return Literal(x.aval.dtype.type(x.val), x.aval)
+    return x
+
+
+def in_dtype(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return a captured array in the dtype that it was captured in."""
+    return np.asarray(x) if x.dtype == dtype else x.astype(dtype)
+
+
+def _add_place(error: Exception, primitive: Primitive, position: Position | None) -> None:
+    info = resolve(position)
+    if info is not None and not any(str(info) in note for note in getattr(error, "__notes__", ())):
+        error.add_note(f"'{primitive.name}' was bound at {info}.")
+
+
+def stage(
+    fun: Callable[..., Sequence[Value]],
+    in_avals: Sequence[Any],
+    *,
+    verb: str = "make_jaxpr",
+    user_fun: Any = None,
+    arg_names: Callable[[], Sequence[str]] | None = None,
+    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
+) -> Jaxpr:
+    """Return the jaxpr of `fun`, which takes one value per aval and returns a list of values.
+
+    Constants may be tracers of the traces below: `hoist_tracers` makes them operands.
+    """
+    trace = trace_type(current_trace())
+    started(trace, user_fun if user_fun is not None else fun)
+    trace.verb, trace.arg_names = verb, arg_names
+    with tracing(trace):
+        outs = fun(*[trace.new_arg(aval) for aval in in_avals])
+        for x in outs:
+            if not is_array_like(x):
+                raise TypeError(
+                    f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. "
+                    "Return arrays and scalars."
+                )
+        jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
+    if here().settings.enable_checks:
+        for check in checks:
+            check(jaxpr)
+    return jaxpr
+
+
+checks: list[Callable[[Jaxpr], object]] = []  # `check.check_jaxpr`, put here by that module, which needs this one
+
+
+def hoist_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Value]]:
+    """Turn the constants of `jaxpr` that are tracers into leading arguments; return it and their values.
+
+    What is left is closed: it may be kept, and used under any trace.
+    """
+    is_hoisted = [isinstance(c, Tracer) for c in jaxpr.consts]
+    if not any(is_hoisted):
+        return jaxpr, []
+    hoisted = [v for v, yes in zip(jaxpr.constvars, is_hoisted) if yes]
+    return (
+        jaxpr.replace(
+            constvars=[v for v, yes in zip(jaxpr.constvars, is_hoisted) if not yes],
+            consts=[c for c, yes in zip(jaxpr.consts, is_hoisted) if not yes],
+            invars=(*hoisted, *jaxpr.invars),
+        ),
+        [c for c, yes in zip(jaxpr.consts, is_hoisted) if yes],
+    )

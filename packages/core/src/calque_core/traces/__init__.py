@@ -1,0 +1,1 @@
+"""Who processes an operation: traces, and the tracers that they hand out."""

@@ -1,0 +1,101 @@
+"""`x += y` and its like on tracers: a new value, and the old tracer is refused from then on.
+
+One idea: NumPy changes an array in place, and with it whatever else refers to the array; a tracer cannot change.  So
+the tracer gives up its trace for one that explains the refusal, and so do the tracers that it is a view of.  Numbers,
+of rank 0, are rebound by Python, and left alone.
+"""
+
+# ruff: noqa: N807  (methods are functions here: array_methods.py says why)
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from calque_core.frames.source import current_position
+from calque_core.traces.tracer import Overwritten, Tracer
+
+Value = Any
+
+
+def overwritten(x: Tracer, symbol: str, out: Value) -> Value:
+    """Return `out`, the value of `x` after an operator in place; refuse later uses of `x` and of what it views."""
+    if not x.aval.shape:
+        return out
+    position = current_position()
+    for tracer in (x, *(viewed() for viewed in getattr(x, "_viewed", ()))):
+        if tracer is not None and type(tracer._trace) is not Overwritten:
+            tracer._trace = Overwritten(tracer._trace, symbol, position)
+    return out
+
+
+def tracer_method(function: Callable[[Tracer, Value], Value]) -> Callable[[Tracer, Value], Value]:
+    """Make `function` a method of tracers; device arrays take Python's default, which rebinds the name."""
+    setattr(Tracer, function.__name__, function)
+    return function
+
+
+@tracer_method
+def __iadd__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "+=", operator.add(self, other))
+
+
+@tracer_method
+def __isub__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "-=", operator.sub(self, other))
+
+
+@tracer_method
+def __imul__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "*=", operator.mul(self, other))
+
+
+@tracer_method
+def __imatmul__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "@=", operator.matmul(self, other))
+
+
+@tracer_method
+def __itruediv__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "/=", operator.truediv(self, other))
+
+
+@tracer_method
+def __ifloordiv__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "//=", operator.floordiv(self, other))
+
+
+@tracer_method
+def __imod__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "%=", operator.mod(self, other))
+
+
+@tracer_method
+def __ipow__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "**=", operator.pow(self, other))
+
+
+@tracer_method
+def __iand__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "&=", operator.and_(self, other))
+
+
+@tracer_method
+def __ior__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "|=", operator.or_(self, other))
+
+
+@tracer_method
+def __ixor__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "^=", operator.xor(self, other))
+
+
+@tracer_method
+def __ilshift__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, "<<=", operator.lshift(self, other))
+
+
+@tracer_method
+def __irshift__(self: Tracer, other: Value) -> Value:
+    return overwritten(self, ">>=", operator.rshift(self, other))

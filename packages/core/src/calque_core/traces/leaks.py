@@ -1,0 +1,151 @@
+"""Finding tracers that outlive their trace, and who holds them, while `config.checking_leaks` is on.
+
+One idea: when a trace has closed, the garbage collector is asked who refers to its tracers, who refers to those, and so
+on, until a chain begins at something of the user's that lives on: a global, a class, or a variable of a running
+function.  Variables of calque's own frames are no such thing, nor are those of the frame that ran the trace.
+
+Read next: `trace.py`, whose `tracing` asks.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator, Sequence
+from types import CellType, FrameType, FunctionType
+from typing import Any, NamedTuple
+
+from calque_core.context import entered, here
+from calque_core.errors import UnexpectedTracerError
+from calque_core.frames.source import at_place, is_internal_file
+from calque_core.traces.trace import Trace, close_checks
+from calque_core.traces.tracer import Tracer
+
+_MAX_OBJECTS = 256  # a chain is a few objects long, and a look costs this many comparisons per reference there is
+_MACHINERY = frozenset((entered.leave.__code__.co_filename, Trace.close.__code__.co_filename, __file__))
+
+
+class _Variable(NamedTuple):
+    """A variable of a running function of the user's."""
+
+    name: str
+    place: str
+
+
+def check_leaks(trace: Trace) -> None:
+    """Check that nothing of the user's refers to a tracer of a trace that has closed.
+
+    Raises: UnexpectedTracerError that says where the tracer was made and how to reach it.
+    """
+    if not here().settings.checking_leaks:
+        return
+    variables, hidden = _user_variables(sys._getframe(1))
+    if _chain(trace, variables, hidden):
+        gc.collect()  # a class that only refers to itself leads nowhere; rarely needed, and slow
+        chain = _chain(trace, variables, hidden)
+        if not chain:
+            return
+        place = at_place(chain[-1].origin)
+        raise UnexpectedTracerError(
+            f"a traced value of type {chain[-1].aval}{f', made{place},' if place else ''} outlives "
+            f"{trace.describe()}: it is {_path(chain, variables)}. Return values from a transformed function instead "
+            "of storing them in a global, an attribute, a cache or a closure."
+        )
+
+
+close_checks.append(check_leaks)
+
+
+def _user_variables(frame: FrameType | None) -> tuple[dict[int, _Variable], set[int]]:
+    """Return the variables of the user's running functions by the identity of their values, and what holds them here.
+
+    Those of the frame that ran the trace, outside of this machinery, are left out.
+    """
+    while frame is not None and frame.f_code.co_filename in _MACHINERY:
+        frame = frame.f_back
+    variables: dict[int, _Variable] = {}
+    hidden: set[int] = set()
+    while frame is not None and (frame := frame.f_back) is not None:
+        values = frame.f_locals  # in older Pythons a dict that the frame keeps
+        if values is not frame.f_globals and not is_internal_file(frame.f_code.co_filename):
+            hidden.add(id(values))
+            for name, value in values.items():
+                variables.setdefault(id(value), _Variable(name, at_place((frame.f_code, frame.f_lasti))))
+    return variables, hidden
+
+
+def _chain(trace: Trace, variables: dict[int, _Variable], hidden: set[int]) -> list[Any]:
+    """Return the references from something of the user's that lives on to a tracer; [] if nothing refers to one."""
+    objects: list[Any] = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
+    child: list[int] = [-1] * len(objects)  # the number of the object that each one refers to
+    number_of = {id(x): number for number, x in enumerate(objects)}
+    hidden = {*hidden, id(objects)}
+    start = 0
+    while start < len(objects) < _MAX_OBJECTS:
+        level = range(start, len(objects))
+        root = next((n for n in level if _lives_on(objects[n], variables)), None)
+        if root is not None:
+            return list(_followed(root, objects, child))
+        for holder in gc.get_referrers(*objects[start:]):  # one look at all objects that there are
+            if id(holder) in hidden or id(holder) in number_of or isinstance(holder, (FrameType, Trace)):
+                continue
+            referents = gc.get_referents(holder)
+            number_of[id(holder)] = len(objects)
+            child.append(next(number_of[id(x)] for x in referents if number_of.get(id(x), -1) in level))
+            objects.append(holder)
+        start = level.stop
+    return []
+
+
+def _lives_on(x: Any, variables: dict[int, _Variable]) -> bool:
+    if _is_globals(x):
+        return not is_internal_file(str(x.get("__file__", "")))
+    return id(x) in variables or isinstance(x, type)
+
+
+def _is_globals(x: Any) -> bool:
+    return type(x) is dict and "__name__" in x and "__builtins__" in x
+
+
+def _followed(number: int, objects: Sequence[Any], child: Sequence[int]) -> Iterator[Any]:
+    while number >= 0:
+        yield objects[number]
+        number = child[number]
+
+
+def _path(chain: Sequence[Any], variables: dict[int, _Variable]) -> str:
+    """Return 'KEPT[0].x, where KEPT is a global of train', for messages."""
+    chain = [x for above, x in zip((None, *chain), chain) if not _is_namespace(above, x)]
+    first, *rest = chain
+    steps = "".join(map(_step, chain, rest, [*rest[1:], None]))
+    if id(first) in variables:
+        name, place = variables[id(first)]
+        return f"{name}{steps}, where {name} is a variable{place}"
+    if _is_globals(first):
+        name = next(key for key, value in first.items() if value is rest[0])
+        steps = "".join(map(_step, rest, rest[1:], [*rest[2:], None]))
+        return f"{name}{steps}, where {name} is a global of {first['__name__']}"
+    return f"{first.__name__}{steps}, where {first.__name__} is a class of {first.__module__}"
+
+
+def _is_namespace(holder: Any, held: Any) -> bool:
+    """Tell whether `held` is the dict of the attributes of `holder`."""
+    if type(held) is not dict:
+        return False
+    is_of_class = isinstance(holder, type) and held.keys() == vars(holder).keys()
+    return is_of_class or held is getattr(holder, "__dict__", None)
+
+
+def _step(holder: Any, held: Any, below: Any) -> str:
+    """Return how Python writes the way from an object to one that it refers to, which refers to `below`."""
+    closure = holder.__closure__ if isinstance(holder, FunctionType) else None
+    if closure is not None and closure is held:
+        return next(f" (closure {n})" for n, cell in zip(holder.__code__.co_freevars, closure) if cell is below)
+    if isinstance(holder, CellType) or (type(holder) is tuple and isinstance(held, CellType)):
+        return ""
+    if isinstance(holder, dict):
+        return next((f"[{key!r}]" for key, value in holder.items() if value is held), "[...]")
+    if isinstance(holder, (list, tuple)):
+        return next(f"[{i}]" for i, value in enumerate(holder) if value is held)
+    names = [*getattr(holder, "__dict__", ()), *(n for c in type(holder).__mro__ for n in getattr(c, "__slots__", ()))]
+    return next((f".{n}" for n in names if getattr(holder, n, None) is held), f" -> {type(held).__name__}")

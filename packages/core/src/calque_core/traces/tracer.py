@@ -1,0 +1,233 @@
+"""Tracers: values under a trace, and what they answer to Python.
+
+One idea: a tracer is an array to its user, and knows little itself: the trace it belongs to, and its type.  What Python
+asks of it that only a value could answer (`bool`, an index) it answers if the value is known, and otherwise refuses,
+saying where it was made and what to do.  A tracer is used only under its own trace or one above it: `check_lift`.
+
+Read next: `trace.py`, which says what a trace does with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from operator import attrgetter, index
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import here
+from calque_core.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+from calque_core.frames.source import Position, at_place, called_function, resolve, where
+from calque_core.types.array_methods import ArrayMethods
+from calque_core.types.avals import _aval_functions
+
+Value = Any
+
+
+class Tracer(ArrayMethods):
+    """A value under a trace.  A subclass says what it knows: at least `aval`."""
+
+    __slots__ = ("__weakref__", "_trace", "_viewed")
+
+    _trace: Any  # the Trace that it belongs to
+    _viewed: tuple[weakref.ref[Tracer], ...]  # what NumPy's array would be a view of, if this is set
+    aval: Any
+
+    def __init__(self, trace: Any) -> None:
+        self._trace = trace
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _aval_functions[cls] = attrgetter("aval")
+
+    @property
+    def known_value(self) -> Value:
+        """The value that Python control flow may look at, or `unknown`."""
+        return unknown
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The values, of the traces below, that this one is made of."""
+        return ()
+
+    @property
+    def origin(self) -> Position | None:
+        """Where in the user's program this value was made, as far as is known."""
+        position: Position | None = self._trace.position
+        return position
+
+    def __bool__(self) -> bool:
+        return bool(_known(self, "bool()", TracerBoolConversionError))
+
+    def __int__(self) -> int:
+        return int(_known(self, "int()", TracerIntegerConversionError))
+
+    def __index__(self) -> int:
+        return index(_known(self, "an integer", TracerIntegerConversionError))
+
+    def __float__(self) -> float:
+        raise ConcretizationTypeError(_conversion_message(self, "float()", f"{_ALWAYS}. {_FILLING}"))
+
+    def __complex__(self) -> complex:
+        raise ConcretizationTypeError(_conversion_message(self, "complex()", _ALWAYS))
+
+    def item(self, *_: int) -> Any:
+        """Refuse: a Python number would drop out of the transformation."""
+        raise ConcretizationTypeError(_conversion_message(self, "a Python number (.item())", _ALWAYS))
+
+    def tolist(self) -> Any:
+        """Refuse: Python numbers would drop out of the transformation."""
+        raise ConcretizationTypeError(_conversion_message(self, "a list of Python numbers (.tolist())", _ALWAYS))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _making(called_function(np))))
+
+    def __reduce__(self) -> Any:
+        raise UnexpectedTracerError(
+            f"a traced value of type {self.aval} cannot be pickled: it means something only inside "
+            f"{self._trace.describe()}. Return it from the function, and store the result."
+        )
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Tracer:
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.aval!r})"
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        _check_usable(self)
+        if self.known_value is unknown:
+            raise ConcretizationTypeError(_conversion_message(self, f"text of the format {spec!r}", _SHOW))
+        return format(self.known_value, spec)
+
+
+def is_tracer(x: object) -> bool:
+    """Tell whether `x` stands for a value under some trace.
+
+    >>> from calque_core import is_tracer
+    >>> is_tracer(1.0)
+    False
+    """
+    return isinstance(x, Tracer)
+
+
+unknown = object()
+
+
+def known(x: Value) -> Value:
+    """Return the value that Python control flow may look at: of a tracer the one it knows, or `unknown`."""
+    return x.known_value if isinstance(x, Tracer) else x
+
+
+_ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
+_STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
+_FILLING = f"In place of filling an array, make it of its elements: {_STACK}"
+_SHOW = "The value is not known here. Leave the format out, which shows the type, or return the value and print it"
+_STAGED = (
+    "The value is not known here. "
+    "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
+)
+
+
+def _making(function: str) -> str:
+    """Return what to do where `function` of NumPy, '' if that is not known, made an array of a tracer."""
+    if function in ("full", "full_like"):
+        return f"numpy.{function} does not ask the array what to do. Use calque.numpy.{function}"
+    example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
+    return f"The array would drop out of the transformation. Make an array of traced values yourself: {example}"
+
+
+def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
+    _check_usable(x)
+    value = x.known_value
+    if value is unknown:
+        raise error(_conversion_message(x, wanted, _STAGED))
+    return value
+
+
+def _check_usable(x: Tracer) -> None:
+    """Check that the trace of `x` is open and of this thread, where no trace is there to ask."""
+    if x._trace.is_closed or x._trace.thread != threading.get_ident():
+        raise UnexpectedTracerError(escaped(x, here().trace))
+
+
+def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:
+    _check_usable(x)
+    depends = getattr(x._trace, "dependence", lambda _: "")(x)
+    return (
+        f"{wanted} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}{depends}. "
+        f"{advice}."
+    )
+
+
+class Overwritten:
+    """What a tracer has for its trace once `+=` has changed its array: closed, and able to say so."""
+
+    __slots__ = ("position", "symbol", "thread", "trace")
+
+    is_open, is_closed, tag = False, True, None
+
+    def __init__(self, trace: Any, symbol: str, position: Position | None) -> None:
+        self.trace, self.symbol, self.position, self.thread = trace, symbol, position, trace.thread
+
+    def describe(self) -> str:
+        """Return what messages call the trace."""
+        return self.trace.describe()  # type: ignore[no-any-return]
+
+
+def view_of(x: Value, out: Value) -> Value:
+    """Return `out`, noting that NumPy makes it a view of `x`: an operator in place on it changes `x` too."""
+    if isinstance(out, Tracer) and isinstance(x, Tracer) and out is not x and out.aval.shape:
+        out._viewed = (weakref.ref(x), *getattr(x, "_viewed", ()))
+    return out
+
+
+def escaped(x: Tracer, seen_by: Any) -> str:
+    """Return the message for a tracer that turned up where it does not belong."""
+    trace = x._trace
+    if type(trace) is Overwritten:
+        return (
+            f"a traced value of type {x.aval}, under {trace.describe()}, was used{where()} after "
+            f"'{trace.symbol}'{at_place(trace.position)} had changed its array in place. Use the new value, or write "
+            f"x = x {trace.symbol[:-1]} y, which leaves the old one as it is."
+        )
+    if trace.is_closed:
+        what = f"its trace, {trace.describe()}, has ended"
+    elif trace.thread != threading.get_ident():
+        what = f"it belongs to {trace.describe()} in another thread"
+    else:
+        what = f"it belongs to {trace.describe()}, and {seen_by.describe()} runs outside of it"
+    origin = resolve(x.origin)
+    made = f" It was made at {origin}." if origin else ""
+    return (
+        f"an escaped tracer of type {x.aval} was used{where()}: {what}.{made} "
+        "Return values from a transformed function instead of storing them in a global, an attribute, a cache or a "
+        "closure."
+    )
+
+
+def check_lift(x: Tracer, into: Any) -> None:
+    """Check that `x` may be a constant of the trace `into`: open, of this thread, and below it.
+
+    Raises: UnexpectedTracerError, with the place where `x` was made.
+    """
+    trace = x._trace
+    if trace.is_open and trace.thread == into.thread:
+        below = into.parent
+        while below is not None:
+            if below is trace or (trace.tag is not None and below.tag is trace.tag):
+                return
+            below = below.parent
+    raise UnexpectedTracerError(escaped(x, into))

@@ -1,0 +1,1 @@
+"""What an array is: its type, its dtype, its methods."""

@@ -1,0 +1,371 @@
+"""Abstract values: what a trace knows of an array it has not computed.
+
+One idea: `typeof(x)` is one dictionary look-up by class and one call, and there is one object per type, so that
+comparing types is comparing identities.
+
+A type is weak if the value is a Python scalar when the same program runs eagerly: Python scalars themselves, and what
+Python's own operators make of them alone.  All other operations give strong results, as NumPy's functions do.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from operator import attrgetter, index
+from typing import Any, final
+
+import numpy as np
+
+from calque_core.context import DEFAULT_SETTINGS, Settings, here
+from calque_core.frames.source import current_call
+from calque_core.types.dtypes import (
+    _canonical,
+    _scalar_dtype,
+    canonicalize_dtype,
+    dtype_name,
+    float0,
+    is_float,
+    is_supported,
+    short_name,
+)
+
+Shape = tuple[int, ...]
+_LARGEST_SIZE = np.iinfo(np.intp).max
+Value = Any
+
+
+class AbstractValue:
+    """The type of a value: what all values with one jaxpr in common share.
+
+    `str` gives the spelling of messages (`float32[2,3]`), `str_short` that of jaxprs (`f32[2,3]`).
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.str_short()
+
+    def str_short(self) -> str:
+        """Return the type as jaxprs print it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define str_short. Define it to print such a value.")
+
+    def to_tangent_aval(self) -> AbstractValue:
+        """Return the type of this type's tangents."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define to_tangent_aval. Define it to differentiate such a value."
+        )
+
+
+@final
+class ShapedArray(AbstractValue):
+    """The type of an array: `shape`, `dtype`, and whether it is a Python scalar's (`weak_type`).  It is immutable.
+
+    Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
+
+    >>> import numpy as np
+    >>> from calque_core import ShapedArray
+    >>> ShapedArray((2, 3), np.float32)
+    float32[2,3]
+    >>> ShapedArray((), np.float64, weak_type=True)
+    ~float64[]
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    weak_type: bool
+
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+        return _one_type(tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of the type {self} cannot be set. Make another with .update({name}=...).")
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=object)) if self.shape else 1
+
+    def update(self, **fields: Any) -> ShapedArray:
+        """Return this type with some fields changed.
+
+        >>> import numpy as np
+        >>> from calque_core import ShapedArray
+        >>> ShapedArray((2,), np.float32).update(shape=(3,))
+        float32[3]
+        """
+        return shaped_array(
+            fields.get("shape", self.shape), fields.get("dtype", self.dtype), fields.get("weak_type", self.weak_type)
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        """Return the strong version of this type."""
+        return _one_type(self.shape, self.dtype, False) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """Return the type of tangents: the strong version of this one; `float0` for integers and bools."""
+        return self.strip_weak_type() if is_float(self.dtype) else shaped_array(self.shape, float0)
+
+    def str_short(self) -> str:
+        """Return the short form: `f32[2,3]`."""
+        return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def __str__(self) -> str:
+        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return f"{'~' * self.weak_type}{self}"
+
+    def __reduce__(self) -> Any:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+    def __copy__(self) -> ShapedArray:
+        return self
+
+    def __deepcopy__(self, _: Any) -> ShapedArray:
+        return self
+
+
+_types: weakref.WeakValueDictionary[tuple[Shape, np.dtype[Any], bool], ShapedArray] = weakref.WeakValueDictionary()
+_types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may ask for types
+
+
+def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+    """Return the object of a type: there is one, so equality is identity, and hashing, for every cache, stays in C."""
+    key = shape, dtype, weak_type
+    with _types_lock:
+        aval = _types.get(key)
+        if aval is None:
+            if any(size < 0 for size in shape):
+                raise ValueError(f"the shape {shape} has a negative size. Give sizes of zero or more.")
+            if any(size > _LARGEST_SIZE for size in shape):
+                raise ValueError(f"the shape {shape} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
+            aval = object.__new__(ShapedArray)
+            for name, value in zip(("shape", "dtype", "weak_type"), key):
+                object.__setattr__(aval, name, value)
+            _types[key] = aval
+    return aval
+
+
+@lru_cache(maxsize=1 << 15)
+def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, enable_x64: bool) -> ShapedArray:
+    return _one_type(tuple(map(index, shape)), _canonical(dtype, enable_x64), weak_type)
+
+
+def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
+    """Return the `ShapedArray` of a shape and a dtype that are in their final form: 0.2 us, where the class takes 2.
+
+    >>> shaped_array((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
+    True
+    """
+    return _interned(shape, dtype, weak_type, here().settings.enable_x64)
+
+
+def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
+    """Return the `ShapedArray` of a tracer, which may be wider than the settings allow where it is used.
+
+    >>> traced_type((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
+    True
+    """
+    return _interned(shape, dtype, weak_type, True)
+
+
+class ShapeDtypeStruct:
+    """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
+
+    >>> from calque_core import ShapeDtypeStruct
+    >>> ShapeDtypeStruct((3,), "float32")
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.aval = ShapedArray(shape, dtype)
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.aval == other.aval if isinstance(other, ShapeDtypeStruct) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.aval)
+
+
+_aval_functions: dict[type, Callable[[Any], Any]] = {}
+
+
+def register_aval(value_type: type, function: Callable[[Any], AbstractValue]) -> None:
+    """Let values of class `value_type` be operands; `function(value)` gives their abstract value.
+
+    Raises: ValueError if the class has one already.
+    """
+    if value_type in _aval_functions:
+        raise ValueError(f"{value_type.__name__} has an abstract value already. Register a class of your own instead.")
+    _aval_functions[value_type] = function
+
+
+def typeof(x: Value) -> Any:
+    """Return the abstract value of an array, a scalar or a tracer.
+
+    Raises: TypeError if `x` is none of these.
+
+    >>> import numpy as np
+    >>> from calque_core import typeof
+    >>> typeof(np.zeros((2, 3))), typeof(1.0)
+    (float64[2,3], ~float64[])
+    """
+    function = _aval_functions.get(type(x))
+    return function(x) if function is not None else _typeof_other(x)
+
+
+get_aval = typeof
+
+
+def is_array_like(x: object) -> bool:
+    """Tell whether `x` can be an operand: an array, a scalar, a tracer.
+
+    >>> is_array_like(1.0), is_array_like([1.0])
+    (True, False)
+    """
+    if type(x) is np.ndarray:
+        return x.dtype.kind in "biufc" or _refusal(x) is None
+    return type(x) in _aval_functions or (isinstance(x, (np.ndarray, np.generic)) and _refusal(x) is None)
+
+
+def _typeof_other(x: Value) -> Any:
+    problem = _refusal(x)
+    if problem is not None:
+        call = current_call()
+        raise TypeError(f"{call}: {problem}" if call else problem)
+    return shaped_array(np.shape(x), canonicalize_dtype(x.dtype))
+
+
+def _refusal(x: Value) -> str | None:
+    if isinstance(x, np.ma.MaskedArray):
+        return "a masked array is not an operand: its mask would be lost. Pass x.filled(value) instead."
+    if isinstance(x, (np.ndarray, np.generic)):
+        if not is_supported(x.dtype):
+            return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
+        kind: type = type(x)
+        if isinstance(x, np.ndarray) and _changes_operators(kind):
+            return (
+                f"an array of class {kind.__name__} is not an operand: its operators have a meaning of their own, "
+                "which would be lost. Pass numpy.asarray(x) instead."
+            )
+        return None
+    hint = ASARRAY if isinstance(x, (list, tuple)) or is_convertible(x) else "Pass an array or a scalar."
+    return f"{short_repr(x)} of type {type(x).__name__} is not an array or a scalar. {hint}"
+
+
+ASARRAY = "Wrap it in numpy.asarray first."
+
+
+def is_convertible(x: object) -> bool:
+    """Tell whether NumPy would ask `x` for an array; whether it gives one, `numpy.asarray(x)` says in its own words."""
+    return hasattr(type(x), "__array__")
+
+
+_OPERATORS = [name for name, value in vars(np.lib.mixins.NDArrayOperatorsMixin).items() if callable(value)]
+
+
+@lru_cache(maxsize=1 << 8)
+def _changes_operators(kind: type) -> bool:
+    """Tell whether a subclass of NumPy's arrays computes otherwise than they do: matrices, quantities with a unit."""
+    names = (*_OPERATORS, "__array_ufunc__", "__array_function__")
+    return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in names)
+
+
+def short_repr(x: object) -> str:
+    """Return the repr of a user's value, cut to 60 characters, for a message.
+
+    >>> short_repr("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
+    """
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@cache
+def _weak_aval(kind: type, settings: Settings) -> ShapedArray:
+    return _one_type((), _scalar_dtype(kind, settings), True)
+
+
+def _python_scalar(kind: type) -> Callable[[Value], ShapedArray]:
+    resting = _weak_aval(kind, DEFAULT_SETTINGS)
+    return lambda x: resting if here().settings is DEFAULT_SETTINGS else _weak_aval(kind, here().settings)
+
+
+def _int_aval(x: int) -> ShapedArray:
+    aval = _weak_aval(int, here().settings)
+    half = 1 << (8 * aval.dtype.itemsize - 1)
+    if not -half <= x < half:
+        raise OverflowError(_overflow_message(x, aval.dtype))
+    return aval
+
+
+def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
+    wider = [t for t in (np.int64, np.uint64) if here().settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
+    advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else "Use a float"
+    text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"
+    return f"the Python integer {text} does not fit {dtype}. {advice}."
+
+
+def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:
+    dtype = np.dtype(kind)
+    resting = _interned((), dtype, False, True)
+    return lambda x: resting if here().settings is DEFAULT_SETTINGS else shaped_array((), dtype)
+
+
+def _ndarray_aval(x: np.ndarray[Any, Any]) -> ShapedArray:
+    dtype = x.dtype
+    if dtype.kind not in "biufc":
+        return _typeof_other(x)  # type: ignore[no-any-return]
+    return _interned(x.shape, dtype, False, here().settings.enable_x64)
+
+
+_aval_functions.update(
+    {
+        bool: _python_scalar(bool),
+        int: _int_aval,
+        float: _python_scalar(float),
+        complex: _python_scalar(complex),
+        ShapeDtypeStruct: attrgetter("aval"),
+        np.ndarray: _ndarray_aval,
+    }
+)
+NUMPY_SCALARS: tuple[type, ...] = (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+)  # fmt: skip
+_aval_functions.update({kind: _numpy_scalar(kind) for kind in NUMPY_SCALARS})
+NUMPY_AVALS = {kind: _interned((), np.dtype(kind), False, True) for kind in NUMPY_SCALARS}  # by default settings

@@ -1,0 +1,1 @@
+"""Transformations with values of their own."""

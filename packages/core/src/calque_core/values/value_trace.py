@@ -1,0 +1,292 @@
+"""Transformations with values of their own: dual numbers, intervals, units, expressions.
+
+One idea: under a `ValueTrace`, a tracer stands for a value that the author of the transformation defines.  A rule takes
+values and gives values, and runs under the parent, so that it is written with ordinary operations, and every other
+transformation goes over it and under it.
+
+Programs inside need more of the author: the arrays of a value (`to_arrays`, `from_arrays`), and the array that decides
+a branch (`predicate`).
+
+Read next: `value_programs.py` for `jit`, branches and loops; `value_custom.py` for functions with rules of their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from calque_core.errors import MissingRuleError
+from calque_core.frames.source import where
+from calque_core.jaxprs.captured import captured_tracers
+from calque_core.jaxprs.walk import has_jaxpr
+from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.primitive import Primitive, decompose
+from calque_core.primitives.rules import missing_rule, rules
+from calque_core.traces.trace import Trace, hand_custom_down, hand_down, only_evaluates, run_under
+from calque_core.traces.tracer import Tracer, check_lift, known, unknown
+from calque_core.types.avals import is_array_like, short_repr, typeof
+from calque_core.values.value_custom import custom_call_on_values
+from calque_core.values.value_programs import run_opened
+
+Value = Any
+Array = Any
+Arrays = tuple[Sequence[Array], Hashable]
+
+
+class ValueTracer(Tracer):
+    """An array to the user's function; a value of the transformation's own to its rules."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, trace: Trace, value: Value, aval: Any) -> None:
+        self._trace, self.value, self.aval = trace, value, aval
+
+    @property
+    def known_value(self) -> Array:
+        """What Python control flow may look at: the predicate of the value, if the trace defines one."""
+        trace = self._trace
+        if not isinstance(trace, ValueTrace) or type(trace).predicate is ValueTrace.predicate:
+            return unknown
+        return known(run_under(trace.parent, trace.predicate, self.value))
+
+    @property
+    def carried(self) -> tuple[Array, ...]:
+        """The arrays of the value, if the trace says what they are."""
+        trace = self._trace
+        if not isinstance(trace, ValueTrace) or not trace.has_arrays:
+            return ()
+        return tuple(run_under(trace.parent, trace.to_arrays, self.value)[0])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value!r})"
+
+
+class ValueTrace(Trace):
+    """A transformation whose tracers stand for values of its own.  Subclass it, and give `lift` and rules.
+
+    `kind` names the table of rules: `prim.def_rule(kind, fn)`, where `fn(*values, **params)` returns a value (a list of
+    values for a primitive with `multiple_results`) and runs under the parent.  An operation on constants alone goes to
+    the parent; a primitive without a rule is replaced by its decomposition.  A conversion to the dtype that a value has
+    keeps the value.
+
+    `keeps_custom_derivatives` says that tangents and cotangents of a value are values, so that derivative rules can be
+    run on values as functions are.  `key` is a hashable object that tells traces of the class apart if their programs
+    differ; with it, the program of a jitted function or a loop is made once, and without it (None) once in each run.
+
+    >>> import numpy as np
+    >>> from calque_core import ValueTrace, current_trace, lax, tracing, typeof
+    >>> class Formula(ValueTrace):
+    ...     kind = "formula"
+    ...     def lift(self, x):
+    ...         return str(x)
+    >>> _ = lax.sin_p.def_rule("formula", lambda x: f"sin({x})")
+    >>> _ = lax.mul_p.def_rule("formula", lambda x, y: f"{x} * {y}")
+    >>> with tracing(Formula(current_trace())) as trace:
+    ...     print(trace.unwrap(3.0 * np.sin(trace.wrap("x", typeof(1.0)))))
+    3.0 * sin(x)
+    """
+
+    kind = ""
+    keeps_custom_derivatives = False
+    key: Hashable = None
+    parent: Trace
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.tag = object()
+        self.programs: dict[Any, Any] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.kind:
+            rules(cls.kind)  # makes the kind known, so that no message takes it for a misspelt one
+
+    # Methods that an author defines
+
+    def lift(self, x: Array) -> Value:
+        """Return the value that an array stands for if it is a constant of the transformation."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not say what value {typeof(x)}{where()}, a constant to it, stands for. Define "
+            f"{type(self).__name__}.lift(x)."
+        )
+
+    def apply(self, primitive: Primitive, values: Sequence[Value], params: dict[str, Any]) -> Any:
+        """Return the list of the results of a primitive on values, or `NotImplemented` to have it decomposed.
+
+        By default, it applies the rule of the table `kind`.  A transformation that treats all primitives alike defines
+        this method and needs no table.  It runs under the parent.
+        """
+        if not self.kind:
+            name = type(self).__name__
+            raise NotImplementedError(
+                f"{name} does not say what '{primitive.name}'{where()} does to its values. Set {name}.kind, the name "
+                f"of its table of rules, or define {name}.apply."
+            )
+        rule = primitive.adapted.get(self.kind)
+        if rule is None:
+            return NotImplemented
+        outs = rule(*values, **params)
+        return outs if primitive.multiple_results else [outs]
+
+    def to_arrays(self, value: Value) -> Arrays:
+        """Return the arrays of a value and its static part: a hashable object, or None.
+
+        The number and the types of the arrays must follow from the type of the value.  It runs under the parent.
+        """
+        raise NotImplementedError(self._without_arrays())
+
+    def from_arrays(self, static: Hashable, arrays: Sequence[Array]) -> Value:
+        """Return the value with these arrays and this static part."""
+        raise NotImplementedError(self._without_arrays())
+
+    def join(self, first: Hashable, second: Hashable) -> Hashable:
+        """Return the static part for both of two values, which two branches or two steps of a loop give.
+
+        By default, their static parts must be equal.
+        Raises: TypeError.
+        """
+        if first != second:
+            name = type(self).__name__
+            raise TypeError(
+                f"a value of {name} is made of {short_repr(first)} on one way through the program and of "
+                f"{short_repr(second)} on another{where()}. Let the branches, or the steps of the loop, agree, or "
+                f"define {name}.join(first, second)."
+            )
+        return first
+
+    def predicate(self, value: Value) -> Array:
+        """Return the array that decides a branch or a loop, where the user's function decides by a value."""
+        name = type(self).__name__
+        raise TypeError(
+            f"{name} does not say what one of its values decides{where()}, as the predicate of a cond or a loop must. "
+            f"Define {name}.predicate(value), which returns a scalar or raises."
+        )
+
+    # Methods that an author calls
+
+    def wrap(self, value: Value, aval: Any) -> ValueTracer:
+        """Return the tracer that stands for `value`, and is an array of type `aval` to the user's function."""
+        return ValueTracer(self, value, aval)
+
+    def unwrap(self, x: Value) -> Value:
+        """Return the value of a tracer of this trace; a constant is lifted.
+
+        Raises: UnexpectedTracerError for a tracer that is no constant here; TypeError for what is no array.
+        """
+        if self.owns(x):
+            return x.value
+        if isinstance(x, Tracer):
+            check_lift(x, self)
+        elif not is_array_like(x):
+            raise TypeError(
+                f"{self.describe()} got {short_repr(x)} of type {type(x).__name__}{where()}. Give arrays and scalars."
+            )
+        return run_under(self.parent, self.lift, x)
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether the class says what arrays a value is made of; if not, programs inside run step by step."""
+        return type(self).to_arrays is not ValueTrace.to_arrays
+
+    def over(self, parent: Trace) -> ValueTrace:
+        """Return a trace over another parent that is one with this one to the user: for a program inside."""
+        trace = object.__new__(type(self))
+        trace.__dict__.update(self.__dict__)
+        trace.__dict__.pop("process_primitive", None)  # a closed trace has one of its own
+        trace.parent, trace.thread = parent, threading.get_ident()
+        trace.is_open = trace.is_closed = False
+        return trace
+
+    # The trace
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
+        if not any(map(self.owns, args)):
+            return hand_down(self.parent, primitive, args, params)
+        if self.kind not in primitive.adapted:
+            inside = primitive.adapted.get("value")
+            if inside is not None:
+                return inside(self, args, **params)  # type: ignore[no-any-return]
+            if primitive is convert_element_type_p and params["new_dtype"] == args[0].aval.dtype:
+                return [ValueTracer(self, args[0].value, *self._types(primitive, args, params))]  # weak or strong
+            if params and has_jaxpr(params):
+                return self._opened(primitive, args, params)
+        outs = run_under(self.parent, self.apply, primitive, [self.unwrap(x) for x in args], params)
+        if outs is NotImplemented:
+            if "decomposition" not in primitive.adapted:
+                raise self._missing(primitive)
+            return decompose(self, primitive, args, params, self.kind)
+        avals = self._types(primitive, args, params)
+        if not isinstance(outs, (list, tuple)) or len(outs) != len(avals):
+            raise TypeError(self._wrong_number(primitive, outs, len(avals)))
+        return [ValueTracer(self, out, aval) for out, aval in zip(outs, avals)]
+
+    def process_custom_derivative(
+        self, primitive: Primitive, fun: Callable[..., Sequence[Array]], args: Sequence[Array], params: dict[str, Any]
+    ) -> list[Array]:
+        """Return the results of a function with derivative rules of its own, which a transformation below may ask for.
+
+        One that meets no value goes to the parent as it is.  If nobody can ask for the rules, the function runs; if
+        tangents of values are values, function and rules become those of arrays.
+        Raises: NotImplementedError otherwise.
+        """
+        custom_rules = params["rules"]
+        if self.drops_custom_derivatives or only_evaluates(self.parent):
+            return list(fun(*args))
+        if not any(map(self.owns, (*args, *captured_tracers(custom_rules.functions)))):
+            return hand_custom_down(self.parent, primitive, fun, args, params)
+        if self.keeps_custom_derivatives:
+            return custom_call_on_values(self, primitive, fun, args, custom_rules)
+        try:
+            return super().process_custom_derivative(primitive, fun, args, params)
+        except NotImplementedError as error:
+            error.add_note("If tangents and cotangents of its values are values, set keeps_custom_derivatives = True.")
+            raise
+
+    def _opened(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
+        """Run the program that says what a primitive computes, if nothing can ask for what its other programs say."""
+        if "decomposition" in primitive.adapted:
+            return decompose(self, primitive, args, params, self.kind)
+        rule = primitive.adapted.get("interpret")
+        if rule is None:
+            raise missing_rule(primitive, self.kind or "value")
+        if not self.drops_custom_derivatives and not only_evaluates(self.parent):
+            name = type(self).__name__
+            raise NotImplementedError(
+                f"{name} does not say what becomes of the programs of '{primitive.name}'{where()}, whose derivatives a "
+                f'transformation around it may ask for. Give a rule, {primitive.name}_p.def_rule("value", fn), or set '
+                f"{name}.drops_custom_derivatives = True if the derivatives of its operations will do."
+            )
+        return list(rule(run_opened, *args, **params))
+
+    def _types(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Any]:
+        if primitive.abstract is None:
+            raise missing_rule(primitive, "abstract_eval")
+        return list(primitive.abstract(*map(typeof, args), **params))
+
+    def _missing(self, primitive: Primitive) -> MissingRuleError:
+        if self.kind:
+            return missing_rule(primitive, self.kind)
+        name = type(self).__name__
+        return MissingRuleError(
+            f"{name} does not say what '{primitive.name}'{where()} does to its values. Let {name}.apply give its "
+            f"results, or set {name}.kind and give a rule of that kind.",
+            primitive=primitive.name,
+            kind="value",
+            package=name,
+        )
+
+    def _wrong_number(self, primitive: Primitive, outs: Any, count: int) -> str:
+        got = f"{len(outs)} values" if isinstance(outs, (list, tuple)) else short_repr(outs)
+        return (
+            f"the rule of {self.kind or type(self).__name__!r} for '{primitive.name}'{where()} gave {got}, but "
+            f"'{primitive.name}' has {count} result{'s' * (count != 1)}. Give a list of one value for each."
+        )
+
+    def _without_arrays(self) -> str:
+        name = type(self).__name__
+        return (
+            f"{name} does not say what arrays a value of it is made of{where()}, as a program must that is traced for "
+            f"arrays: a branch or a loop whose predicate is not known. Define {name}.to_arrays(value) and "
+            f"{name}.from_arrays(static, arrays)."
+        )

@@ -1,0 +1,192 @@
+import functools
+import re
+
+import numpy as np
+import pytest
+
+from calque_core import (
+    Literal,
+    ShapedArray,
+    ShapeDtypeStruct,
+    config,
+    eval_jaxpr,
+    eval_shape,
+    lax,
+    make_jaxpr,
+)
+
+HERE = "test_make_jaxpr.py"
+
+
+def place(fun):
+    return rf"{re.escape(fun.__name__)} \({HERE}:{fun.__code__.co_firstlineno}\)"
+
+
+def scaled_sum(params, x, *, scale):
+    return {"out": lax.add(params["w"] * x, params["b"]) * scale}
+
+
+ARGS = {"w": np.arange(3.0), "b": 1.0}, np.float64(2)
+
+
+@pytest.mark.parametrize("x64", [True, False], ids=["64 bits", "32 bits"])
+def test_the_program_of_a_function_gives_the_leaves_of_its_result(x64):
+    with config.enable_x64(x64):
+        jaxpr = make_jaxpr(scaled_sum)(*ARGS, scale=3.0)
+        b, w, x, scale = 1.0, *[np.asarray(v) for v in (ARGS[0]["w"], 2.0)], 3.0
+        (got,) = eval_jaxpr(jaxpr, jaxpr.consts, b, w, x, scale)
+        want = scaled_sum(*ARGS, scale=3.0)["out"]
+    assert np.array_equal(got, want)
+    assert len(jaxpr.invars) == 4
+
+
+def test_types_serve_as_arguments_in_place_of_values():
+    want = str(make_jaxpr(lax.sin)(np.ones(3, np.float32)))
+    for spec in (ShapedArray((3,), np.float32), ShapeDtypeStruct((3,), np.float32)):
+        assert str(make_jaxpr(lax.sin)(spec)) == want
+        assert str(make_jaxpr(lambda tree: lax.sin(tree["a"]))({"a": spec})) == want
+
+
+def test_a_weak_type_serves_as_a_python_scalar():
+    jaxpr = make_jaxpr(lambda x: x * np.float32(1))(ShapedArray((), np.float64, weak_type=True))
+    assert jaxpr.out_avals == [ShapedArray((), np.float32)]
+
+
+def test_values_are_not_looked_at():
+    jaxpr = make_jaxpr(lambda x: x + 1)(41)
+    assert not any(type(v) is Literal and v.val == 41 for eqn in jaxpr.eqns for v in eqn.invars)
+
+
+@pytest.mark.parametrize(
+    ("argnums", "argnames", "args", "kwargs"),
+    [
+        (1, (), (2.0, 3), {}),
+        (-1, (), (2.0, 3), {}),
+        ((), "n", (2.0,), {"n": 3}),
+        ((), ("n",), (2.0,), {"n": 3}),
+        ((), ("n", "absent"), (2.0,), {"n": 3}),
+    ],
+)
+def test_static_arguments_are_passed_as_they_are(argnums, argnames, args, kwargs):
+    def power(x, n):
+        assert type(n) is int
+        for _ in range(n - 1):
+            x = x * 2.0
+        return x
+
+    jaxpr = make_jaxpr(power, static_argnums=argnums, static_argnames=argnames)(*args, **kwargs)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul", "mul"]
+    assert len(jaxpr.invars) == 1
+
+
+def test_static_arguments_may_be_of_any_kind_and_stand_anywhere():
+    def fun(config, x, name):
+        return x * config["scale"] if name == "yes" else x
+
+    jaxpr = make_jaxpr(fun, static_argnums=(2, 0))({"scale": 3.0, "note": object()}, 2.0, "yes")
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul"]
+
+
+def test_a_static_position_must_exist():
+    def fun(x):
+        return x
+
+    message = (
+        rf"make_jaxpr of {place(fun)} got static_argnums=1, but there is 1 positional argument\. .* static_argnames\."
+    )
+    with pytest.raises(ValueError, match=message):
+        make_jaxpr(fun, static_argnums=1)(2.0)
+
+
+def test_an_argument_that_is_no_array_is_named_static_ones_beside_it_or_not():
+    def fun(n, params, *, mode, extra):
+        return params
+
+    message = (
+        rf"make_jaxpr of {place(fun)}: params\['name'\] is 'text' of type str, which is not an array or a scalar\. Pass"
+    )
+    with pytest.raises(TypeError, match=message):
+        make_jaxpr(fun, static_argnums=0, static_argnames="mode")(3, {"name": "text"}, mode="m", extra=1.0)
+    with pytest.raises(TypeError, match=r"extra is 'text'"):
+        make_jaxpr(fun, static_argnums=0, static_argnames="mode")(
+            3, {"a": ShapedArray((), "f4")}, mode="m", extra="text"
+        )
+
+
+def test_the_error_for_a_condition_names_the_argument_beside_static_ones():
+    def fun(n, x, y):
+        return x if y > n else y
+
+    with pytest.raises(TypeError, match=r"it depends on the value of the argument y\."):
+        make_jaxpr(fun, static_argnums=0)(3, 1.0, 2.0)
+
+
+def test_the_result_can_be_asked_for_as_types():
+    jaxpr, shapes = make_jaxpr(scaled_sum, return_shape=True)(*ARGS, scale=3.0)
+    assert shapes == {"out": ShapeDtypeStruct((3,), np.float64)}
+    assert [a.shape for a in jaxpr.out_avals] == [(3,)]
+
+
+def test_eval_shape_gives_types_and_computes_nothing():
+    def fun(x, *, repeat):
+        return [lax.dot(x, x)] * repeat if False else [lax.dot(x, x), x]
+
+    shapes = eval_shape(fun, ShapeDtypeStruct((1 << 30, 1 << 30), "float32"), repeat=2)
+    assert [s.shape for s in shapes] == [(1 << 30, 1 << 30)] * 2
+
+
+def test_eval_shape_raises_what_the_function_would():
+    with pytest.raises(ValueError, match=r"add of float64\[2\] and float64\[3\] at .*: the shapes do not broadcast"):
+        eval_shape(lambda x: lax.add(x, np.ones(3)), np.ones(2))
+
+
+def test_the_tracing_function_is_named_as_the_function():
+    traced = make_jaxpr(scaled_sum)
+    assert traced.__name__ == "scaled_sum"
+    assert traced.__wrapped__ is scaled_sum
+
+
+def test_any_callable_can_be_traced():
+    class Model:
+        def __call__(self, x):
+            return lax.sin(x)
+
+        def step(self, x):
+            return lax.sin(x)
+
+    want = str(make_jaxpr(lax.sin)(1.0))
+    for fun in (Model(), Model().step, functools.partial(lambda n, x: lax.sin(x), 1), np.sin):
+        assert str(make_jaxpr(fun)(1.0)) == want
+
+
+def test_what_cannot_be_called_is_refused_at_once():
+    with pytest.raises(TypeError, match=rf"make_jaxpr got 3 of type int at {HERE}:\d+ \(.*\)\. Give a function\."):
+        make_jaxpr(3)
+
+
+def generator(x):
+    yield x
+
+
+def test_generators_are_refused_at_once_or_when_returned():
+    def hidden(x):
+        return generator(x)
+
+    with pytest.raises(TypeError, match=rf"make_jaxpr of {place(generator)}: a generator or coroutine runs after the"):
+        make_jaxpr(generator)
+    with pytest.raises(TypeError, match=rf"make_jaxpr of {place(hidden)}: a generator or coroutine runs after the"):
+        make_jaxpr(hidden)(1.0)
+    with pytest.raises(TypeError, match=rf"make_jaxpr of {place(generator)}: a generator"):
+        eval_shape(generator, 1.0)
+
+
+def test_a_function_is_traced_anew_at_each_call():
+    calls = []
+    traced = make_jaxpr(lambda x: calls.append(1) or x)
+    assert traced(1.0) is not traced(1.0)
+    assert len(calls) == 2
+
+
+def test_tracing_a_tracing_function_nests():
+    jaxpr = make_jaxpr(lambda x: eval_jaxpr(make_jaxpr(lax.sin)(x), (), x))(1.0)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sin"]

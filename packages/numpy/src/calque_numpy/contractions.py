@@ -1,0 +1,187 @@
+"""`einsum`: products and sums by named axes.
+
+One idea: an operand is an array and one label per axis.  Operands are multiplied from left to right; a label of both
+operands is a batch axis if the result or a later operand has it, otherwise it is summed at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_core import NumpyRuleError, ShapeError, implements, lax, typeof
+from calque_core.arrays.numpy_protocol import refuse
+from calque_core.calls.api_util import describe_value
+from calque_core.frames.source import where
+from calque_core.ops.operands import promoted_dtype
+from calque_numpy.creation import asarray
+from calque_numpy.matrices import diagonal
+from calque_numpy.products import contract
+
+Value = Any
+Labels = tuple[Any, ...]  # a letter, or an integer for an axis of the ellipsis
+
+
+class Operand(NamedTuple):
+    """An array, and the label of each axis."""
+
+    array: Value
+    labels: Labels
+
+
+@implements(np.einsum)
+def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any = False, **options: Any) -> Value:
+    """Return the products of the operands' elements, summed over the labels that the result lacks.
+
+    Without '->', the result has the labels that occur once, in alphabetical order.  '...' stands for any number of
+    axes, which broadcast.  `optimize` changes nothing: operands are multiplied from left to right.
+    Dtype: promoted, and kept by sums.
+    Raises: ValueError if `subscripts` does not fit the operands; ShapeError if axes of one label differ in size;
+    TypeError for options that concern only arrays in memory.
+
+    >>> import numpy as np
+    >>> from calque_numpy import einsum
+    >>> einsum("ij,jk->ik", np.ones((2, 3)), np.ones((3, 4))).shape
+    (2, 4)
+    >>> einsum("ii", np.array([[1, 2], [3, 4]]))
+    np.int64(5)
+    """
+    refuse("einsum", out=out, **options)
+    if not isinstance(subscripts, str):
+        kind = describe_value(subscripts)
+        raise NumpyRuleError(f"einsum{where()}: the subscripts are {kind}. Give a string such as 'ij,jk->ik'.")
+    dtype = promoted_dtype("einsum", *operands) if operands else None
+    labelled, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
+    sizes = _sizes(subscripts, labelled)
+    product, *factors = [_simple(operand, sizes) for operand in labelled]
+    for position, factor in enumerate(factors, 1):
+        needed = {*result, *(label for later in factors[position:] for label in later.labels)}
+        left, right = _summed(product, {*needed, *factor.labels}), _summed(factor, {*needed, *product.labels})
+        product = _joined(left, right, needed)
+    summed = _summed(product, set(result))
+    return lax.transpose(summed.array, [summed.labels.index(label) for label in result])
+
+
+# Subscripts
+
+
+def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Labels]:
+    """Return the operands with their labels, and the labels of the result."""
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(arrays):
+        raise _subscripts_error(subscripts, f"{len(terms)} operands are described, but {len(arrays)} were passed")
+    for term in (*terms, output):
+        if not all(letter.isalpha() for letter in term.replace("...", "", 1)):
+            raise _subscripts_error(subscripts, f"{term!r} may hold only letters and one '...'")
+    ndims = [typeof(x).ndim - len(term.replace("...", "")) for term, x in zip(terms, arrays)]
+    for term, x, extra in zip(terms, arrays, ndims):
+        if extra < 0 or (extra and "..." not in term):
+            raise _subscripts_error(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x)}")
+    labels = [_labels(term, extra) for term, extra in zip(terms, ndims)]
+    max_extra = max(extra for term, extra in zip(terms, ndims))
+    result = _labels(output, max_extra) if arrow else _implied(labels, max_extra)
+    unknown = [label for label in result if not any(label in one for one in labels)]
+    if unknown or len(set(result)) != len(result) or (max_extra and arrow and "..." not in output):
+        raise _subscripts_error(
+            subscripts, "the result must name labels of the operands, each once, and '...' if they have it"
+        )
+    return [Operand(x, one) for x, one in zip(arrays, labels)], result
+
+
+def _subscripts_error(subscripts: str, problem: str) -> ValueError:
+    return ValueError(f"einsum {subscripts!r}{where()}: {problem}. Write one label per axis, as in 'ij,jk->ik'.")
+
+
+def _labels(term: str, extra: int) -> Labels:
+    """Return the labels of a term; the axes of an ellipsis are numbered from the last, so they broadcast."""
+    before, dots, after = term.partition("...")
+    return (*before, *(range(-extra, 0) if dots else ()), *after)
+
+
+def _implied(labels: Iterable[Labels], max_extra: int) -> Labels:
+    counts = Counter(label for one in labels for label in one if isinstance(label, str))
+    return (*range(-max_extra, 0), *sorted(label for label, count in counts.items() if count == 1))
+
+
+def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
+    """Return the size of each label: the size of its axes, except axes of size 1, which broadcast."""
+    sizes: dict[Any, int] = {}
+    for operand in operands:
+        for label, size in zip(operand.labels, typeof(operand.array).shape):
+            known = sizes.get(label, 1)
+            if known != 1 and size not in (1, known):
+                name = label if isinstance(label, str) else "..."
+                raise ShapeError(
+                    f"einsum {subscripts!r}{where()}: the axes of {name!r} have the sizes {known} and {size}. "
+                    "Give one label to axes of one size only."
+                )
+            sizes[label] = size if known == 1 else known
+    return sizes
+
+
+# Operations
+
+
+def _simple(operand: Operand, sizes: dict[Any, int]) -> Operand:
+    """Return an operand in which each label occurs once, without the axes of size 1 that broadcast."""
+    array, labels = operand
+    shape = typeof(array).shape
+    broadcast = [d for d, label in enumerate(labels) if shape[d] == 1 and sizes[label] != 1]
+    array = lax.squeeze(array, broadcast)
+    labels = tuple(label for d, label in enumerate(labels) if d not in broadcast)
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            array = diagonal(array, 0, first, second)
+            labels = (*(x for d, x in enumerate(labels) if d not in (first, second)), label)
+    return Operand(array, labels)
+
+
+def _summed(operand: Operand, needed: set[Any]) -> Operand:
+    """Return an operand summed over the labels that are not needed."""
+    axes = [d for d, label in enumerate(operand.labels) if label not in needed]
+    if not axes:
+        return operand
+    is_bool = typeof(operand.array).dtype.kind == "b"
+    array = (lax.reduce_or if is_bool else lax.reduce_sum)(operand.array, axes)
+    return Operand(array, tuple(label for label in operand.labels if label in needed))
+
+
+def _joined(x: Operand, y: Operand, needed: set[Any]) -> Operand:
+    """Return the product of two operands, summed over their common labels that are not needed."""
+    shared = [label for label in x.labels if label in y.labels]
+    batch = [label for label in shared if label in needed]
+    contracted = [label for label in shared if label not in needed]
+    if not contracted:
+        return _multiplied(x, y)
+    array = contract(
+        x.array,
+        y.array,
+        (_axes(x, contracted), _axes(y, contracted)),
+        (_axes(x, batch), _axes(y, batch)),
+    )
+    free = [label for operand in (x, y) for label in operand.labels if label not in shared]
+    return Operand(array, (*batch, *free))
+
+
+def _axes(operand: Operand, labels: Iterable[Any]) -> list[int]:
+    return [operand.labels.index(label) for label in labels]
+
+
+def _multiplied(x: Operand, y: Operand) -> Operand:
+    labels = (*x.labels, *(label for label in y.labels if label not in x.labels))
+    left, right = _aligned(x, labels), _aligned(y, labels)
+    is_bool = typeof(left).dtype.kind == "b" and typeof(right).dtype.kind == "b"
+    return Operand((lax.bitwise_and if is_bool else lax.mul)(left, right), labels)
+
+
+def _aligned(operand: Operand, labels: Labels) -> Value:
+    """Return the array with its axes in the order of `labels`, and an axis of size 1 for each missing label."""
+    present = [label for label in labels if label in operand.labels]
+    array = lax.transpose(operand.array, _axes(operand, present))
+    return lax.expand_dims(array, [d for d, label in enumerate(labels) if label not in operand.labels])

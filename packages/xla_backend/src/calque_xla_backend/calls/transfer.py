@@ -1,0 +1,85 @@
+"""From the leaves of a call to buffers: NumPy values and scalars are copied to the device, device arrays are not.
+
+One idea: lists hold the classes, dtypes and shapes of the leaves of a call, so that comparing lists recognises the
+next call with leaves of the same types.  A transfer costs 2 to 3 us however small the array.
+
+Read next: `dispatch.py`, which uses this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.traces.trace import plain_types
+from calque_xla_backend.compile import Program
+from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.runtime import Buffer, DeviceType, put
+
+Value = Any
+
+_SCALARS = (bool, int, float, complex)
+_NO_VALUE = object()
+
+
+class Inputs:
+    """The types of the leaves of one call: recognises later calls with the same types, and makes their buffers."""
+
+    __slots__ = (
+        "device",
+        "dtypes",
+        "host",
+        "keeps_scalars",
+        "last_scalars",
+        "shapes",
+        "device_types",
+        "targets",
+        "types",
+    )
+
+    def __init__(self, leaves: Sequence[Value], program: Program) -> None:
+        self.types, self.targets = [*map(type, leaves)], program.in_types
+        self.keeps_scalars = not program.donated
+        self.device = [i for i, kind in enumerate(self.types) if kind is Array]
+        self.device_types = [leaves[i]._device_type for i in self.device]
+        self.host = [i for i, kind in enumerate(self.types) if kind is not Array and kind not in _SCALARS]
+        self.dtypes, self.shapes = [leaves[i].dtype for i in self.host], [leaves[i].shape for i in self.host]
+        self.last_scalars: list[tuple[Value, Buffer]] = [(_NO_VALUE, None)] * len(leaves)
+
+    def fit(self, leaves: Sequence[Value]) -> bool:
+        """Tell whether `leaves` have the classes, dtypes, shapes and devices of the first call."""
+        if [*map(type, leaves)] != self.types:
+            return False
+        if self.device and [leaves[i]._device_type for i in self.device] != self.device_types:
+            return False
+        return not self.host or (
+            [leaves[i].dtype for i in self.host] == self.dtypes and [leaves[i].shape for i in self.host] == self.shapes
+        )
+
+    def buffers(self, leaves: Sequence[Value]) -> list[Buffer]:
+        """Return the buffers of leaves that fit; NumPy values are copied.
+
+        A scalar that is the same object as at the last call, such as a constant of the program, is not copied again.
+        Raises: OverflowError for a Python integer that does not fit its dtype.
+        """
+        buffers = []
+        for i, x in enumerate(leaves):
+            value, buffer = self.last_scalars[i]
+            if type(x) is Array:
+                buffer = x._buffer
+            elif x is not value:
+                target = self.targets[i]
+                buffer = put(np.asarray(x, target.dtype), target)
+                if type(x) is not np.ndarray and self.keeps_scalars:
+                    self.last_scalars[i] = x, buffer
+            buffers.append(buffer)
+        return buffers
+
+
+def has_plain_types(leaves: Sequence[Value], targets: Sequence[DeviceType]) -> bool:
+    """Tell whether `Inputs` serves these leaves: their classes are plain, and no device array needs a conversion."""
+    return all(
+        x._device_type is target if type(x) is Array else type(x) in plain_types for x, target in zip(leaves, targets)
+    )

@@ -1,0 +1,268 @@
+"""From equations to StableHLO operations: lowering rules, and the interpreter that calls them.
+
+One idea: lowering interprets a jaxpr with IR values for its variables.  Each equation calls the lowering rule of its
+primitive, which emits operations at the current insertion point.
+
+Read next: `module.py`, which makes functions and modules; `types.py` for types and constants; `rules/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.context import own
+from calque_core.frames.source import resolve
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import missing_rule
+from calque_core.primitives.rules import store as store_rule
+from calque_core.staging.stage import stage
+from calque_core.types.avals import shaped_array
+from calque_pytree import static_key
+from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
+
+Rule = Callable[..., Sequence[IrValue]]
+F = TypeVar("F", bound=Callable[..., Any])
+Params = dict[str, Any]
+FuncOp = Any  # the stubs lack what jaxlib adds to its generated classes
+Constants = dict[tuple[int, Any], Any]  # by identity and type: the array or its IR value
+
+
+@dataclass(slots=True)
+class ModuleContext:
+    """The state that all rules of one module share."""
+
+    module: ir.Module
+    platform: str
+    symbols: ir.SymbolTable
+    types: dict[Any, ir.Type]  # by aval: the cache of the MLIR context
+    rules: dict[Any, Rule] = field(default_factory=dict)
+    functions: dict[int, tuple[Jaxpr, FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
+    constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: its large constants
+    traced: dict[Any, Jaxpr] = field(default_factory=dict)  # the traces of `lower_fun`
+
+
+class LoweringRuleContext:
+    """The context of a lowering rule: the equation, with its types, and the module."""
+
+    __slots__ = ("constants", "eqn", "module_context")
+
+    def __init__(self, module_context: ModuleContext, constants: Constants, eqn: JaxprEqn) -> None:
+        self.module_context, self.constants, self.eqn = module_context, constants, eqn
+
+    @property
+    def primitive(self) -> Any:
+        """The primitive of the equation."""
+        return self.eqn.primitive
+
+    @property
+    def avals_in(self) -> list[Any]:
+        """The types of the operands."""
+        return [x.aval for x in self.eqn.invars]
+
+    @property
+    def avals_out(self) -> list[Any]:
+        """The types of the results."""
+        return [v.aval for v in self.eqn.outvars]
+
+    @property
+    def platform(self) -> str:
+        """The platform of the module: 'cpu'."""
+        return self.module_context.platform
+
+    def replace(
+        self, *, avals_in: Sequence[Any] | None = None, avals_out: Sequence[Any] | None = None
+    ) -> LoweringRuleContext:
+        """Return the context with other types, for a rule that calls another rule."""
+        eqn = self.eqn
+        if avals_in is not None:
+            eqn = eqn.replace(invars=[Var(aval) for aval in avals_in])
+        if avals_out is not None:
+            eqn = eqn.replace(outvars=[Var(aval) for aval in avals_out])
+        return LoweringRuleContext(self.module_context, self.constants, eqn)
+
+
+# Rules
+
+
+@overload
+def register_lowering(primitive: Primitive, rule: F, *, platform: str | None = ...) -> F: ...
+
+
+@overload
+def register_lowering(primitive: Primitive, rule: None = None, *, platform: str | None = ...) -> Callable[[F], F]: ...
+
+
+def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str | None = None) -> Any:
+    """Give a primitive its lowering rule, for one platform or for all; without `rule`, return a decorator.
+
+    `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  An older rule is replaced.
+
+    >>> from calque_core import Primitive
+    >>> from calque_xla_backend import hlo, register_lowering
+    >>> twice_p = Primitive("twice")
+    >>> @register_lowering(twice_p)
+    ... def twice_lowering(ctx, x):
+    ...     return [hlo.add(x, x)]
+    """
+    if rule is None:
+        return lambda function: register_lowering(primitive, function, platform=platform)
+    store_rule(primitive, "lowering" if platform is None else ("lowering", platform), rule, override=True)
+    return rule
+
+
+def lowering_rule(primitive: Any, platform: str) -> Rule:
+    """Return the rule for a platform, the rule for all platforms, or the lowering of the decomposition.
+
+    Raises: MissingRuleError.
+    """
+    rules = primitive.adapted
+    rule = rules.get(("lowering", platform)) or rules.get("lowering")
+    if rule is None:
+        if "decomposition" not in rules:
+            raise missing_rule(primitive, "lowering", platform=platform)
+        rule = lower_fun(rules["decomposition"])
+    return rule  # type: ignore[no-any-return]
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
+    """Return the lowering rule that lowers the operations of `fun`.
+
+    `fun(*operands, **params)` is traced for the operands' types; it returns a sequence of results, or a single result
+    with `multiple_results=False`.
+
+    >>> from calque_core import lax
+    >>> from calque_xla_backend import lower_fun
+    >>> rule = lower_fun(lambda x: lax.mul(x, x), multiple_results=False)
+    """
+
+    def list_results(params: Params, *args: Any) -> Sequence[Any]:
+        return fun(*args, **params) if multiple_results else [fun(*args, **params)]
+
+    def rule(ctx: LoweringRuleContext, *values: IrValue, **params: Any) -> Sequence[IrValue]:
+        make = lambda: stage(partial(list_results, params), ctx.avals_in, verb="lowering", user_fun=fun)
+        param_keys = tuple((name, static_key(value)) for name, value in params.items())
+        jaxpr = _cached(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
+        return jaxpr_subcomp(ctx, jaxpr, *values)
+
+    return rule
+
+
+def _cached(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:
+    """Return `make()`, computed once per key, or each time for a key without a hash."""
+    try:
+        jaxpr = memo.get(key)
+    except TypeError:
+        key = len(memo)  # the memo also keeps jaxprs alive, whose ids are keys of the module context
+        jaxpr = None
+    if jaxpr is None:
+        jaxpr = memo[key] = make()
+    return jaxpr
+
+
+def broadcast_operands(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
+    """Return the operands of an elementwise operation; operands of rank 0 are broadcast to the shape of the result."""
+    shape = ctx.eqn.outvars[0].aval.shape
+    for x in ctx.eqn.invars:
+        if x.aval.shape != shape:
+            return [
+                v if x.aval.shape == shape else _broadcast(v, x.aval, shape) for v, x in zip(values, ctx.eqn.invars)
+            ]
+    return values
+
+
+def _broadcast(value: IrValue, aval: Any, shape: tuple[int, ...]) -> IrValue:
+    return hlo.broadcast_in_dim(aval_to_ir_type(shaped_array(shape, aval.dtype)), value, [])
+
+
+# Equations
+
+
+def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> list[IrValue]:
+    """Lower the equations of `jaxpr` on `args` at the current insertion point; return its results."""
+    module_context, constants = ctx.module_context, ctx.constants
+    env: dict[Any, IrValue] = dict(zip(jaxpr.invars, args))
+    literals: dict[Any, IrValue] = {}
+    for var, const in zip(jaxpr.constvars, jaxpr.consts):
+        key = id(const), var.aval
+        env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
+    context = own()
+    before = context.source
+    eqn = None
+    try:
+        for eqn in jaxpr.eqns:  # 2 us per equation beside the builder's time
+            context.source = eqn.position  # errors, and equations that a rule traces, point at the user's line
+            rule = module_context.rules.get(eqn.primitive) or _look_up_rule(module_context, eqn.primitive)
+            values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
+            outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
+            _check_results(eqn, outs, module_context.types)
+            env.update(zip(eqn.outvars, outs))
+    except Exception as error:
+        if eqn is not None:
+            _add_source_note(error, eqn)
+        raise
+    finally:
+        context.source = before
+    return [_literal(literals, x) if type(x) is Literal else env[x] for x in jaxpr.outvars]
+
+
+def _look_up_rule(module_context: ModuleContext, primitive: Any) -> Rule:
+    rule = module_context.rules[primitive] = lowering_rule(primitive, module_context.platform)
+    return rule
+
+
+def _literal(literals: dict[Any, IrValue], x: Literal) -> IrValue:
+    """Return the IR value of a literal; equal literals of a jaxpr share one constant."""
+    dtype = x.aval.dtype
+    # Equal values are equal constants, except zeros, which have a sign.
+    key = (dtype, x.val) if x.val and dtype.kind != "c" else (dtype, np.asarray(x.val, dtype).tobytes())
+    value = literals.get(key)
+    if value is None:
+        value = literals[key] = ir_constant(x.val, dtype)
+    return value
+
+
+def _check_results(eqn: JaxprEqn, outs: Any, types: dict[Any, ir.Type]) -> None:
+    """Check that a rule returned one IR value for each result, of the type of the equation."""
+    try:
+        fits = len(outs) == len(eqn.outvars)
+        for out, var in zip(outs, eqn.outvars):
+            fits = fits and out.type == (types.get(var.aval) or aval_to_ir_type(var.aval))
+    except (TypeError, AttributeError):
+        fits = False
+    if not fits:
+        raise TypeError(_result_message(eqn, outs))
+
+
+def _result_message(eqn: JaxprEqn, outs: Any) -> str:
+    """Return the message for wrong results of a rule."""
+    rule, count = f"the lowering rule of '{eqn.primitive.name}' returned", len(eqn.outvars)
+    if not isinstance(outs, Sequence):
+        return f"{rule} {outs!r}. Return a sequence of IR values."
+    if len(outs) != count:
+        return f"{rule} {len(outs)} values for {count} results. Return one IR value for each result."
+    for i, (out, var) in enumerate(zip(outs, eqn.outvars)):
+        if not isinstance(out, ir.Value):
+            kind = type(out).__name__
+            return f"{rule} {out!r} of type {kind} as result {i}. Return IR values: of an operation, its result."
+        expected_type = aval_to_ir_type(var.aval)
+        if out.type != expected_type:
+            return (
+                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval}, "
+                f"that is {expected_type}. Correct one of the two rules."
+            )
+    raise AssertionError(outs)
+
+
+def _add_source_note(error: Exception, eqn: JaxprEqn) -> None:
+    info = resolve(eqn.position)
+    note = f"This happened in lowering '{eqn.primitive.name}'" + (f", bound at {info}." if info else ".")
+    if not any(old.startswith("This happened in lowering") for old in getattr(error, "__notes__", ())):
+        error.add_note(note)

@@ -1,0 +1,140 @@
+"""From jaxprs to StableHLO modules.
+
+One idea: a nested `jit` is one function of the module, for all its calls; a large constant is an argument of the
+program and of every function that needs it, never text.
+
+Read next: `lowering.py` for the equations of a function, `compile.py`, which compiles modules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
+
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params
+from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.ops.jit import jit_p
+from calque_core.primitives.primitive import Primitive
+from calque_xla_backend.modules.lowering import Constants, FuncOp, LoweringRuleContext, ModuleContext, jaxpr_subcomp
+from calque_xla_backend.modules.types import IrValue, aval_to_ir_type
+from calque_xla_backend.runtime.runtime import mlir_context
+
+EMBEDDED_BYTES = 1024  # a larger constant becomes an argument: XLA folds and prints embedded constants
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A module, and the arrays that its `main` takes before the arguments of the jaxpr."""
+
+    module: ir.Module
+    const_args: Sequence[tuple[Any, Any]]  # each with its type
+
+    def as_text(self) -> str:
+        """Return the module as StableHLO text."""
+        return str(self.module)
+
+
+def lower_jaxpr_to_module(
+    jaxpr: Jaxpr, *, name: str = "main", platform: str = "cpu", donated: Collection[int] = ()
+) -> Lowered:
+    """Return a StableHLO module whose function `main` computes `jaxpr`.
+
+    `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite the arguments
+    of the jaxpr whose numbers are in `donated`.
+    Raises: MissingRuleError for a primitive without a lowering rule.
+    """
+    mlir = mlir_context()
+    with mlir, ir.Location.unknown(mlir):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
+        module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
+        _lower_inner_functions(module_context, jaxpr)
+        constants = module_context.constants[id(jaxpr)]
+        main = lower_function(module_context, jaxpr, "main")
+        main.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        if donated:
+            main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
+    return Lowered(module, list(constants.values()))
+
+
+def _argument_attributes(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
+    """Return the attributes that tell XLA which arguments it may overwrite."""
+    plain, donor = ir.DictAttr.get({}), ir.DictAttr.get({"jax.buffer_donor": ir.BoolAttr.get(True)})
+    return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
+
+
+def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
+    """Lower every nested `jit`, innermost first: calls nested 500 deep then need no recursion."""
+    for inner in nested_jaxprs(jaxpr):
+        outer_eqns = [eqn for eqn in inner.eqns if eqn.params]
+        module_context.constants[id(inner)] = _large_constants(module_context, inner, outer_eqns)
+        for eqn in outer_eqns:
+            if eqn.primitive is jit_p:
+                _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
+
+
+def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, outer_eqns: Sequence[JaxprEqn]) -> Constants:
+    """Return the constants of a jaxpr and of its inner jaxprs that are not embedded, each once."""
+    pairs = zip(jaxpr.constvars, jaxpr.consts)
+    constants = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
+    for eqn in outer_eqns:
+        for inner in jaxprs_in_params(eqn.params):
+            constants.update(module_context.constants[id(inner)])
+    return constants
+
+
+def _is_embedded(const: Any) -> bool:
+    return (
+        isinstance(const, (np.ndarray, np.generic, bool, int, float, complex))
+        and np.asarray(const).nbytes <= EMBEDDED_BYTES
+    )
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+_NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # stands for the equation in the context of a whole function
+
+
+def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
+    """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it."""
+    constants = module_context.constants.get(id(jaxpr), {})
+    in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
+    in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
+    out_types = [aval_to_ir_type(v.aval) for v in jaxpr.outvars]
+    function_type = ir.FunctionType.get(in_types, out_types)
+    function: FuncOp = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    module_context.symbols.insert(function)  # renames it if another function has the name
+    entry = function.add_entry_block()
+    arguments = list(entry.arguments)
+    with ir.InsertionPoint(entry):
+        ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
+        func.ReturnOp(jaxpr_subcomp(ctx, jaxpr, *arguments[len(constants) :]))
+    return function
+
+
+def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
+    """Return the function of the module that computes `jaxpr`; the first call makes it."""
+    item = module_context.functions.get(id(jaxpr))
+    if item is None:
+        item = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
+    return item[1]
+
+
+def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
+    """Lower a call of `jaxpr` as a function of the module; return its results."""
+    constants = ctx.module_context.constants.get(id(jaxpr), {})
+    if any(key not in ctx.constants for key in constants):
+        return jaxpr_subcomp(ctx, jaxpr, *values)  # inside `lower_fun`, whose caller does not have the constants
+    function = _function_of(ctx.module_context, jaxpr, name)
+    make_call: Any = func.CallOp
+    call = make_call(function, [*(ctx.constants[key] for key in constants), *values])
+    return list(call.results)

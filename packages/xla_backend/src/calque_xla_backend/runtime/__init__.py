@@ -1,0 +1,1 @@
+"""jaxlib's client: devices, buffers, arrays, flags, interrupts."""

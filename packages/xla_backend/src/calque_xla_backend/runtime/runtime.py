@@ -1,0 +1,246 @@
+"""Everything that touches jaxlib's version-dependent or underscore names, and nothing else.
+
+One idea: the other modules see devices, placements, device types and executables; this module decides how each release
+of jaxlib makes them.  An interned `DeviceType` holds the type and the device of an array, which C++ would otherwise
+look up on each call; two arrays are interchangeable for a program if their device types are one object.
+
+Read next: `array.py`, the class around a buffer; `dispatch.py`, the fast path of a call.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from jaxlib import utils as jaxlib_utils  # type: ignore[attr-defined]
+from jaxlib import version as jaxlib_version
+from jaxlib import xla_client as xc
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
+
+from calque_core.frames.source import where
+from calque_core.primitives.rules import advance_rule_epoch
+from calque_core.types.avals import ShapedArray
+from calque_core.types.dtypes import float0
+from calque_xla_backend.runtime.flags import check_flags
+from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
+
+Buffer = Any  # jaxlib's ArrayImpl
+Device = Any  # jaxlib's Device
+Executable = Any  # jaxlib's LoadedExecutable
+XlaRuntimeError: type[RuntimeError] = xc.XlaRuntimeError
+
+_RELEASE = tuple(map(int, jaxlib_version.__version__.split(".")[:2]))
+_SKIP_CHECKS = () if _RELEASE >= (0, 12) else (True,)  # an argument of array_result_handler that 0.12 removed
+
+if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
+    jaxlib_utils.absl_set_min_log_level(1)  # no INFO lines about the number of devices
+
+
+# MLIR
+
+
+class MlirContext(ir.Context):
+    """An MLIR context with the dialects that a program can use, and a cache of its types."""
+
+    def __init__(self) -> None:
+        super(ir.Context, self).__init__()  # jaxlib's own initialiser loads every dialect
+        self.append_dialect_registry(_dialects)
+        self.load_all_available_dialects()
+        self.set_thread_pool(_pool)
+        for dialect in (_sdy, _chlo, _stablehlo):
+            dialect.register_dialect(self)
+        self.types: dict[Any, Any] = {}
+        self.uses = 0
+
+
+_dialects = ir.DialectRegistry()
+_jax_mlir_ext.register_dialects(_dialects)
+_pool = ir.ThreadPool()
+_contexts = threading.local()
+_USES = 64  # modules per context: a context keeps all its types and attributes, so a limit bounds the memory
+
+
+def mlir_context() -> MlirContext:
+    """Return a context for one module.  A thread uses one context for several modules, which saves 2 ms each."""
+    current: MlirContext | None = getattr(_contexts, "current", None)
+    if current is None or current.uses >= _USES:
+        current = _contexts.current = MlirContext()
+    current.uses += 1
+    return current
+
+
+# Devices
+
+
+_lock = threading.Lock()
+_clients: list[Any] = []
+
+
+def client() -> Any:
+    """Return the CPU client, started at the first call.
+
+    Raises: ValueError if XLA rejects the flags in the environment.
+    """
+    if not _clients:
+        with _lock:
+            if not _clients:
+                check_flags()
+                _clients.append(xc.make_cpu_client())
+    return _clients[0]
+
+
+def local_devices() -> list[Device]:
+    """Return the devices of this process."""
+    return list(client().local_devices())
+
+
+class Placement:
+    """A device, and the objects that stand for it in calls of jaxlib."""
+
+    __slots__ = ("__weakref__", "device", "device_list", "platform", "sharding")
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.platform: str = device.platform
+        self.device_list = xc.DeviceList((device,))
+        self.sharding = xc.GSPMDSharding(self.device_list, xc.HloSharding.replicate())
+
+    def __repr__(self) -> str:
+        return f"Placement({self.device})"
+
+
+_placements: dict[Device, Placement] = {}
+
+
+def placement(device: Device | None = None) -> Placement:
+    """Return the one placement on `device`, by default the first device."""
+    device = local_devices()[0] if device is None else device
+    place = _placements.get(device)
+    if place is None:
+        with _lock:
+            place = _placements.setdefault(device, Placement(device))
+    return place
+
+
+# Arrays
+
+
+class DeviceType:
+    """The type and the placement of arrays on a device.  Each pair is one object, so compare by identity.
+
+    jaxlib takes it as the aval: C++ reads only `shape`, `dtype` and `weak_type`; weakness is not its concern.
+    An array of a weak type has the same buffer as one of its strong type, `strong`.
+    """
+
+    __slots__ = ("aval", "dtype", "handler", "placement", "shape", "strong", "weak_type")
+
+    def __init__(self, aval: ShapedArray, place: Placement, strong: DeviceType | None) -> None:
+        self.aval, self.placement, self.strong = aval, place, self if strong is None else strong
+        self.shape, self.dtype, self.weak_type = aval.shape, aval.dtype, False
+        if aval.dtype == float0:
+            self.dtype = np.dtype(bool)
+        self.handler = xc.array_result_handler(self, place.sharding, True, *_SKIP_CHECKS)
+
+    def __repr__(self) -> str:
+        return f"DeviceType({self.aval!r}, {self.placement.device})"
+
+
+_device_types: dict[tuple[ShapedArray, Placement], DeviceType] = {}
+
+
+def device_type(aval: ShapedArray, place: Placement) -> DeviceType:
+    """Return the device type of arrays of the type `aval` at `place`."""
+    interned = _device_types.get((aval, place))
+    if interned is None:
+        strong = device_type(aval.strip_weak_type(), place) if aval.weak_type else None
+        with _lock:
+            interned = _device_types.setdefault((aval, place), DeviceType(aval, place, strong))
+    return interned
+
+
+def put(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
+    """Copy a NumPy array of the target's dtype to its device; the caller may overwrite the array afterwards."""
+    place = target.placement
+    return _device_put(
+        target, place.sharding, [array], [place.device], True, True, _COPY, True
+    )  # committed, force_copy, semantics, enable_x64: jaxlib never narrows a dtype
+
+
+_device_put = xc.batched_device_put
+_COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+
+
+def is_readable(dtype: np.dtype[Any]) -> bool:
+    """Tell whether `to_numpy` takes buffers of a dtype.
+
+    Up to 0.11, jaxlib has no buffer protocol for bfloat16 and the other dtypes that NumPy lacks, and its other methods
+    import jax where it is installed.
+    """
+    return dtype.isbuiltin == 1 or _RELEASE >= (0, 12)
+
+
+def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return the elements of a buffer as a read-only NumPy array, which shares its memory on a CPU; wait for them."""
+    if dtype.isbuiltin == 1:
+        return np.asarray(memoryview(buffer))
+    array: np.ndarray[Any, Any] = buffer._to_np_array_did_copy()[0]
+    return array
+
+
+# Programs
+
+
+def compile_module(module: ir.Module, place: Placement, options: Sequence[tuple[str, Any]] = ()) -> Executable:
+    """Return an executable of one device; `options` are XLA's flags by name.
+
+    Raises: XlaRuntimeError.
+    """
+    watch_interrupts()
+    compile_options = xc.CompileOptions()
+    compile_options.num_replicas = compile_options.num_partitions = 1
+    compile_options.device_assignment = xc.DeviceAssignment.create(np.array([[place.device.id]], np.int32))
+    compile_options.env_option_overrides = list(options)
+    return client().compile_and_load(module, place.device_list, compile_options)
+
+
+# Forked processes
+
+
+class ForkedClient:
+    """The client in a process that was forked after XLA had started: a call would never end, so each access raises."""
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_forked()
+
+
+def refuse_forked(*_: Any) -> NoReturn:
+    """Raise the error about a forked process."""
+    raise RuntimeError(
+        f"XLA cannot run{where()} in the process {os.getpid()}, which was forked after XLA had started: its threads "
+        "are in the parent alone, and a call would never end. Start processes with "
+        "multiprocessing.get_context('spawn'), or fork before the first use of jit and of device arrays. Operations on "
+        "NumPy arrays work here."
+    )
+
+
+def _reset_after_fork() -> None:
+    """Replace every object that would wait for a thread of the parent process.
+
+    A new epoch drops all programs, so that each call reaches the client; dispatch itself checks nothing.
+    """
+    global _lock, _pool, _contexts, _device_put
+    _parent_objects.extend((_pool, _contexts, *_clients))  # kept: to free them is to wait for their threads
+    _lock, _pool, _contexts = threading.Lock(), ir.ThreadPool(), threading.local()
+    forget_interrupts()
+    if _clients:
+        _clients[0], _device_put = ForkedClient(), refuse_forked
+        advance_rule_epoch()
+
+
+_parent_objects: list[Any] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)

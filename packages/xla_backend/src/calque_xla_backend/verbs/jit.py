@@ -1,0 +1,274 @@
+"""`jit`: compile a function with XLA.
+
+One idea: a jitted function is a Python callable.  Under a trace, or with a tracer among the arguments, a call becomes
+an equation that holds the function's jaxpr; otherwise the compiled program runs.  Both use the same jaxpr.
+
+Read next: `trace_cache.py`, which traces once; `dispatch.py`, the fast path to the program.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+from calque_core.calls.api_util import arg_names, check_callable
+from calque_core.context import Settings, here
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.debugging import is_debugging
+from calque_core.ops.convert import narrowed
+from calque_core.ops.jit import jit_p, run_program
+from calque_core.primitives.rules import rule_epoch
+from calque_core.traces.trace import evaluation
+from calque_core.traces.tracer import is_tracer
+from calque_core.types.avals import ShapeDtypeStruct, typeof
+from calque_xla_backend.calls.dispatch import (
+    MAX_ARITY,
+    MISSING,
+    CompiledCall,
+    HostCall,
+    LastCall,
+    generate_call,
+    is_evaluating,
+)
+from calque_xla_backend.calls.static import (
+    DonatedArguments,
+    donated_arguments,
+    explain_comparison,
+    parameters_of,
+    static_arguments,
+)
+from calque_xla_backend.calls.trace_cache import Call, TracedFunction, forget_traces
+from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
+from calque_xla_backend.evaluate import forget_programs
+from calque_xla_backend.modules.bounds import check_fit
+from calque_xla_backend.modules.module import Lowered, lower_jaxpr_to_module
+from calque_xla_backend.runtime.array import Array
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
+Value = Any
+
+
+class CacheInfo(NamedTuple):
+    """The number of traces of a function, and of the kinds of calls with a compiled program."""
+
+    traces: int
+    programs: int
+
+
+class Jitted(Protocol[P, R_co]):
+    """The type of the function that `jit` returns."""
+
+    __wrapped__: Callable[..., Any]
+    lower: Callable[..., Lowered]
+    clear_cache: Callable[[], None]
+    cache_info: Callable[[], CacheInfo]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class JitFunction:
+    """The last_call of one jitted function, and the general path of its calls."""
+
+    __slots__ = ("__weakref__", "compiler", "donated", "inline", "last", "name", "programs", "last_call", "traced")
+
+    def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
+        self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
+        self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
+        self.programs: dict[Hashable, CompiledCall] = {}
+        self.last: dict[Settings, CompiledCall] = {}
+        self.last_call = LastCall()
+
+    def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+        """Return the result: run the program under evaluation, bind an equation under a trace."""
+        if args and args[-1] is MISSING:
+            args = tuple([x for x in args if x is not MISSING])
+        if here().settings.disable_jit:
+            return self.traced.fun(*args, **kwargs)
+        static_keys, dynamic = self.traced.split(args, kwargs)
+        try:
+            if is_evaluating():
+                compiled = self.last.get(here().settings)
+                outs = None if compiled is None else compiled.attempt(static_keys, *dynamic)
+                if compiled is not None and outs is not None:
+                    return compiled.result(outs)
+            call = self.traced.call((args, kwargs), static_keys, dynamic)
+            if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
+                return self._run(call)
+            return self._bind(call)
+        except Exception as error:
+            if static_keys:
+                explain_comparison(self.traced.fun, static_keys, [*self.programs, *self.traced.cache.traces], error)
+            raise
+
+    def _run(self, call: Call) -> Any:
+        """Run the compiled program; the first call for these types compiles it."""
+        if is_debugging():
+            return self._run_checked(call)
+        key = call.static_keys, call.in_tree.key, self._types(call), here().settings, here().axis_env, rule_epoch()
+        compiled = self.programs.get(key)
+        if compiled is None:
+            compiled = self.programs[key] = self._compile(call)
+        if compiled.bounds:
+            self._check_bounds(compiled, call)
+        if is_evaluating():
+            self._record(compiled, call)
+        return compiled.result([x._buffer for x in compiled.program(call.leaves)])
+
+    def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
+        fun = self.traced.fun
+        check_fit(
+            compiled.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic)
+        )
+
+    def _run_checked(self, call: Call) -> Any:
+        """Run the program by its compiler, which checks the results; it may run it again, so nothing is donated."""
+        self._check_values(call)
+        jaxpr, _, out_tree = self.traced.trace(call)
+        return out_tree.unflatten(self.compiler(jaxpr, call.leaves))
+
+    def _record(self, compiled: CompiledCall, call: Call) -> None:
+        """Let the next call try this program first."""
+        self.last[here().settings] = compiled
+        if call.static_keys is None and not call.dynamic[1]:
+            is_on_device = all(type(x) is Array for x in call.leaves)
+            self.last_call.record(compiled if is_on_device else HostCall(compiled))
+
+    def _types(self, call: Call) -> tuple[Any, ...]:
+        try:
+            return tuple([x._device_type if type(x) is Array else (type(x), typeof(x)) for x in call.leaves])
+        except TypeError:
+            pass  # outside of this block, so that the error that names the argument has no second error as its context
+        return self.traced.avals(call)
+
+    def _compile(self, call: Call) -> CompiledCall:
+        self._check_values(call)
+        traced = self.traced.trace(call)
+        place = common_placement(call.leaves, f"jit of {self.name}")
+        donated = self.donated.leaves(call.dynamic[0], call.in_tree)
+        program = self.compiler.program(traced.jaxpr, place, donated)
+        return CompiledCall(program, call, traced)
+
+    def _check_values(self, call: Call) -> None:
+        if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
+            raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
+
+    def _bind(self, call: Call) -> Any:
+        """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
+        call = call._replace(leaves=[*narrowed(call.leaves)])
+        jaxpr, captured, out_tree = self.traced.trace(call)
+        operands = [*captured, *call.leaves]
+        if self.inline:
+            return out_tree.unflatten(run_program(jaxpr, operands))
+        return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
+
+    def lower(self, *args: Value, **kwargs: Value) -> Lowered:
+        """Return the StableHLO module for arguments of these types (arrays or their types); `as_text()` prints it."""
+        jaxpr = self.traced.trace(self.traced.call((args, kwargs), *self.traced.split(args, kwargs))).jaxpr
+        return lower_jaxpr_to_module(jaxpr, name=self.name)
+
+    def clear_cache(self) -> None:
+        """Drop the traces and the programs of this function."""
+        self.traced.cache.traces.clear()
+        self.programs.clear()
+        self.last.clear()
+        self.last_call.clear()
+
+    def cache_info(self) -> CacheInfo:
+        """Return the number of traces and of programs."""
+        return CacheInfo(len(self.traced.cache.traces), len(self.programs))
+
+
+_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+
+
+def clear_caches() -> None:
+    """Drop all traces and programs; the next call of each function traces and compiles again."""
+    for function in list(_functions):
+        function.clear_cache()
+    forget_traces()
+    forget_programs()
+
+
+@overload
+def jit(
+    fun: Callable[P, R],
+    *,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    inline: bool = ...,
+    compiler_options: Mapping[str, Any] | None = ...,
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fun: None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    inline: bool = ...,
+    compiler_options: Mapping[str, Any] | None = ...,
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
+@api_boundary
+def jit(
+    fun: Any = None,
+    *,
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    donate_argnums: Any = None,
+    inline: bool = False,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return `fun` compiled with XLA: traced and compiled at the first call for each set of types, then run.
+
+    Arguments and results are pytrees of arrays and scalars; results are device arrays.  A result that would be a Python
+    scalar without `jit` is a weak device array: in an operation with an array it takes the dtype of that array.  Static
+    arguments, at the positions `static_argnums` or with the names `static_argnames`, reach `fun` unchanged and must be
+    hashable; each value has a trace of its own.  XLA may overwrite the arrays in the arguments of `donate_argnums`; do
+    not use them again.  With `inline`, a call under a trace records the function's own equations, not one `jit`
+    equation.  `compiler_options` are XLA's flags by name.  Without `fun`, return a decorator.
+    While `config.disable_jit` is on, a call of the result calls `fun`.
+    Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
+    ValueError if a static argument does not exist.
+
+    >>> from calque_core import lax
+    >>> from calque_xla_backend import jit
+    >>> jit(lambda x: lax.sin(x) * 2.0)(0.5)
+    Array(0.95885108, dtype=float64)
+    """
+    if fun is None:
+        options = {
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+            "donate_argnums": donate_argnums,
+        }
+        return functools.partial(jit, **options, inline=inline, compiler_options=compiler_options)
+    check_callable(fun, "jit")
+    static = static_arguments(fun, static_argnums, static_argnames)
+    compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
+    function = JitFunction(TracedFunction(fun, static), compiler, donated_arguments(fun, donate_argnums), inline)
+    _functions.add(function)
+    arity = 0 if static.positions or static.names else _arity(fun)
+    jitted: Any = functools.wraps(fun)(generate_call(arity, function.last_call, function.general))
+    jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
+    return jitted
+
+
+def _arity(fun: Callable[..., Any]) -> int:
+    """Return the likely number of positional arguments of a call: the number of parameters without a default."""
+    parameters = parameters_of(fun) or {}
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = [p for p in parameters.values() if p.kind in kinds]
+    required = [p for p in positional if p.default is inspect.Parameter.empty]
+    count = len(required or positional)
+    return count if count <= MAX_ARITY else 0
