@@ -3,8 +3,10 @@
 Each is run on plain NumPy functions, over programs inside, and under itself.
 """
 
+import operator
 from collections import Counter
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,7 +234,7 @@ lax.mul_p.def_rule("dual number", lambda x, y: Dual(lax.mul(x.value, y.value), x
 
 
 def slope(f):
-    return lambda x: run(DualTrace, f, Dual(x, np.ones_like(x)), aval=lambda d: core.typeof(d.value))[0].slope
+    return lambda x: run(DualTrace, f, Dual(x, lax.full_like(x, 1.0)), aval=lambda d: core.typeof(d.value))[0].slope
 
 
 @programs
@@ -549,8 +551,8 @@ def sparsity_elementwise(*primitives):
 
         def rule(*xs, primitive=primitive, **params):
             out = primitive.bind(*[x.array for x in xs], **params)
-            patterns = [np.broadcast_to(x.depends, (*core.typeof(out).shape, 3)) for x in xs]
-            return Pattern(out, lax.reduce_or(np.stack(patterns), 0))
+            nothing = np.zeros((*core.typeof(out).shape, 3), bool)
+            return Pattern(out, reduce(operator.or_, [x.depends for x in xs], nothing))
 
         primitive.def_rule("sparsity", rule)
 
@@ -574,7 +576,7 @@ def sparsity(f):
 
 
 def test_the_sparsity_of_a_jacobian_is_found_through_a_loop():
-    tridiagonal = sparsity(lambda x: x * np.concatenate([x[1:], x[:1]]))
+    tridiagonal = sparsity(lambda x: x * lax.concatenate([x[1:], x[:1]], 0))
     assert tridiagonal.astype(int).tolist() == [[1, 1, 0], [0, 1, 1], [1, 0, 1]]
     running = sparsity(lambda x: lax.scan(lambda c, y: (c + y, np.sin(c)), 0.0, x)[1])
     assert running.astype(int).tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]

@@ -2,7 +2,7 @@
 
 One idea: each is one `dot_general`, or one product of broadcast arrays if there is no sum.
 
-Read next: `einsum.py`, which generalises all of these.
+Read next: `contractions.py`, which generalises all of these.
 """
 
 from __future__ import annotations

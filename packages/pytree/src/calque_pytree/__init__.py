@@ -3,7 +3,7 @@
 A *pytree* is a leaf, or a container of pytrees: a tuple, list, dict, OrderedDict, defaultdict, namedtuple, `None`, or a
 registered class. This package depends on nothing.
 
-Read next: `kinds.py`, the kinds of node; `treedef.py`, the structure; `flatten.py`, the loop.
+Read next: `kinds.py`, the kinds of node; `treedef.py`, the structure; `flattening.py`, the loop.
 """
 
 from calque_pytree.comparison import static_key

@@ -4,7 +4,7 @@ Owns `tree_flatten_with_path`, `tree_leaves_with_path` and `tree_map_with_path`.
 of the entries from the root, and copies it into a tuple at the leaves only; a path tuple per inner node would make the
 cost of a deep tree quadratic.
 
-Read next: `flatten.py`, the loop without paths; `keys.py` for the entries.
+Read next: `flattening.py`, the loop without paths; `keys.py` for the entries.
 """
 
 from __future__ import annotations

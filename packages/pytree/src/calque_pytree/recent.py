@@ -4,7 +4,7 @@ Owns `Recent`. The one idea: programs flatten trees of few structures many times
 code checks whether a tree has one of the frequent structures. If so, the same pass has read its leaves, and the treedef
 is *the same object* as last time: a cache hashes and compares it for free.
 
-Read next: `generated.py`, which makes the code; `flatten.py`, which asks here first.
+Read next: `generated.py`, which makes the code; `flattening.py`, which asks here first.
 """
 
 from __future__ import annotations

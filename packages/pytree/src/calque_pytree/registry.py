@@ -4,7 +4,7 @@ Owns `Registry` and `default_registry`. The one idea: an unregistered type is a 
 subclass of a registered class is a leaf until it is registered itself. Namedtuples are the exception: each such class
 is a node.
 
-Read next: `register.py` for the functions that users call, `flatten.py` for the loop that looks kinds up.
+Read next: `register.py` for the functions that users call, `flattening.py` for the loop that looks kinds up.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The one idea: each is a few lines over flatten and unflatten, so that one place decides what a tree is.
 
-Read next: `flatten.py`; `prefix.py` for functions of a tree and a prefix of it.
+Read next: `flattening.py`; `prefix.py` for functions of a tree and a prefix of it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Owns the class and the queries on a structure alone. The one idea: a treedef is 
 `None` for each leaf and a triple (kind, number of children, data) for each inner node. Comparing, hashing, walking
 and deleting it are loops over a tuple, so that a tree may be 100,000 levels deep.
 
-Read next: `flatten.py`, which makes treedefs; `build.py` and `align.py`, which run over the sequence.
+Read next: `flattening.py`, which makes treedefs; `build.py` and `align.py`, which run over the sequence.
 """
 
 from __future__ import annotations
