@@ -23,10 +23,10 @@ from calque_autodiff.verbs.gradient import grad, value_and_grad
 from calque_autodiff.verbs.implicit import custom_root
 from calque_autodiff.verbs.linearize import linearize, vjp
 from calque_autodiff.verbs.residuals import print_saved_residuals, saved_residuals
+from calque_core import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
 from calque_core.lax import custom_linear_solve, stop_gradient
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 from calque_core.ops.linear_call import linear_call
 
 SymbolicZero = Zero  # the field's name for what rules with symbolic_zeros=True meet

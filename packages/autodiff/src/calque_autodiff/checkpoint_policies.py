@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calque_core.ops.checkpoint import name_p
-from calque_core.ops.dot import dot_general_p
+from calque_core.lax import dot_general_p, name_p
 
 __all__ = [
     "everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "checkpoint_dots",

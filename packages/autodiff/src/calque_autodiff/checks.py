@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from calque_core import Trace, Zero, instantiate_zeros, typeof
 from calque_core.calls.api_util import describe_value
 from calque_core.frames.source import where
-from calque_core.ops.linear import Zero, instantiate_zeros
 from calque_core.ops.operands import strong
-from calque_core.traces.trace import Trace
-from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.avals import is_array_like
 from calque_core.types.dtypes import dtype_name
 
 Value = Any

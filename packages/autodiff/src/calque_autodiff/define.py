@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from calque_core.errors import MissingRuleError
+from calque_core import MissingRuleError, Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
 from calque_core.frames.source import where
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
-from calque_core.primitives.primitive import Primitive
+from calque_core.ops.linear import zero_tangent
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 
 Value = Any

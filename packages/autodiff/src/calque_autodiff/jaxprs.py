@@ -12,13 +12,18 @@ from typing import Any, NamedTuple
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear import Zero, instantiate_zeros
+from calque_core import (
+    Jaxpr,
+    Zero,
+    current_trace,
+    dce_jaxpr,
+    eval_jaxpr,
+    hoist_tracers,
+    instantiate_zeros,
+    stage,
+    tracing,
+)
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.passes import dce_jaxpr
-from calque_core.staging.stage import hoist_tracers, stage
-from calque_core.traces.trace import current_trace, tracing
 
 Value = Any
 

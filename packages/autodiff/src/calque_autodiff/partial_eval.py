@@ -13,14 +13,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.traces.tangent_trace import TangentTrace
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core import (
+    Atom,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Tracer,
+    Var,
+    current_trace,
+    dce_jaxpr,
+    eval_jaxpr,
+    hoist_tracers,
+    stage,
+    tracing,
+)
 from calque_core.jaxprs.walk import has_jaxpr
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.passes import dce_jaxpr
-from calque_core.staging.stage import hoist_tracers, stage
-from calque_core.traces.trace import current_trace, tracing
-from calque_core.traces.tracer import Tracer
 
 Value = Any
 Place = tuple[str, int]

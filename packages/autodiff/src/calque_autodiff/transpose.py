@@ -14,30 +14,32 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
-from calque_core.calls.api_util import FlatFunction, arg_names, check_callable
-from calque_core.context import DEFAULT_SETTINGS, Context, own
-from calque_core.errors import MissingRuleError
-from calque_core.frames.source import at_place, describe_function, in_backward
-from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
-from calque_core.lax import add_any_p, add_p, sub_p
-from calque_core.memory.separate import unshared
-from calque_core.ops.linear import (
+from calque_core import (
+    Atom,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    MissingRuleError,
     UndefinedPrimal,
+    Var,
     Zero,
     add_tangents,
+    api_boundary,
+    evaluation,
     instantiate_zeros,
-    undefined_of,
-    zero_of,
-    zeros_of,
+    is_tracer,
+    stage,
+    typeof,
 )
+from calque_core.calls.api_util import FlatFunction, arg_names, check_callable
+from calque_core.context import DEFAULT_SETTINGS, Context, own
+from calque_core.frames.source import at_place, describe_function, in_backward
+from calque_core.lax import add_any_p, add_p, sub_p
+from calque_core.memory.separate import unshared
+from calque_core.ops.linear import undefined_of, zero_of, zeros_of
 from calque_core.ops.operands import strong
 from calque_core.ops.tangents import flatten_primals, tangent_leaves
 from calque_core.primitives.rules import missing_rule, settings_key
-from calque_core.staging.stage import stage
-from calque_core.traces.trace import evaluation
-from calque_core.traces.tracer import is_tracer
-from calque_core.types.avals import typeof
 from calque_pytree import tree_structure
 
 Value = Any

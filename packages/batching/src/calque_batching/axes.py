@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.batch_axes import matchaxis, moveaxis
+from calque_core import matchaxis, moveaxis
 
 __all__ = ["bdim_at_front", "broadcast", "matchaxis", "moveaxis", "not_mapped"]
 

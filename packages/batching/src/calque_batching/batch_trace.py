@@ -12,16 +12,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from calque_core import (
+    CustomRules,
+    Primitive,
+    Trace,
+    Tracer,
+    decompose,
+    hand_custom_down,
+    hand_down,
+    jaxprs_in_params,
+    typeof,
+)
 from calque_core.context import here
 from calque_core.frames.source import Position, where
 from calque_core.jaxprs.captured import captured_tracers
-from calque_core.jaxprs.jaxpr import jaxprs_in_params
 from calque_core.ops.collective import named_axes
-from calque_core.ops.custom_rules import CustomRules
-from calque_core.primitives.primitive import Primitive, decompose
-from calque_core.traces.trace import Trace, hand_custom_down, hand_down, only_evaluates
-from calque_core.traces.tracer import Tracer, check_lift
-from calque_core.types.avals import traced_type, typeof
+from calque_core.traces.trace import only_evaluates
+from calque_core.traces.tracer import check_lift
+from calque_core.types.avals import traced_type
 
 Value = Any
 

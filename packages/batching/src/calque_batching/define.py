@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.axes import moveaxis
+from calque_core import Primitive, typeof
 from calque_core.lax import broadcast_in_dim
-from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rule_results import gives_lists
-from calque_core.types.avals import typeof
 
 Value = Any
 Dims = Sequence[int | None]

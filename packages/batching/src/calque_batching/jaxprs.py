@@ -7,12 +7,9 @@ from typing import Any
 
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
 from calque_core.context import entered, here
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.stage import stage
-from calque_core.traces.trace import current_trace, tracing
 from calque_core.types.avals import shaped_array
 
 Value = Any

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import typeof
+from calque_core import Primitive, typeof
 from calque_core.types.dtypes import is_float
 from calque_jet.series import Coefficient, Series, coefficient, instantiated
 

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.stage import stage
-from calque_core.traces.trace import current_trace, tracing
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiated
 

@@ -15,16 +15,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calque_core import (
+    Primitive,
+    Trace,
+    Tracer,
+    UnexpectedTracerError,
+    Zero,
+    current_trace,
+    decompose,
+    hand_custom_down,
+    hand_down,
+    tracing,
+    typeof,
+)
 from calque_core.context import here
-from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import Position
 from calque_core.jaxprs.captured import cells_of
 from calque_core.ops.custom_rules import closed_over
-from calque_core.ops.linear import Zero, zero_tangent
-from calque_core.primitives.primitive import Primitive, decompose
-from calque_core.traces.trace import Trace, current_trace, hand_custom_down, hand_down, tracing
-from calque_core.traces.tracer import Tracer, check_lift
-from calque_core.types.avals import typeof
+from calque_core.ops.linear import zero_tangent
+from calque_core.traces.tracer import check_lift
 from calque_jet.derived import derived_rules
 from calque_jet.series import Series, derivative, instantiated, integral
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, implements, lax, typeof
+from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, typeof
 from calque_core.arrays import numpy_reductions as reductions
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_shapes import ravel
 from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
-from calque_core.types.dtypes import canonicalize_dtype
 
 Value = Any
 

@@ -13,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from calque_core import Jaxpr, dce_jaxpr, eval_context, rule_epoch
 from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.jaxprs.debugging import check_program, is_debugging
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.primitives.rules import rule_epoch
-from calque_core.staging.passes import dce_jaxpr
-from calque_core.traces.trace import eval_context
 from calque_pytree import static_key
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import lower_jaxpr_to_module

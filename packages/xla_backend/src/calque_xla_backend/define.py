@@ -13,8 +13,7 @@ from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray
+from calque_core import Primitive, ShapedArray
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant
 

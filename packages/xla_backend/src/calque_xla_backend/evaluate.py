@@ -12,18 +12,37 @@ from typing import Any
 
 import numpy as np
 
+from calque_core import (
+    Jaxpr,
+    JaxprEqn,
+    Primitive,
+    Var,
+    eval_context,
+    evaluation,
+    hand_down,
+    jaxprs_in_params,
+    register_evaluator,
+    rule_epoch,
+    typeof,
+)
 from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.jaxprs.debugging import is_debugging
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
-from calque_core.ops.broadcast import broadcast_in_dim_p
-from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
-from calque_core.ops.jit import jit_p
-from calque_core.ops.shape import concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
-from calque_core.primitives.primitive import Primitive
-from calque_core.primitives.rules import missing_rule, rule_epoch
-from calque_core.traces.trace import eval_context, evaluation, hand_down, register_evaluator
-from calque_core.types.avals import typeof
+from calque_core.lax import (
+    broadcast_in_dim_p,
+    concatenate_p,
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    jit_p,
+    name_p,
+    optimization_barrier_p,
+    remat_p,
+    reshape_p,
+    rev_p,
+    slice_p,
+    squeeze_p,
+    transpose_p,
+)
+from calque_core.primitives.rules import missing_rule
 from calque_pytree import static_key
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
 from calque_xla_backend.runtime.array import Array, array_from_numpy

@@ -15,20 +15,17 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from calque_core import CustomRules, Zero, current_trace, evaluation, float0, instantiate_zeros, typeof
 from calque_core.calls.api_util import arg_names, call, check_arrays, check_callable, normalize_argnums
 from calque_core.context import here, own
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
-from calque_core.lax import convert_element_type
+from calque_core.lax import convert_element_type, custom_jvp_call_p, custom_vjp_call_p
 from calque_core.memory.separate import unshared_tree
 from calque_core.ops.convert import narrowed, narrowed_leaf
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
-from calque_core.ops.custom_rules import CustomRules
-from calque_core.ops.linear import Zero, instantiate_zeros, zero_of
+from calque_core.ops.linear import zero_of
 from calque_core.ops.operands import strong
-from calque_core.traces.trace import current_trace, evaluation
-from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.dtypes import float0
+from calque_core.types.avals import is_array_like
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map
 
 P = ParamSpec("P")

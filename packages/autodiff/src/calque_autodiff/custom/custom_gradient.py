@@ -10,12 +10,10 @@ import numpy as np
 
 from calque_autodiff.custom.custom_call import Signature
 from calque_autodiff.custom.custom_vjp import custom_vjp
+from calque_core import eval_jaxpr, hoist_tracers, stage, typeof
 from calque_core.calls.api_util import FlatFunction, call, check_callable, describe_value
 from calque_core.frames.source import describe_function
 from calque_core.jaxprs.captured import captured_tracers
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.staging.stage import hoist_tracers, stage
-from calque_core.types.avals import typeof
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")

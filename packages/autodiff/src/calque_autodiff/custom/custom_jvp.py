@@ -9,12 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
+from calque_core import CustomRules, Zero, add_tangents, float0, typeof
 from calque_core.calls.api_util import check_callable, describe_value
 from calque_core.frames.source import describe_function
-from calque_core.ops.custom_rules import CustomRules
-from calque_core.ops.linear import Zero, add_tangents, zero_tangent
-from calque_core.types.avals import typeof
-from calque_core.types.dtypes import float0
+from calque_core.ops.linear import zero_tangent
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map
 
 P = ParamSpec("P")

@@ -14,12 +14,11 @@ from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, given
 from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.custom.custom_vjp import cotangents, flat_fwd, ill_typed_cotangent, leaves_like
 from calque_autodiff.verbs.forward import jvp
+from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, typeof
 from calque_core.calls.api_util import call as call_user
 from calque_core.calls.api_util import check_arrays, check_callable, describe_value, normalize_argnums
 from calque_core.frames.source import describe_function
-from calque_core.ops.custom_rules import CustomRules
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
-from calque_core.types.avals import typeof
+from calque_core.ops.linear import zero_tangent
 from calque_pytree import flatten_axes, tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")

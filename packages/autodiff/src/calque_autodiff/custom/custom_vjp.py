@@ -12,13 +12,11 @@ from typing import Any, ParamSpec, TypeVar
 from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
 from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.verbs.forward import jvp
+from calque_core import CustomRules, UnexpectedTracerError, float0, typeof
 from calque_core.calls.api_util import call as call_user
 from calque_core.calls.api_util import check_callable, describe_value
-from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import describe_function
-from calque_core.ops.custom_rules import CustomRules
-from calque_core.types.avals import is_array_like, short_repr, typeof
-from calque_core.types.dtypes import float0
+from calque_core.types.avals import is_array_like, short_repr
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map, tree_structure
 
 P = ParamSpec("P")

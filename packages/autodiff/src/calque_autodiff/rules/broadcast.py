@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import deflinear
+from calque_core import UndefinedPrimal
 from calque_core.lax import broadcast_in_dim_p, reduce_sum, reshape
-from calque_core.ops.linear import UndefinedPrimal
 from calque_core.types.avals import Shape
 
 Value = Any

@@ -19,11 +19,10 @@ from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr
-from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
+from calque_core import Atom, Jaxpr, dce_jaxpr
+from calque_core.lax import name_p, optimization_barrier_p, remat_p
 from calque_core.ops.linear import zero_tangent
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.passes import dce_jaxpr
 
 Value = Any
 Params = dict[str, Any]

@@ -10,8 +10,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear
+from calque_core import typeof
 from calque_core.lax import axis_index_p, convert_element_type, div, eq, mul, pmax_p, pmin_p, psum, psum_p
-from calque_core.types.avals import typeof
 
 Value = Any
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
 from calque_autodiff.rules.elementwise import summed_to
+from calque_core import Zero, typeof
 from calque_core.lax import (
     and_p,
     bitwise_and,
@@ -34,8 +35,6 @@ from calque_core.lax import (
     xor_p,
 )
 from calque_core.ops.broadcast import spread
-from calque_core.ops.linear import Zero
-from calque_core.types.avals import typeof
 
 Value = Any
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from calque_autodiff.define import deflinear
 from calque_autodiff.rules.elementwise import summed_to
+from calque_core import typeof
 from calque_core.lax import complex, complex_p, conj, conj_p, imag, imag_p, neg, real, real_p
-from calque_core.types.avals import typeof
 
 # Parts: Re(u (v + i w)) = u v for the real part v, and Re(-i u (v + i w)) = u w for the imaginary part w.
 

@@ -18,11 +18,11 @@ from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
 from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr, Var
-from calque_core.ops.cond import chosen_branches, cond_p
-from calque_core.ops.linear import UndefinedPrimal, Zero, zero_tangent, zeros_of
+from calque_core import Jaxpr, UndefinedPrimal, Var, Zero, stage
+from calque_core.lax import cond_p
+from calque_core.ops.cond import chosen_branches
+from calque_core.ops.linear import zero_tangent, zeros_of
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.stage import stage
 
 Value = Any
 Branches = tuple[Jaxpr, ...]

@@ -13,15 +13,12 @@ from typing import Any
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, no_jvp_rule
-from calque_core.ops.custom_rules import CustomRules, LinearCall, closed_rules
-from calque_core.ops.linear import Zero, zero_of, zero_tangent
-from calque_core.primitives.primitive import Primitive
+from calque_core import CustomRules, Jaxpr, Primitive, Zero, current_trace, eval_jaxpr, evaluation, typeof
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_core.ops.custom import no_jvp_rule
+from calque_core.ops.custom_rules import LinearCall, closed_rules
+from calque_core.ops.linear import zero_of, zero_tangent
 from calque_core.staging.stage import JaxprTrace
-from calque_core.traces.trace import current_trace, evaluation
-from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 
 Value = Any

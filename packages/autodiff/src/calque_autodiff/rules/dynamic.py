@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
+from calque_core import Primitive, Zero, instantiate_zeros, is_undefined_primal, typeof
 from calque_core.lax import dynamic_index_p, dynamic_update_index_p
-from calque_core.ops.linear import Zero, instantiate_zeros, is_undefined_primal, zero_tangent, zeros_of
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import typeof
+from calque_core.ops.linear import zero_tangent, zeros_of
 
 Value = Any
 

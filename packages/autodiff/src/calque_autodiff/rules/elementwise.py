@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
+from calque_core import UndefinedPrimal, typeof
 from calque_core.lax import (
     abs,
     abs_p,
@@ -66,9 +67,9 @@ from calque_core.lax import (
     tanh_p,
 )
 from calque_core.ops.broadcast import spread
-from calque_core.ops.linear import UndefinedPrimal, zero_tangent
+from calque_core.ops.linear import zero_tangent
 from calque_core.ops.selection import share
-from calque_core.types.avals import NUMPY_AVALS, typeof
+from calque_core.types.avals import NUMPY_AVALS
 from calque_core.types.dtypes import greatest
 
 Value = Any

@@ -9,9 +9,9 @@ from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from calque_core.ops.jit import jit_p
-from calque_core.ops.linear import UndefinedPrimal, Zero, zero_tangent
+from calque_core import Jaxpr, JaxprEqn, Literal, UndefinedPrimal, Var, Zero
+from calque_core.lax import jit_p
+from calque_core.ops.linear import zero_tangent
 
 Value = Any
 

@@ -13,11 +13,9 @@ from calque_autodiff.define import check_known
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import backward_pass, transpose_jaxpr
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_of, zero_tangent
-from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
-from calque_core.staging.passes import dce_jaxpr
+from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, dce_jaxpr, eval_jaxpr, instantiate_zeros
+from calque_core.lax import linear_call_p, linear_transpose_p
+from calque_core.ops.linear import zero_of, zero_tangent
 
 Value = Any
 

@@ -14,12 +14,11 @@ from calque_autodiff.define import check_known
 from calque_autodiff.rules.linear_call import tangents_along
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.errors import MissingRuleError
+from calque_core import Jaxpr, MissingRuleError, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
 from calque_core.frames.source import where
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.lax import neg
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
-from calque_core.ops.linear_solve import custom_linear_solve_p, without_aux
+from calque_core.lax import custom_linear_solve_p, neg
+from calque_core.ops.linear import zero_tangent
+from calque_core.ops.linear_solve import without_aux
 
 Value = Any
 

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import Place, by_place
 from calque_autodiff.rules.jit import halves
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from calque_core.ops.jit import jit_p
+from calque_core import Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from calque_core.lax import jit_p, scan_p
 from calque_core.ops.loop_rules import How, Loop
-from calque_core.ops.scan import scan_p
 
 Value = Any
 

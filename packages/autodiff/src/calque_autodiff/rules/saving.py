@@ -18,16 +18,11 @@ import numpy as np
 from calque_autodiff.checkpoint_policies import Policy, policy_name, refuses
 from calque_autodiff.rules.cond import Slots, remembered
 from calque_autodiff.rules.scan import stacked_aval
+from calque_core import Atom, Jaxpr, JaxprEqn, Var, eval_jaxpr, stage
+from calque_core import rules as rule_table
 from calque_core.frames.source import where
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from calque_core.ops.checkpoint import name_p
-from calque_core.ops.cond import cond_p
-from calque_core.ops.jit import jit_p
-from calque_core.ops.scan import scan_p
-from calque_core.primitives.rules import rules as rule_table
+from calque_core.lax import cond_p, jit_p, name_p, scan_p
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.stage import stage
 
 Value = Any
 

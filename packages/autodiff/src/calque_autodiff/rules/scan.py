@@ -17,12 +17,10 @@ from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import FirstLoop, first_loop, only, others, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent, zeros_of
+from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, eval_jaxpr, instantiate_zeros, stage
+from calque_core.lax import scan_p
+from calque_core.ops.linear import zero_tangent, zeros_of
 from calque_core.ops.loop_rules import How, Loop, marked_carries
-from calque_core.ops.scan import scan_p
-from calque_core.staging.stage import stage
 from calque_core.types.avals import shaped_array
 
 Value = Any

@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from calque_autodiff.define import deflinear
+from calque_core import UndefinedPrimal, is_undefined_primal, typeof
 from calque_core.lax import (
     broadcast,
     concatenate_p,
@@ -23,8 +24,7 @@ from calque_core.lax import (
     transpose,
     transpose_p,
 )
-from calque_core.ops.linear import UndefinedPrimal, is_undefined_primal
-from calque_core.types.avals import Shape, typeof
+from calque_core.types.avals import Shape
 
 Value = Any
 PaddingConfig = tuple[tuple[int, int, int], ...]

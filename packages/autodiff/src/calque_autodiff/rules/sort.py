@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
+from calque_core import Zero, is_undefined_primal
 from calque_core.lax import sort_p
-from calque_core.ops.linear import Zero, is_undefined_primal, zero_tangent
+from calque_core.ops.linear import zero_tangent
 from calque_core.ops.selection import positions, sorted_by
 
 Value = Any

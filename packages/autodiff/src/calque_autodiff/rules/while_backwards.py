@@ -16,15 +16,10 @@ from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import parted
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core.errors import MissingRuleError
+from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
 from calque_core.frames.source import where
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear import add_tangents
+from calque_core.lax import while_loop
 from calque_core.ops.loop_rules import marked_carries
-from calque_core.ops.while_loop import while_loop
-from calque_core.staging.passes import dce_jaxpr
-from calque_core.staging.stage import stage
 
 Value = Any
 Mask = list[bool]

@@ -19,13 +19,11 @@ from calque_autodiff.rules.loops import only, others
 from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.rules.while_backwards import Step, backwards, cut_step, settled_linear, without_linear
 from calque_autodiff.traces.tangent_trace import record
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr, Var
-from calque_core.ops.linear import instantiate_zeros, zero_tangent, zeros_of
+from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
+from calque_core.lax import while_p
+from calque_core.ops.linear import zero_tangent, zeros_of
 from calque_core.ops.loop_rules import consts_first, marked_carries, while_parts
-from calque_core.ops.while_loop import while_p
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.passes import dce_jaxpr
 
 Value = Any
 Mask = list[bool]

@@ -14,17 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from calque_core import (
+    Primitive,
+    Trace,
+    Tracer,
+    UnexpectedTracerError,
+    Zero,
+    decompose,
+    hand_custom_down,
+    hand_down,
+    typeof,
+)
 from calque_core.context import here
-from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import Position, current_position
 from calque_core.jaxprs.captured import captured_tracers, cells_of
 from calque_core.ops.custom_rules import closed_over
-from calque_core.ops.linear import Zero, zero_tangent
-from calque_core.primitives.primitive import Primitive, decompose
+from calque_core.ops.linear import zero_tangent
 from calque_core.staging.stage import SCALAR_TYPES, JitTracer
-from calque_core.traces.trace import Trace, hand_custom_down, hand_down
-from calque_core.traces.tracer import Tracer, check_lift
-from calque_core.types.avals import typeof
+from calque_core.traces.tracer import check_lift
 
 Value = Any
 

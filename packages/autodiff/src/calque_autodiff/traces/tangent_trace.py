@@ -13,17 +13,28 @@ from typing import Any
 
 import numpy as np
 
+from calque_core import (
+    Atom,
+    Jaxpr,
+    Literal,
+    Primitive,
+    Trace,
+    Var,
+    Zero,
+    evaluation,
+    hand_custom_down,
+    hand_down,
+    jaxprs_in_params,
+    typeof,
+)
 from calque_core.context import DEFAULT_SETTINGS, entered, here
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var, jaxprs_in_params
 from calque_core.memory.captures import Captures, chain, is_held, is_writable
 from calque_core.memory.separate import owner
 from calque_core.ops.convert import narrowed
-from calque_core.ops.linear import Zero
-from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import missing_rule
 from calque_core.staging.stage import JaxprTrace, JitTracer
-from calque_core.traces.trace import Trace, evaluation, hand_custom_down, hand_down, only_evaluates, plain_types
-from calque_core.types.avals import NUMPY_AVALS, typeof
+from calque_core.traces.trace import only_evaluates, plain_types
+from calque_core.types.avals import NUMPY_AVALS
 
 Value = Any
 

@@ -13,15 +13,13 @@ from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linear_functions import spread_cotangents
 from calque_autodiff.transpose import backward_linear
 from calque_autodiff.verbs.linearize import linearize_flat
+from calque_core import api_boundary, current_trace, typeof
 from calque_core.calls.api_util import FlatFunction, arg_names, call, check_arrays, check_callable
 from calque_core.calls.chosen_arguments import ChosenArguments
 from calque_core.frames.source import describe_function
-from calque_core.frames.tracebacks import api_boundary
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import unshared
 from calque_core.ops.convert import narrowed
-from calque_core.traces.trace import current_trace
-from calque_core.types.avals import typeof
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 P = ParamSpec("P")

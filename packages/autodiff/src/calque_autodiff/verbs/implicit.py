@@ -14,19 +14,27 @@ from typing import Any
 
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.verbs.linearize import linearize
+from calque_core import (
+    Jaxpr,
+    Primitive,
+    Trace,
+    Tracer,
+    Var,
+    api_boundary,
+    current_trace,
+    evaluation,
+    hand_down,
+    stage,
+    tracing,
+)
 from calque_core.calls.api_util import check_callable
-from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.jaxpr import Jaxpr, Var
+from calque_core.lax import custom_root_p
 from calque_core.memory.captures import is_writable
 from calque_core.ops.cond import join_constants
 from calque_core.ops.linear_solve import evaluated, trace_in
 from calque_core.ops.loops import loop_name
-from calque_core.ops.root import custom_root_p
 from calque_core.ops.spaces import Space, space_of
-from calque_core.primitives.primitive import Primitive
-from calque_core.staging.stage import stage
-from calque_core.traces.trace import Trace, current_trace, evaluation, hand_down, tracing
-from calque_core.traces.tracer import Tracer, check_lift
+from calque_core.traces.tracer import check_lift
 from calque_pytree import tree_leaves, tree_map
 
 Value = Any

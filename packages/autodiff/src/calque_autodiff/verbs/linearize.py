@@ -15,16 +15,13 @@ from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace, kept_for_long
+from calque_core import Jaxpr, api_boundary, current_trace, dce_jaxpr, tracing, typeof
 from calque_core.calls.api_util import FlatFunction, check_callable
 from calque_core.frames.source import describe_function
-from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import unshared
 from calque_core.ops.tangents import check_outputs, flatten_primals
-from calque_core.staging.passes import dce_jaxpr
-from calque_core.traces.trace import current_trace, started, tracing
-from calque_core.types.avals import typeof
+from calque_core.traces.trace import started
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 R = TypeVar("R")

@@ -11,18 +11,11 @@ from functools import partial
 from typing import Any
 
 from calque_autodiff.verbs.linearize import linearize_flat
+from calque_core import Atom, Jaxpr, JaxprEqn, Var, api_boundary, current_trace, dce_jaxpr, interpret, stage, typeof
 from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.frames.source import describe_function
-from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from calque_core.kits.table_interpreter import interpret
+from calque_core.lax import name_p, scan_p
 from calque_core.memory.captures import Captures
-from calque_core.ops.checkpoint import name_p
-from calque_core.ops.scan import scan_p
-from calque_core.staging.passes import dce_jaxpr
-from calque_core.staging.stage import stage
-from calque_core.traces.trace import current_trace
-from calque_core.types.avals import typeof
 from calque_pytree import tree_flatten
 
 Value = Any

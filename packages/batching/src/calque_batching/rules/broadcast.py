@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.define import defbatch, moved_past, with_entry
+from calque_core import typeof
 from calque_core.lax import broadcast_in_dim, broadcast_in_dim_p
-from calque_core.types.avals import typeof
 
 Value = Any
 

@@ -8,8 +8,8 @@ from typing import Any
 from calque_batching.batch_trace import AxisData
 from calque_batching.define import defvectorized
 from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
+from calque_core import Jaxpr
+from calque_core.lax import name_p, optimization_barrier_p, remat_p
 
 Value = Any
 Dims = Sequence[int | None]

@@ -12,11 +12,20 @@ from typing import Any
 import numpy as np
 
 from calque_batching.batch_trace import AxisData
-from calque_core.lax import convert_element_type, iota, mul, reduce_max, reduce_min, reduce_sum
-from calque_core.ops.collective import axis_index_p, pmax_p, pmin_p, psum_p
-from calque_core.primitives.primitive import Primitive
+from calque_core import Primitive, typeof
+from calque_core.lax import (
+    axis_index_p,
+    convert_element_type,
+    iota,
+    mul,
+    pmax_p,
+    pmin_p,
+    psum_p,
+    reduce_max,
+    reduce_min,
+    reduce_sum,
+)
 from calque_core.primitives.rule_results import gives_lists
-from calque_core.types.avals import typeof
 
 Value = Any
 Names = tuple[Hashable, ...]

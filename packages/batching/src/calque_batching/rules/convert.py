@@ -9,6 +9,7 @@ import numpy as np
 
 from calque_batching.axes import moveaxis
 from calque_batching.define import defbatch, defvectorized
+from calque_core import typeof
 from calque_core.lax import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -16,7 +17,6 @@ from calque_core.lax import (
     discard_p,
     stop_gradient_p,
 )
-from calque_core.types.avals import typeof
 
 Value = Any
 

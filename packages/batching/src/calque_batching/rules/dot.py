@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from calque_batching.define import defbatch, moved_past
+from calque_core import typeof
 from calque_core.lax import dot_general, dot_general_p
-from calque_core.types.avals import typeof
 
 Value = Any
 Shape = tuple[int, ...]

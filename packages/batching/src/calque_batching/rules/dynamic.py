@@ -11,8 +11,8 @@ from typing import Any
 
 from calque_batching.axes import matchaxis
 from calque_batching.define import defbatch
+from calque_core import typeof
 from calque_core.lax import dynamic_index_p, dynamic_update_index_p
-from calque_core.types.avals import typeof
 
 Value = Any
 Dims = Sequence[int | None]

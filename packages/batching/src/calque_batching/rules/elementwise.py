@@ -7,6 +7,7 @@ from typing import Any
 
 from calque_batching.axes import matchaxis
 from calque_batching.define import defbatch, defbroadcasting, defvectorized
+from calque_core import typeof
 from calque_core.lax import (
     abs_p,
     add_any,
@@ -34,7 +35,6 @@ from calque_core.lax import (
     tan_p,
     tanh_p,
 )
-from calque_core.types.avals import typeof
 
 Value = Any
 

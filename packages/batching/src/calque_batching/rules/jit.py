@@ -7,8 +7,8 @@ from typing import Any
 
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.jit import jit_p
+from calque_core import Jaxpr
+from calque_core.lax import jit_p
 
 Value = Any
 

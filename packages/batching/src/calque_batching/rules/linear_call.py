@@ -12,8 +12,8 @@ from typing import Any
 from calque_batching.axes import bdim_at_front
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
+from calque_core import Jaxpr
+from calque_core.lax import linear_call_p, linear_transpose_p
 
 Value = Any
 Dims = Sequence[int | None]

@@ -7,6 +7,7 @@ from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.define import aligned, defbatch, moved_past, with_entry
+from calque_core import typeof
 from calque_core.lax import (
     concatenate,
     concatenate_p,
@@ -25,7 +26,6 @@ from calque_core.lax import (
     transpose,
     transpose_p,
 )
-from calque_core.types.avals import typeof
 
 Value = Any
 Shape = tuple[int, ...]

@@ -7,8 +7,8 @@ from typing import Any
 
 from calque_batching.axes import matchaxis
 from calque_batching.define import defbatch
+from calque_core import typeof
 from calque_core.lax import sort, sort_p
-from calque_core.types.avals import typeof
 
 Value = Any
 

@@ -20,9 +20,8 @@ from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
 from calque_batching.define import aligned
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
+from calque_core import Jaxpr, eval_jaxpr, stage, typeof
 from calque_core.frames.source import where
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
@@ -38,8 +37,6 @@ from calque_core.lax import (
 from calque_core.ops.collective import named_axes
 from calque_core.ops.cond import join_constants
 from calque_core.ops.jit import forwarded
-from calque_core.staging.stage import stage
-from calque_core.types.avals import typeof
 
 Value = Any
 Dims = Sequence[int | None]

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_core import CustomRules, UndefinedPrimal, Zero, current_trace, tracing
 from calque_core.context import entered, here
 from calque_core.lax import reduce_sum
-from calque_core.ops.custom_rules import Backward, BatchRule, CustomRules, FwdRule, JvpRule, TransposeRule
-from calque_core.ops.linear import UndefinedPrimal, Zero, undefined_of, zero_of
-from calque_core.traces.trace import current_trace, tracing
+from calque_core.ops.custom_rules import Backward, BatchRule, FwdRule, JvpRule, TransposeRule
+from calque_core.ops.linear import undefined_of, zero_of
 from calque_core.types.avals import shaped_array
 
 Value = Any

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from calque_core import Primitive, typeof
 from calque_core.lax import axis_index_p, convert_element_type, div, eq, mul, pmax_p, pmin_p, psum
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import typeof
 from calque_jet.rules.elementwise import Result
 from calque_jet.series import Series
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core import CustomRules, Jaxpr
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
 from calque_core.ops.custom import no_jvp_rule
-from calque_core.ops.custom_rules import CustomRules
 from calque_jet.jaxprs import run_jet
 from calque_jet.jet_trace import jet_through_jvp
 from calque_jet.series import Series

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calque_core import Primitive, is_tracer, typeof
 from calque_core.lax import (
     abs,
     abs_p,
@@ -68,9 +69,6 @@ from calque_core.lax import (
 )
 from calque_core.ops.broadcast import spread
 from calque_core.ops.selection import share
-from calque_core.primitives.primitive import Primitive
-from calque_core.traces.tracer import is_tracer
-from calque_core.types.avals import typeof
 from calque_jet.series import (
     Coefficient,
     Series,

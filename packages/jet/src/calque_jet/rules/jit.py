@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.jit import jit_p
-from calque_core.primitives.primitive import Primitive
+from calque_core import Jaxpr, Primitive
+from calque_core.lax import jit_p
 from calque_jet.jaxprs import jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.series import Series
 

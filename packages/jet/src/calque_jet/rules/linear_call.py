@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core import Jaxpr
 from calque_core.lax import linear_call_p, linear_transpose_p
 from calque_jet.jaxprs import run_jet
 from calque_jet.series import Coefficient, Series, instantiated

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core import Jaxpr
 from calque_core.lax import custom_linear_solve_p
 from calque_core.ops.linear_solve import without_aux
 from calque_jet.jaxprs import run_jet

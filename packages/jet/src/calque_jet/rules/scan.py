@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core import Jaxpr
+from calque_core.lax import scan_p
 from calque_core.ops.loop_rules import Loop, marked_carries
-from calque_core.ops.scan import scan_p
 from calque_jet.jaxprs import Mask, filled, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.series import Series
 

@@ -16,14 +16,11 @@ from functools import partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from calque_core import Jaxpr, hoist_tracers, is_tracer, rule_epoch, stage, typeof
 from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays
 from calque_core.context import here
 from calque_core.frames.source import describe_function
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.primitives.rules import rule_epoch
-from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.traces.tracer import is_tracer
-from calque_core.types.avals import typeof
+from calque_core.staging.stage import JaxprTrace
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.static import StaticArguments
 

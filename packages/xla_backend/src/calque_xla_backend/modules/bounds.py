@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Var
-from calque_core.ops.checkpoint import remat_p
-from calque_core.ops.jit import jit_p
-from calque_core.primitives.conversion import convert_element_type_p
+from calque_core import Atom, Jaxpr, Var
+from calque_core.lax import convert_element_type_p, jit_p, remat_p
 
 Value = Any
 

@@ -17,13 +17,11 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, stage
 from calque_core.context import own
 from calque_core.frames.source import resolve
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import missing_rule
 from calque_core.primitives.rules import store as store_rule
-from calque_core.staging.stage import stage
 from calque_core.types.avals import shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant

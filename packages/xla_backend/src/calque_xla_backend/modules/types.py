@@ -12,8 +12,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.types.avals import AbstractValue, Shape, ShapedArray, typeof
-from calque_core.types.dtypes import float0
+from calque_core import AbstractValue, ShapedArray, float0, typeof
+from calque_core.types.avals import Shape
 
 IrValue: TypeAlias = "ir.Value[Any]"
 

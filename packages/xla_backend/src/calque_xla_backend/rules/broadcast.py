@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.broadcast import broadcast_in_dim_p
+from calque_core.lax import broadcast_in_dim_p
 from calque_xla_backend.define import typed
 
 typed(

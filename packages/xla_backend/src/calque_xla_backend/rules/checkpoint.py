@@ -11,8 +11,8 @@ from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.checkpoint import name_p, optimization_barrier_p, remat_p
+from calque_core import Jaxpr
+from calque_core.lax import name_p, optimization_barrier_p, remat_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_core.ops.collective import axis_index_p, pmax_p, pmin_p, psum_p
+from calque_core.lax import axis_index_p, pmax_p, pmin_p, psum_p
 
 REASON = "a named axis has a meaning under vmap only, which replaces it: vmap(jit(f), axis_name=...)"
 

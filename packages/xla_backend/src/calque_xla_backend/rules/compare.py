@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.compare import (
+from calque_core.lax import (
     and_p,
     clamp_p,
     eq_p,

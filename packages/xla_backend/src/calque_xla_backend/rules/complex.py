@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.complex import complex_p, conj_p, imag_p, real_p
+from calque_core.lax import complex_p, conj_p, imag_p, real_p
 from calque_xla_backend.define import elementwise
 
 elementwise(real_p, hlo.real)

@@ -8,8 +8,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.cond import cond_p
+from calque_core import Jaxpr
+from calque_core.lax import cond_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core import CustomRules, Jaxpr
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.ops.custom_rules import CustomRules
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue
 

@@ -13,7 +13,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.dot import DotDimensionNumbers, dot_general_p
+from calque_core.lax import dot_general_p
+from calque_core.ops.dot import DotDimensionNumbers
 from calque_core.types.avals import shaped_array
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering

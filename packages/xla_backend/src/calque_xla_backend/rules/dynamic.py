@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.dynamic import dynamic_index_p, dynamic_update_index_p
-from calque_core.types.avals import ShapedArray
+from calque_core import ShapedArray
+from calque_core.lax import dynamic_index_p, dynamic_update_index_p
 from calque_xla_backend.define import IrValue, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant

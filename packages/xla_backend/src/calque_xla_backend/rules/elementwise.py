@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.elementwise import (
+from calque_core import ShapedArray
+from calque_core.lax import (
     abs_p,
     add_any_p,
     add_p,
@@ -39,7 +39,8 @@ from calque_core.ops.elementwise import (
     tan_p,
     tanh_p,
 )
-from calque_core.types.avals import ShapedArray, shaped_array
+from calque_core.ops.complex import real_dtype
+from calque_core.types.avals import shaped_array
 from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering

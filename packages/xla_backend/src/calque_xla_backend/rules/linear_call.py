@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
+from calque_core import Jaxpr
+from calque_core.lax import linear_call_p, linear_transpose_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue
 

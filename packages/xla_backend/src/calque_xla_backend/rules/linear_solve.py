@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.linear_solve import custom_linear_solve_p
+from calque_core import Jaxpr
+from calque_core.lax import custom_linear_solve_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue
 

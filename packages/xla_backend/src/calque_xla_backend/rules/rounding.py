@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.rounding import RoundingMethod, ceil_p, floor_p, is_finite_p, round_p
+from calque_core.lax import RoundingMethod, ceil_p, floor_p, is_finite_p, round_p
 from calque_xla_backend.define import IrValue, elementwise, inferred
 
 elementwise(floor_p, hlo.floor)

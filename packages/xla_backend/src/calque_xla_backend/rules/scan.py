@@ -12,8 +12,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.scan import scan_p
+from calque_core import Jaxpr
+from calque_core.lax import scan_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import ir_constant

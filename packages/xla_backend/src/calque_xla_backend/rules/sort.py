@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.ops.sort import sort_p
-from calque_core.types.avals import ShapedArray
+from calque_core import ShapedArray
+from calque_core.lax import sort_p
 from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.while_loop import while_p
+from calque_core import Jaxpr
+from calque_core.lax import while_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue
 

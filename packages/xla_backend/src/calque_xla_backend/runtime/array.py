@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from calque_core import ArrayMethods, ShapedArray, eval_context, float0, register_aval, typeof
 from calque_core.arrays.indexing import is_advanced
 from calque_core.arrays.numpy_sequences import has_tracer, host_values
 from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.lax import bitcast_convert_type_p
-from calque_core.traces.trace import eval_context
-from calque_core.types.array_methods import ArrayMethods
-from calque_core.types.avals import Shape, ShapedArray, register_aval, shaped_array, typeof
-from calque_core.types.dtypes import float0
+from calque_core.types.avals import Shape, shaped_array
 from calque_xla_backend.runtime.runtime import (
     Buffer,
     DeviceType,

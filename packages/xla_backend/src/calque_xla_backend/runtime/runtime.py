@@ -21,10 +21,9 @@ from jaxlib import xla_client as xc
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 
+from calque_core import ShapedArray, float0
 from calque_core.frames.source import where
 from calque_core.primitives.rules import advance_rule_epoch
-from calque_core.types.avals import ShapedArray
-from calque_core.types.dtypes import float0
 from calque_xla_backend.runtime.flags import check_flags
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
 

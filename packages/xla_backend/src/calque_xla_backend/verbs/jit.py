@@ -14,17 +14,14 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
+from calque_core import ShapeDtypeStruct, api_boundary, evaluation, is_tracer, rule_epoch, typeof
 from calque_core.calls.api_util import arg_names, check_callable
 from calque_core.context import Settings, here
 from calque_core.frames.source import describe_function
-from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.debugging import is_debugging
+from calque_core.lax import jit_p
 from calque_core.ops.convert import narrowed
-from calque_core.ops.jit import jit_p, run_program
-from calque_core.primitives.rules import rule_epoch
-from calque_core.traces.trace import evaluation
-from calque_core.traces.tracer import is_tracer
-from calque_core.types.avals import ShapeDtypeStruct, typeof
+from calque_core.ops.jit import run_program
 from calque_xla_backend.calls.dispatch import (
     MAX_ARITY,
     MISSING,
