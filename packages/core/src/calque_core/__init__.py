@@ -5,7 +5,7 @@ Read next: `trace.py` for the one idea the rest hangs on, then `primitive.py`, `
 """
 
 from calque_core import config, lax
-from calque_core.arrays import indexing as _indexing
+from calque_core.arrays import indexing as _indexing  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import methods as _methods
 from calque_core.arrays import missing_methods as _missing_methods
 from calque_core.arrays import numpy_protocol as _numpy_protocol
@@ -25,7 +25,7 @@ from calque_core.errors import (
 )
 from calque_core.frames.source import SourceInfo, register_internal_folder
 from calque_core.frames.tracebacks import api_boundary, full_traceback
-from calque_core.jaxprs import debugging as _debugging
+from calque_core.jaxprs import debugging as _debugging  # lets evaluation check results
 from calque_core.jaxprs.equality import jaxpr_equal
 from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
 from calque_core.jaxprs.jaxpr import (
@@ -55,8 +55,8 @@ from calque_core.staging.check import JaxprType, check_jaxpr
 from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
 from calque_core.staging.passes import dce_jaxpr, fold_constants
 from calque_core.staging.stage import hoist_tracers, stage
-from calque_core.traces import in_place as _in_place
-from calque_core.traces import leaks as _leaks
+from calque_core.traces import in_place as _in_place  # gives tracers their operators
+from calque_core.traces import leaks as _leaks  # lets traces check their tracers
 from calque_core.traces.trace import (
     Trace,
     current_trace,

@@ -17,10 +17,11 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import current_position, place_and_pass
+from calque_core.hooks import result_checks
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal, jaxprs_in_params
 from calque_core.jaxprs.walk import nested_jaxprs
-from calque_core.traces.trace import eval_context, result_checks
+from calque_core.traces.trace import eval_context
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from calque_core.frames.source import Position, SourceInfo, resolve
+from calque_core.hooks import program_printers
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
 
@@ -201,16 +202,15 @@ class Jaxpr:
 
     def pretty_print(self, **options: Any) -> str:
         """Return the program as text; the options are those of `printing.pretty_print`."""
-        return _printer[0](self, **options)
+        return program_printers[0](self, **options)
 
     def __repr__(self) -> str:
-        return _printer[0](self)
+        return program_printers[0](self)
 
     __str__ = __repr__
 
 
 ClosedJaxpr = Jaxpr
-_printer: list[Callable[..., str]] = []  # `printing.pretty_print`, put here by that module, which needs this one
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from calque_core.frames.source import Position
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var, _printer
+from calque_core.hooks import program_printers
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.show.layout import WIDTH, Row, page, unrolled
 from calque_core.show.naming import Options, Scope, effects_text, fresh_names, param_text, shared_names, shown_params
 from calque_core.show.printing_autodidax import autodidax_rows
@@ -55,7 +56,7 @@ def pretty_print(
     raise ValueError(f"there is no style {style!r}. Use one of {', '.join(map(repr, STYLES))}.")
 
 
-_printer.append(pretty_print)
+program_printers.append(pretty_print)
 
 
 class Block:

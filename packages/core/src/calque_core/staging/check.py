@@ -18,14 +18,13 @@ from calque_core.calls.api_util import describe_value
 from calque_core.context import DEFAULT_SETTINGS, entered, here
 from calque_core.errors import JaxprTypeError
 from calque_core.frames.source import describe_function, where
+from calque_core.hooks import program_checks, result_checks
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.primitives.rules import rule_epoch
 from calque_core.show.naming import Options
 from calque_core.show.printing import Printer
 from calque_core.show.printing_autodidax import long_type
-from calque_core.staging.stage import checks
-from calque_core.traces.trace import result_checks
 from calque_core.types.avals import ShapedArray, is_array_like, typeof
 
 
@@ -61,7 +60,7 @@ def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     return JaxprType((*(v.aval for v in jaxpr.constvars), *jaxpr.in_avals), tuple(jaxpr.out_avals))
 
 
-checks.append(check_jaxpr)
+program_checks.append(check_jaxpr)
 
 
 class Checker:

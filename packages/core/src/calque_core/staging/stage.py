@@ -17,6 +17,7 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.frames.source import Position, current_position, resolve
+from calque_core.hooks import program_checks
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.memory.captures import Captures, frozen
 from calque_core.primitives.conversion import convert_element_type_p
@@ -277,12 +278,9 @@ def stage(
                 )
         jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
     if here().settings.enable_checks:
-        for check in checks:
+        for check in program_checks:
             check(jaxpr)
     return jaxpr
-
-
-checks: list[Callable[[Jaxpr], object]] = []  # `check.check_jaxpr`, put here by that module, which needs this one
 
 
 def hoist_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Value]]:

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from calque_core.context import entered, here
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import at_place, is_internal_file
-from calque_core.traces.trace import Trace, close_checks
+from calque_core.hooks import close_checks
+from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import Tracer
 
 _MAX_OBJECTS = 256  # a chain is a few objects long, and a look costs this many comparisons per reference there is

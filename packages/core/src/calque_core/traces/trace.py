@@ -22,6 +22,7 @@ from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own
 from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, where
+from calque_core.hooks import close_checks, result_checks
 from calque_core.traces.tracer import Tracer, escaped
 from calque_core.types.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
@@ -122,8 +123,6 @@ class EvalTrace(Trace):
 
 
 evaluation = EvalTrace()
-result_checks: list[Callable[..., None]] = []  # the module `debugging`, which needs this one, puts its check here
-close_checks: list[Callable[[Trace], None]] = []  # the module `leaks`, likewise
 RESTING.trace = evaluation
 
 
