@@ -7,6 +7,7 @@ import importlib.metadata
 import inspect
 
 import pytest
+from public_api import FOLDER, MODULES, described
 
 PACKAGES = [
     "calque_pytree",
@@ -38,6 +39,17 @@ def test_every_public_function_and_class_says_what_it_does(package: str) -> None
     definitions = [(name, getattr(module, name)) for name in module.__all__]
     silent = [name for name, value in definitions if is_definition(value) and not has_summary(value)]
     assert silent == [], f"names of {package} without a docstring that opens with a sentence"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_public_names_and_their_parameters_are_those_written_down(module: str) -> None:
+    written = (FOLDER / f"{module}.txt").read_text(encoding="utf-8").splitlines()
+    advice = "If the change is wanted, run `python tests/docs/public_api.py`, and say it in the package's CHANGELOG.md."
+    assert described(module).splitlines() == written, advice
+
+
+def test_every_module_that_lists_public_names_has_a_text() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(MODULES) >= set(PACKAGES)
 
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if "." not in package])
