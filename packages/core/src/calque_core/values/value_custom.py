@@ -1,9 +1,9 @@
-"""Functions with derivative rules of their own, under a transformation whose tangents are values.
+"""Functions with custom derivative rules, under a transformation whose tangents are values.
 
-One idea: function and rules run on values, under a trace of the transformation made anew wherever they run; to the
-parent, they are a function and rules of the arrays that the values are made of.
+One idea: function and rules run on values, each time under a new trace of the transformation; the parent sees a
+function and rules of the arrays that represent the values.
 
-Read next: `value_parts.py` for how values are made of arrays.
+Read next: `value_layouts.py` for the arrays that represent values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from calque_core.ops.jit import run_program
 from calque_core.ops.linear import Zero, instantiate_zeros, zero_of
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.trace import current_trace, hand_custom_down, tracing
-from calque_core.values.value_parts import Part, Parts, flattened, restored
+from calque_core.values.value_layouts import Layout, Layouts, flatten_values, unflatten_values
 
 Value = Any
 Array = Any
@@ -30,78 +30,81 @@ Values = Sequence[Value]
 def custom_call_on_values(
     trace: Any, primitive: Primitive, fun: Callable[..., Values], args: Values, rules: CustomRules
 ) -> list[Value]:
-    """Hand a call to the parent, for the arrays that the values are made of."""
-    arrays, parts = flattened(trace, args)
-    call = _Call(trace, parts)
-    on_arrays = replace(
+    """Hand a call on the arrays of the values to the parent."""
+    arrays, layouts = flatten_values(trace, args)
+    call = _Call(trace, layouts)
+    array_rules = replace(
         rules,
-        key=("value", type(trace), trace.tag, tuple(parts), rules.key),
+        key=("value", type(trace), trace.tag, tuple(layouts), rules.key),
         jvp=None if rules.jvp is None else partial(call.jvp, rules.jvp),
         fwd=None if rules.fwd is None else partial(call.fwd, rules.fwd),
         batch=None,
         transpose=None,
     )
-    outs = hand_custom_down(trace.parent, primitive, partial(call.function, fun), arrays, {"rules": on_arrays})
-    assert len(call.out_parts) > 0 or not outs, "neither the function nor a rule has run"
-    return restored(trace, call.out_parts, outs)
+    outs = hand_custom_down(trace.parent, primitive, partial(call.function, fun), arrays, {"rules": array_rules})
+    assert len(call.out_layouts) > 0 or not outs, "neither the function nor a rule has run"
+    return unflatten_values(trace, call.out_layouts, outs)
 
 
 class _Call:
-    """One call on values that are made of `parts`; `out_parts` are those of its results, once it has run."""
+    """One call on values with these layouts; `out_layouts` are the layouts of its results, once it has run."""
 
-    def __init__(self, trace: Any, parts: Parts) -> None:
-        self.trace, self.parts = trace, parts
-        self.out_parts: list[Part] = []
+    def __init__(self, trace: Any, layouts: Layouts) -> None:
+        self.trace, self.layouts = trace, layouts
+        self.out_layouts: list[Layout] = []
 
     def function(self, fun: Callable[..., Values], *arrays: Array) -> list[Array]:
         """Run the function."""
         with tracing(self.trace.over(current_trace())) as inner:
-            outs, self.out_parts = flattened(inner, fun(*restored(inner, self.parts, arrays)))
+            outs, self.out_layouts = flatten_values(inner, fun(*unflatten_values(inner, self.layouts, arrays)))
             return outs
 
     def jvp(self, rule: Any, primals: Values, tangents: Values) -> tuple[list[Array], list[Array]]:
-        """Run a jvp rule: the tangent of a value is the value made of the tangents of its arrays."""
+        """Run a jvp rule: the tangents of a value's arrays represent the tangent of the value."""
         with tracing(self.trace.over(current_trace())) as inner:
-            outs, out_dots = rule(restored(inner, self.parts, primals), self.tangents(inner, self.parts, tangents))
-            flat_outs, self.out_parts = flattened(inner, outs)
-            return flat_outs, self.flat_tangents(inner, self.out_parts, out_dots)
+            outs, out_dots = rule(
+                unflatten_values(inner, self.layouts, primals), self.tangents(inner, self.layouts, tangents)
+            )
+            flat_outs, self.out_layouts = flatten_values(inner, outs)
+            return flat_outs, self.flat_tangents(inner, self.out_layouts, out_dots)
 
     def fwd(self, rule: Any, primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Array], list[Array], Backward]:
-        """Run the forward half of a vjp rule; the backward half knows how its residuals are made."""
+        """Run the forward half of a vjp rule; the backward half gets the layouts of the residuals."""
         with tracing(self.trace.over(current_trace())) as inner:
             marks = iter(nonzeros)
-            is_nonzero = [sum(next(marks) for _ in part.arrays) > 0 for part in self.parts]
-            outs, residuals, bwd = rule(restored(inner, self.parts, primals), is_nonzero)
-            flat_outs, self.out_parts = flattened(inner, outs)
-            flat_residuals, residual_parts = flattened(inner, residuals)
-            return flat_outs, flat_residuals, partial(self.bwd, bwd, residual_parts)
+            is_nonzero = [sum(next(marks) for _ in layout.avals) > 0 for layout in self.layouts]
+            outs, residuals, bwd = rule(unflatten_values(inner, self.layouts, primals), is_nonzero)
+            flat_outs, self.out_layouts = flatten_values(inner, outs)
+            flat_residuals, residual_layouts = flatten_values(inner, residuals)
+            return flat_outs, flat_residuals, partial(self.bwd, bwd, residual_layouts)
 
-    def bwd(self, rule: Backward, residual_parts: Parts, residuals: Values, cts: Values) -> list[Array]:
+    def bwd(self, rule: Backward, residual_layouts: Layouts, residuals: Values, cts: Values) -> list[Array]:
         """Run the backward half of a vjp rule."""
         with tracing(self.trace.over(current_trace())) as inner:
-            kept = restored(inner, residual_parts, residuals)
-            return self.flat_tangents(inner, self.parts, rule(kept, self.tangents(inner, self.out_parts, cts)))
+            residual_values = unflatten_values(inner, residual_layouts, residuals)
+            in_cts = rule(residual_values, self.tangents(inner, self.out_layouts, cts))
+            return self.flat_tangents(inner, self.layouts, in_cts)
 
-    def tangents(self, inner: Any, parts: Parts, arrays: Values) -> list[Value]:
-        """Return one tangent or cotangent for each value, a `Zero` if those of all its arrays are."""
+    def tangents(self, inner: Any, layouts: Layouts, arrays: Values) -> list[Value]:
+        """Return one tangent or cotangent for each value, a `Zero` if all its arrays have a `Zero`."""
         remaining = iter(arrays)
         tangents = []
-        for part in parts:
-            own_arrays = [next(remaining) for _ in part.arrays]
+        for layout in layouts:
+            own_arrays = [next(remaining) for _ in layout.avals]
             if all(type(x) is Zero for x in own_arrays):
-                tangents.append(zero_of(part.aval.to_tangent_aval()))
+                tangents.append(zero_of(layout.aval.to_tangent_aval()))
             else:
-                tangents += restored(inner, [part], [instantiate_zeros(x) for x in own_arrays])
+                tangents += unflatten_values(inner, [layout], [instantiate_zeros(x) for x in own_arrays])
         return tangents
 
-    def flat_tangents(self, inner: Any, parts: Parts, tangents: Values) -> list[Array]:
-        """Return the arrays of tangents or cotangents of values that are made of `parts`."""
+    def flat_tangents(self, inner: Any, layouts: Layouts, tangents: Values) -> list[Array]:
+        """Return the arrays of tangents or cotangents of values with these layouts."""
         arrays: list[Array] = []
-        for part, x in zip(parts, tangents):
+        for layout, x in zip(layouts, tangents):
             if x is None or type(x) is Zero:
-                arrays += [zero_of(aval.to_tangent_aval()) for aval in part.arrays]
+                arrays += [zero_of(aval.to_tangent_aval()) for aval in layout.avals]
             else:
-                arrays += flattened(inner, [x], [part])[0]
+                arrays += flatten_values(inner, [x], [layout])[0]
         return arrays
 
 

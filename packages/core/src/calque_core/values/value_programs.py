@@ -1,11 +1,11 @@
-"""Programs inside programs, under a transformation with values of its own: `jit`, `checkpoint`, branches, loops.
+"""Programs inside programs, under a transformation with its own values: `jit`, `checkpoint`, branches, loops.
 
-One idea: a program on values is a program on the arrays that they are made of, bound by the same primitive on the
-parent.  A transformation without arrays runs the equations inside as part of the program around them, step by step.
+One idea: a program on values becomes a program on their arrays, which the same primitive binds on the parent.  A
+transformation without arrays runs the inner equations as part of the outer program, step by step.
 
 A rule of kind "value" is `rule(trace, args, **params)`; it runs under the trace, and returns a list of results.
 
-Read next: `value_parts.py` for how values are made of arrays, `table_interpreter.py` for loops run step by step.
+Read next: `value_layouts.py` for the arrays of values, `table_interpreter.py` for loops that run step by step.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from calque_core.staging.stage import JitTracer
 from calque_core.traces.trace import run_under
 from calque_core.traces.tracer import known, unknown
 from calque_core.types.avals import shaped_array, typeof
-from calque_core.values.value_parts import (
-    Part,
-    Parts,
+from calque_core.values.value_layouts import (
+    Layout,
+    Layouts,
     Program,
     Targets,
-    deciding,
-    flattened,
-    joined,
-    on_arrays,
-    restored,
+    array_program,
+    condition_program,
+    flatten_values,
+    join_layouts,
+    unflatten_values,
     until_stable,
 )
 from calque_pytree import tree_structure
@@ -51,48 +51,48 @@ Array = Any
 def call_on_values(
     primitive: Primitive, trace: Any, args: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
 ) -> list[Value]:
-    """Bind a program on arrays, with the same compiler or policy; without arrays, run its equations."""
+    """Bind a program on arrays, with the same compiler or policy; run its equations if values have no arrays."""
     if not trace.has_arrays:
         return run_program(jaxpr, args)
-    arrays, parts = flattened(trace, args)
-    program = run_under(trace.parent, on_arrays, trace, jaxpr, parts)
+    arrays, layouts = flatten_values(trace, args)
+    program = run_under(trace.parent, array_program, trace, jaxpr, layouts)
     outs = run_under(trace.parent, primitive.bind, *program.consts, *arrays, jaxpr=program.jaxpr, **params)
-    return restored(trace, program.parts, outs)
+    return unflatten_values(trace, program.out_layouts, outs)
 
 
 # Branches
 
 
 def cond_on_values(trace: Any, args: Sequence[Value], *, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
-    """Run the branch that is taken, if that is known; otherwise bind all of them on arrays."""
+    """Run the chosen branch if the index is known; otherwise bind all branches on arrays."""
     index = args[0]
     if trace.owns(index):
         index = run_under(trace.parent, trace.predicate, index.value)
     if known(index) is not unknown:
         return run_program(branches[min(max(int(known(index)), 0), len(branches) - 1)], args[1:])
-    arrays, parts = flattened(trace, args[1:])
-    return restored(trace, *run_under(trace.parent, _choose, trace, index, branches, parts, arrays, params))
+    arrays, layouts = flatten_values(trace, args[1:])
+    return unflatten_values(trace, *run_under(trace.parent, _choose, trace, index, branches, layouts, arrays, params))
 
 
 def _choose(
-    trace: Any, index: Array, branches: Sequence[Jaxpr], parts: Parts, arrays: list[Array], params: dict[str, Any]
-) -> tuple[Parts, list[Array]]:
-    """Bind branches whose results are made alike; return these parts, and the arrays."""
+    trace: Any, index: Array, branches: Sequence[Jaxpr], layouts: Layouts, arrays: list[Array], params: dict[str, Any]
+) -> tuple[Layouts, list[Array]]:
+    """Bind the branches with common layouts of the results; return these layouts, and the arrays."""
 
-    def make(targets: Targets) -> tuple[list[Program], list[Part]]:
-        programs = [on_arrays(trace, branch, parts, targets) for branch in branches]
-        return programs, reduce(partial(joined, trace), [program.parts for program in programs], targets)  # type: ignore[arg-type]
+    def make(targets: Targets) -> tuple[list[Program], list[Layout]]:
+        programs = [array_program(trace, branch, layouts, targets) for branch in branches]
+        return programs, reduce(partial(join_layouts, trace), [program.out_layouts for program in programs], targets)  # type: ignore[arg-type]
 
-    programs, out_parts = until_stable(trace, make, [None] * len(branches[0].outvars))
-    closed = [_with_constants(program) for program in programs]
+    programs, out_layouts = until_stable(trace, make, [None] * len(branches[0].outvars))
+    jaxprs = [_with_constants(program) for program in programs]
     functions = [partial(run_program, branch) for branch in branches]
-    alike = unify_results("cond", functions, closed, tree_structure([0] * len(closed[0].outvars)))
-    program, consts = join_constants(alike)
-    return out_parts, cond_p.bind(index, *consts, *arrays, branches=program, **params)
+    unified = unify_results("cond", functions, jaxprs, tree_structure([0] * len(jaxprs[0].outvars)))
+    array_branches, consts = join_constants(unified)
+    return out_layouts, cond_p.bind(index, *consts, *arrays, branches=array_branches, **params)
 
 
 def _with_constants(program: Program) -> Jaxpr:
-    """Return a program whose leading operands are its constants again, for `join_constants`."""
+    """Return the jaxpr with its leading operands turned back into constants, for `join_constants`."""
     count, jaxpr = len(program.consts), program.jaxpr
     return jaxpr.replace(constvars=jaxpr.invars[:count], consts=program.consts, invars=jaxpr.invars[count:])
 
@@ -101,38 +101,39 @@ def _with_constants(program: Program) -> Jaxpr:
 
 
 def scan_on_values(
-    trace: Any, args: Sequence[Value], *, jaxpr: Jaxpr, num_carry: int, num_consts: int, **how: Any
+    trace: Any, args: Sequence[Value], *, jaxpr: Jaxpr, num_carry: int, num_consts: int, **options: Any
 ) -> list[Value]:
-    """Bind the loop on arrays, which have the scanned axis in front; without arrays, run one step after the other."""
+    """Bind the loop on arrays, with the scanned axis in front; run it step by step if values have no arrays."""
     if not trace.has_arrays:
-        return scan_by_steps(run_opened, *args, jaxpr=jaxpr, num_carry=num_carry, num_consts=num_consts, **how)
+        return scan_by_steps(run_inline, *args, jaxpr=jaxpr, num_carry=num_carry, num_consts=num_consts, **options)
     num_fixed = num_consts + num_carry
-    consts, const_parts = flattened(trace, args[:num_consts])
-    xs, xs_parts = flattened(trace, args[num_fixed:])
-    slices = [_slice_part(trace, part, how["length"]) for part in xs_parts]
-    start = args[num_consts:num_fixed]
-    step, carry, arrays = run_under(trace.parent, _step, trace, jaxpr, start, [const_parts, slices])
+    consts, const_layouts = flatten_values(trace, args[:num_consts])
+    xs, xs_layouts = flatten_values(trace, args[num_fixed:])
+    slice_layouts = [_slice_layout(trace, layout, options["length"]) for layout in xs_layouts]
+    init = args[num_consts:num_fixed]
+    step, carry, arrays = run_under(trace.parent, _step, trace, jaxpr, init, const_layouts, slice_layouts)
     program = settled_carry("scan", partial(run_program, jaxpr), _body(step), list(map(typeof, arrays)))
     sizes = {"num_carry": len(arrays), "num_consts": len(step.consts) + len(consts)}
     operands = [*step.consts, *consts, *arrays, *xs]
-    outs = run_under(trace.parent, scan_p.bind, *operands, jaxpr=program, **sizes, **how)
-    return restored(trace, [*carry, *(_stack_part(part, how["length"]) for part in step.parts[num_carry:])], outs)
+    outs = run_under(trace.parent, scan_p.bind, *operands, jaxpr=program, **sizes, **options)
+    ys_layouts = [_stack_layout(layout, options["length"]) for layout in step.out_layouts[num_carry:]]
+    return unflatten_values(trace, [*carry, *ys_layouts], outs)
 
 
 def while_on_values(
     trace: Any, args: Sequence[Value], *, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int,
     checkpoints: int,
 ) -> list[Value]:  # fmt: skip
-    """Bind the loop on arrays; without arrays, or while the predicate is known, run one step after the other."""
+    """Bind the loop on arrays; run it step by step if values have no arrays, or the predicate is known."""
     num_consts = cond_nconsts + body_nconsts
     if not trace.has_arrays or _decides_now(trace, cond_jaxpr, [*args[:cond_nconsts], *args[num_consts:]]):
         sizes = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, "checkpoints": checkpoints}
-        return while_by_steps(run_opened, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
-    cond_consts, cond_parts = flattened(trace, args[:cond_nconsts])
-    body_consts, body_parts = flattened(trace, args[cond_nconsts:num_consts])
-    start = args[num_consts:]
-    step, carry, arrays = run_under(trace.parent, _step, trace, body_jaxpr, start, [body_parts, []])
-    condition = run_under(trace.parent, deciding, trace, cond_jaxpr, [*cond_parts, *carry])
+        return while_by_steps(run_inline, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
+    cond_consts, cond_layouts = flatten_values(trace, args[:cond_nconsts])
+    body_consts, body_layouts = flatten_values(trace, args[cond_nconsts:num_consts])
+    init = args[num_consts:]
+    step, carry, arrays = run_under(trace.parent, _step, trace, body_jaxpr, init, body_layouts, [])
+    condition = run_under(trace.parent, condition_program, trace, cond_jaxpr, [*cond_layouts, *carry])
     program = settled_carry("while", partial(run_program, body_jaxpr), _body(step), list(map(typeof, arrays)))
     outs = run_under(
         trace.parent,
@@ -148,33 +149,32 @@ def while_on_values(
         cond_jaxpr=condition.jaxpr,
         cond_nconsts=len(condition.consts) + len(cond_consts),
     )
-    return restored(trace, carry, outs)
+    return unflatten_values(trace, carry, outs)
 
 
 def _decides_now(trace: Any, cond_jaxpr: Jaxpr, args: Sequence[Value]) -> bool:
-    """Tell whether a value decides the loop, and its predicate is known: it may then say that it decides nothing."""
-    if any(isinstance(x, JitTracer) for x in flattened(trace, args)[0]):
-        return False  # at once, for the condition would be staged twice
+    """Tell whether a value with a known predicate decides the loop; `predicate` may also refuse."""
+    if any(isinstance(x, JitTracer) for x in flatten_values(trace, args)[0]):
+        return False  # checked first: otherwise the condition would be staged twice
     (condition,) = run_program(cond_jaxpr, args)
     return trace.owns(condition) and known(condition) is not unknown
 
 
 def _step(
-    trace: Any, jaxpr: Jaxpr, start: Sequence[Value], around: Sequence[Parts]
-) -> tuple[Program, list[Part], list[Array]]:
-    """Return the program of a step, the parts of its carry, and the arrays of the initial carry, `start`.
+    trace: Any, jaxpr: Jaxpr, init: Sequence[Value], const_layouts: Layouts, slice_layouts: Layouts
+) -> tuple[Program, list[Layout], list[Array]]:
+    """Return the program of a step, the layouts of its carry, and the arrays of the initial carry, `init`.
 
-    `around` are the parts of the arguments before the carry and after it.
+    Its arguments are constants, the carry, and slices.
     """
-    before, behind = around
-    others: list[Part | None] = [None] * (len(jaxpr.outvars) - len(start))
+    ys_targets: list[Layout | None] = [None] * (len(jaxpr.outvars) - len(init))
 
-    def make(carry: list[Part]) -> tuple[tuple[Program, list[Array]], list[Part]]:
-        program = on_arrays(trace, jaxpr, [*before, *carry, *behind], [*carry, *others])
-        arrays, started = flattened(trace, start, carry)
-        return (program, arrays), joined(trace, joined(trace, carry, program.parts), started)
+    def make(carry: list[Layout]) -> tuple[tuple[Program, list[Array]], list[Layout]]:
+        program = array_program(trace, jaxpr, [*const_layouts, *carry, *slice_layouts], [*carry, *ys_targets])
+        arrays, init_layouts = flatten_values(trace, init, carry)
+        return (program, arrays), join_layouts(trace, join_layouts(trace, carry, program.out_layouts), init_layouts)
 
-    (program, arrays), carry = until_stable(trace, make, flattened(trace, start)[1])
+    (program, arrays), carry = until_stable(trace, make, flatten_values(trace, init)[1])
     return program, carry, arrays
 
 
@@ -182,26 +182,26 @@ def _body(program: Program) -> Body:
     return Body(program.jaxpr, program.consts, tree_structure([0] * len(program.jaxpr.outvars)))
 
 
-def _slice_part(trace: Any, part: Part, length: int) -> Part:
-    """Return the part of a slice along the leading axis of all arrays."""
-    for aval in part.arrays:
+def _slice_layout(trace: Any, layout: Layout, length: int) -> Layout:
+    """Return the layout of a slice along the leading axis of all arrays."""
+    for aval in layout.avals:
         if aval.shape[:1] != (length,):
             name = type(trace).__name__
             raise TypeError(
-                f"scan{where()} runs over the leading axis of a value of type {part.aval}, but {name} makes it of an "
+                f"scan{where()} runs over the leading axis of a value of type {layout.aval}, but {name} makes it of an "
                 f"array of type {aval}. Let {name}.to_arrays return arrays with that axis in front, or process scan_p "
                 f"in {name}.process_primitive."
             )
-    return part._replace(arrays=tuple(map(slice_aval, part.arrays)), aval=slice_aval(part.aval))
+    return layout._replace(avals=tuple(map(slice_aval, layout.avals)), aval=slice_aval(layout.aval))
 
 
-def _stack_part(part: Part, length: int) -> Part:
-    arrays = [shaped_array((length, *aval.shape), aval.dtype) for aval in part.arrays]
-    return part._replace(arrays=tuple(arrays), aval=shaped_array((length, *part.aval.shape), part.aval.dtype))
+def _stack_layout(layout: Layout, length: int) -> Layout:
+    avals = [shaped_array((length, *aval.shape), aval.dtype) for aval in layout.avals]
+    return layout._replace(avals=tuple(avals), aval=shaped_array((length, *layout.aval.shape), layout.aval.dtype))
 
 
-def run_opened(jaxpr: Jaxpr, *args: Value) -> list[Value]:
-    """Run the equations of a program inside as part of the program around it."""
+def run_inline(jaxpr: Jaxpr, *args: Value) -> list[Value]:
+    """Run the equations of an inner program as part of the outer program."""
     return run_program(jaxpr, args)
 
 

@@ -1,13 +1,13 @@
-"""Transformations with values of their own: dual numbers, intervals, units, expressions.
+"""Transformations with their own values: dual numbers, intervals, units, expressions.
 
 One idea: under a `ValueTrace`, a tracer stands for a value that the author of the transformation defines.  A rule takes
-values and gives values, and runs under the parent, so that it is written with ordinary operations, and every other
-transformation goes over it and under it.
+values and returns values, and runs under the parent.  So it uses ordinary operations, and composes with every other
+transformation, inside and outside.
 
-Programs inside need more of the author: the arrays of a value (`to_arrays`, `from_arrays`), and the array that decides
-a branch (`predicate`).
+For inner programs the author defines more: the arrays of a value (`to_arrays`, `from_arrays`), and the array that
+decides a branch (`predicate`).
 
-Read next: `value_programs.py` for `jit`, branches and loops; `value_custom.py` for functions with rules of their own.
+Read next: `value_programs.py` for `jit`, branches and loops; `value_custom.py` for functions with custom rules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from calque_core.traces.trace import Trace, hand_custom_down, hand_down, only_ev
 from calque_core.traces.tracer import Tracer, check_lift, known, unknown
 from calque_core.types.avals import is_array_like, short_repr, typeof
 from calque_core.values.value_custom import custom_call_on_values
-from calque_core.values.value_programs import run_opened
+from calque_core.values.value_programs import run_inline
 
 Value = Any
 Array = Any
@@ -35,7 +35,7 @@ Arrays = tuple[Sequence[Array], Hashable]
 
 
 class ValueTracer(Tracer):
-    """An array to the user's function; a value of the transformation's own to its rules."""
+    """An array to the user's function; a value to the rules of the transformation."""
 
     __slots__ = ("aval", "value")
 
@@ -44,7 +44,7 @@ class ValueTracer(Tracer):
 
     @property
     def known_value(self) -> Array:
-        """What Python control flow may look at: the predicate of the value, if the trace defines one."""
+        """The predicate of the value, on which Python control flow may decide; unknown if the trace defines none."""
         trace = self._trace
         if not isinstance(trace, ValueTrace) or type(trace).predicate is ValueTrace.predicate:
             return unknown
@@ -52,7 +52,7 @@ class ValueTracer(Tracer):
 
     @property
     def carried(self) -> tuple[Array, ...]:
-        """The arrays of the value, if the trace says what they are."""
+        """The arrays of the value; none if the trace does not define them."""
         trace = self._trace
         if not isinstance(trace, ValueTrace) or not trace.has_arrays:
             return ()
@@ -63,16 +63,16 @@ class ValueTracer(Tracer):
 
 
 class ValueTrace(Trace):
-    """A transformation whose tracers stand for values of its own.  Subclass it, and give `lift` and rules.
+    """A transformation whose tracers stand for its own values.  Subclass it, and define `lift` and rules.
 
     `kind` names the table of rules: `prim.def_rule(kind, fn)`, where `fn(*values, **params)` returns a value (a list of
     values for a primitive with `multiple_results`) and runs under the parent.  An operation on constants alone goes to
-    the parent; a primitive without a rule is replaced by its decomposition.  A conversion to the dtype that a value has
+    the parent; a primitive without a rule is replaced by its decomposition.  A conversion of a value to its own dtype
     keeps the value.
 
-    `keeps_custom_derivatives` says that tangents and cotangents of a value are values, so that derivative rules can be
-    run on values as functions are.  `key` is a hashable object that tells traces of the class apart if their programs
-    differ; with it, the program of a jitted function or a loop is made once, and without it (None) once in each run.
+    `keeps_custom_derivatives` says that tangents and cotangents of a value are values, so that derivative rules can run
+    on values, like functions.  `key` is a hashable object; traces of the class have different keys if their programs
+    differ.  With a key, the program of a jitted function or a loop is made once, and without it (None) once per run.
 
     >>> import numpy as np
     >>> from calque_core import ValueTrace, current_trace, lax, tracing, typeof
@@ -100,12 +100,12 @@ class ValueTrace(Trace):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.kind:
-            rules(cls.kind)  # makes the kind known, so that no message takes it for a misspelt one
+            rules(cls.kind)  # registers the kind, so that no message calls it misspelt
 
     # Methods that an author defines
 
     def lift(self, x: Array) -> Value:
-        """Return the value that an array stands for if it is a constant of the transformation."""
+        """Return the value of an array that is a constant of the transformation."""
         raise NotImplementedError(
             f"{type(self).__name__} does not say what value {typeof(x)}{where()}, a constant to it, stands for. Define "
             f"{type(self).__name__}.lift(x)."
@@ -114,7 +114,7 @@ class ValueTrace(Trace):
     def apply(self, primitive: Primitive, values: Sequence[Value], params: dict[str, Any]) -> Any:
         """Return the list of the results of a primitive on values, or `NotImplemented` to have it decomposed.
 
-        By default, it applies the rule of the table `kind`.  A transformation that treats all primitives alike defines
+        The default applies the rule of the table `kind`.  A transformation that treats all primitives alike defines
         this method and needs no table.  It runs under the parent.
         """
         if not self.kind:
@@ -141,9 +141,9 @@ class ValueTrace(Trace):
         raise NotImplementedError(self._without_arrays())
 
     def join(self, first: Hashable, second: Hashable) -> Hashable:
-        """Return the static part for both of two values, which two branches or two steps of a loop give.
+        """Return one static part for two values, which two branches or two steps of a loop return.
 
-        By default, their static parts must be equal.
+        The default needs equal static parts.
         Raises: TypeError.
         """
         if first != second:
@@ -156,7 +156,7 @@ class ValueTrace(Trace):
         return first
 
     def predicate(self, value: Value) -> Array:
-        """Return the array that decides a branch or a loop, where the user's function decides by a value."""
+        """Return the array that decides a branch or a loop in place of the value."""
         name = type(self).__name__
         raise TypeError(
             f"{name} does not say what one of its values decides{where()}, as the predicate of a cond or a loop must. "
@@ -166,13 +166,13 @@ class ValueTrace(Trace):
     # Methods that an author calls
 
     def wrap(self, value: Value, aval: Any) -> ValueTracer:
-        """Return the tracer that stands for `value`, and is an array of type `aval` to the user's function."""
+        """Return a tracer for `value`; the user's function sees an array of type `aval`."""
         return ValueTracer(self, value, aval)
 
     def unwrap(self, x: Value) -> Value:
         """Return the value of a tracer of this trace; a constant is lifted.
 
-        Raises: UnexpectedTracerError for a tracer that is no constant here; TypeError for what is no array.
+        Raises: UnexpectedTracerError for a tracer that is no constant here; TypeError if `x` is no array.
         """
         if self.owns(x):
             return x.value
@@ -186,14 +186,14 @@ class ValueTrace(Trace):
 
     @property
     def has_arrays(self) -> bool:
-        """Whether the class says what arrays a value is made of; if not, programs inside run step by step."""
+        """Whether the class defines `to_arrays`; if not, inner programs run step by step."""
         return type(self).to_arrays is not ValueTrace.to_arrays
 
     def over(self, parent: Trace) -> ValueTrace:
-        """Return a trace over another parent that is one with this one to the user: for a program inside."""
+        """Return this trace with another parent, for an inner program; the user sees one trace."""
         trace = object.__new__(type(self))
         trace.__dict__.update(self.__dict__)
-        trace.__dict__.pop("process_primitive", None)  # a closed trace has one of its own
+        trace.__dict__.pop("process_primitive", None)  # a closed trace has this method on the instance
         trace.parent, trace.thread = parent, threading.get_ident()
         trace.is_open = trace.is_closed = False
         return trace
@@ -204,13 +204,13 @@ class ValueTrace(Trace):
         if not any(map(self.owns, args)):
             return hand_down(self.parent, primitive, args, params)
         if self.kind not in primitive.adapted:
-            inside = primitive.adapted.get("value")
-            if inside is not None:
-                return inside(self, args, **params)  # type: ignore[no-any-return]
+            value_rule = primitive.adapted.get("value")
+            if value_rule is not None:
+                return value_rule(self, args, **params)  # type: ignore[no-any-return]
             if primitive is convert_element_type_p and params["new_dtype"] == args[0].aval.dtype:
                 return [ValueTracer(self, args[0].value, *self._types(primitive, args, params))]  # weak or strong
             if params and has_jaxpr(params):
-                return self._opened(primitive, args, params)
+                return self._run_inline(primitive, args, params)
         outs = run_under(self.parent, self.apply, primitive, [self.unwrap(x) for x in args], params)
         if outs is NotImplemented:
             if "decomposition" not in primitive.adapted:
@@ -224,10 +224,10 @@ class ValueTrace(Trace):
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Array]], args: Sequence[Array], params: dict[str, Any]
     ) -> list[Array]:
-        """Return the results of a function with derivative rules of its own, which a transformation below may ask for.
+        """Return the results of a function with custom derivative rules, which an outer transformation may use.
 
-        One that meets no value goes to the parent as it is.  If nobody can ask for the rules, the function runs; if
-        tangents of values are values, function and rules become those of arrays.
+        A call without values goes to the parent unchanged.  If no transformation can use the rules, the function runs;
+        if tangents of values are values, the parent gets a function and rules of arrays.
         Raises: NotImplementedError otherwise.
         """
         custom_rules = params["rules"]
@@ -243,8 +243,8 @@ class ValueTrace(Trace):
             error.add_note("If tangents and cotangents of its values are values, set keeps_custom_derivatives = True.")
             raise
 
-    def _opened(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
-        """Run the program that says what a primitive computes, if nothing can ask for what its other programs say."""
+    def _run_inline(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
+        """Run the main program of a primitive, if no transformation can use its other programs."""
         if "decomposition" in primitive.adapted:
             return decompose(self, primitive, args, params, self.kind)
         rule = primitive.adapted.get("interpret")
@@ -257,7 +257,7 @@ class ValueTrace(Trace):
                 f'transformation around it may ask for. Give a rule, {primitive.name}_p.def_rule("value", fn), or set '
                 f"{name}.drops_custom_derivatives = True if the derivatives of its operations will do."
             )
-        return list(rule(run_opened, *args, **params))
+        return list(rule(run_inline, *args, **params))
 
     def _types(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Any]:
         if primitive.abstract is None:
