@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import custom_jvp, custom_rules, custom_vjp, grad, jvp, stop_gradient
-from calque_autodiff.custom.custom_call import given_tangent, one_spelling
+from calque_autodiff.custom.custom_call import checked_tangent, one_spelling
 from calque_core import (
     ShapedArray,
     UnexpectedTracerError,
@@ -383,25 +383,25 @@ def test_where_function_and_rule_are_both_run_they_must_give_results_of_one_form
 
 @pytest.mark.parametrize("given", [None, Zero(F64)])
 def test_nothing_and_a_symbolic_zero_are_zero(given):
-    assert type(given_tangent(given, F64, str)) is Zero
-    assert given_tangent(given, I64, str).aval.dtype == float0
+    assert type(checked_tangent(given, F64, str)) is Zero
+    assert checked_tangent(given, I64, str).aval.dtype == float0
 
 
 def test_a_python_number_is_taken_for_a_scalar_of_the_dtype():
-    found = given_tangent(2, ShapedArray((), "float32"), str)
+    found = checked_tangent(2, ShapedArray((), "float32"), str)
     assert (found, typeof(found).str_short()) == (2.0, "f32[]")
 
 
 @pytest.mark.parametrize("given", [2.0, np.ones(2), np.float32(1), "one", 1j, np.zeros(3, float0)])
 def test_what_does_not_fit_is_refused_with_the_message_of_the_caller(given):
     with pytest.raises(TypeError, match=r"got .*(float64|float32|complex128|str|float0)"):
-        given_tangent(given, ShapedArray((3,), "float64"), lambda what: f"got {what}")
+        checked_tangent(given, ShapedArray((3,), "float64"), lambda what: f"got {what}")
 
 
 def test_whole_numbers_take_float0_and_nothing_else():
-    assert type(given_tangent(np.zeros((), float0), I64, str)) is Zero
+    assert type(checked_tangent(np.zeros((), float0), I64, str)) is Zero
     with pytest.raises(TypeError, match=r"^float64\[\]$"):
-        given_tangent(1.0, I64, str)
+        checked_tangent(1.0, I64, str)
 
 
 def test_the_jvp_of_a_function_whose_argument_is_a_constant_is_that_of_a_constant():

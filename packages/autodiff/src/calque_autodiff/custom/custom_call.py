@@ -1,9 +1,9 @@
-"""One call of a function that has derivative rules of its own: what is static, what is differentiated, what comes out.
+"""One call of a function that has derivative rules of its own: its static arguments, its other arguments, its results.
 
-One idea: core sees lists; the author of a rule sees arguments and results in the form in which the function takes and
-gives them.  This module translates, and says whose fault it is if the two do not fit.
+One idea: core passes lists; the author of a rule works with the arguments and results of the function.  This module
+translates, and raises an error that names the rule or the function whose values do not fit.
 
-Read next: `custom_jvp.py`, `custom_vjp.py`, `custom_rules.py`, the functions that users write rules for.
+Read next: `custom_jvp.py`, `custom_vjp.py`, `custom_rules.py`, for which users write rules.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ Value = Any
 
 
 class Signature:
-    """Which arguments of a function its rules do not differentiate: the static ones, by position."""
+    """The positions of the static arguments of a function: its rules do not differentiate in them."""
 
     def __init__(
         self, verb: str, fun: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Iterable[str]
     ) -> None:
         check_callable(fun, verb)
         self.verb, self.fun = verb, fun
-        self.what = f"{verb} of {describe_function(fun)}"
+        self.caller = f"{verb} of {describe_function(fun)}"
         names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
         self.argnums = (*(argnums if isinstance(argnums, (tuple, list)) else (argnums,)), *map(self._position, names))
         self.count = self._count()
         if self.count is not None:
-            normalize_argnums(self.argnums, self.count, self.what, "static_argnums")
+            normalize_argnums(self.argnums, self.count, self.caller, "static_argnums")
 
     def _position(self, name: str) -> int:
         try:
@@ -55,13 +55,13 @@ class Signature:
             parameters = []
         if name not in parameters:
             raise ValueError(
-                f"{self.what}: there is no argument {name!r} to be static. "
+                f"{self.caller}: there is no argument {name!r} to be static. "
                 f"Name one of: {', '.join(parameters) or 'those of a function with a signature'}."
             )
         return parameters.index(name)
 
     def _count(self) -> int | None:
-        """Return how many positional arguments a call has, or None if that depends on the call."""
+        """Return the number of positional arguments of a call, or None if it depends on the call."""
         try:
             parameters = inspect.signature(self.fun).parameters.values()
         except (TypeError, ValueError):
@@ -71,7 +71,7 @@ class Signature:
         return len(parameters) if is_plain else None
 
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments of a call by position, defaults included: rules get them so.
+        """Return the arguments of a call by position, defaults included, as rules take them.
 
         Raises: TypeError for a keyword-only argument, and for a call that does not fit the function.
         """
@@ -82,42 +82,47 @@ class Signature:
         except ValueError:  # a function without a signature
             bound = None
         except TypeError as error:
-            raise TypeError(f"{self.what}{where()}: {error}. Call it as it is defined.") from None
+            raise TypeError(f"{self.caller}{where()}: {error}. Call it as it is defined.") from None
         if bound is None:
             if kwargs:
-                raise TypeError(f"{self.what} has no signature to resolve keyword arguments by. Pass them by position.")
+                raise TypeError(
+                    f"{self.caller} has no signature to resolve keyword arguments by. Pass them by position."
+                )
             return args
         bound.apply_defaults()
         if bound.kwargs:
             raise TypeError(
-                f"{self.what}: the keyword-only argument {next(iter(bound.kwargs))!r} has no position, and rules take "
-                "arguments by position. Make it a positional parameter."
+                f"{self.caller}: the keyword-only argument {next(iter(bound.kwargs))!r} has no position, and rules "
+                "take arguments by position. Make it a positional parameter."
             )
         return bound.args
 
-    def merged(self, statics: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    def merged(self, statics: Sequence[Any], differentiated: Sequence[Any]) -> list[Any]:
         """Return all arguments by position."""
-        count = len(statics) + len(others)
-        by_position = dict(zip(normalize_argnums(self.argnums, count, self.what, "static_argnums"), statics))
-        rest = iter(others)
-        return [by_position[i] if i in by_position else next(rest) for i in range(count)]
+        count = len(statics) + len(differentiated)
+        by_position = dict(zip(normalize_argnums(self.argnums, count, self.caller, "static_argnums"), statics))
+        remaining = iter(differentiated)
+        return [by_position[i] if i in by_position else next(remaining) for i in range(count)]
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CustomCall, list[Value]]:
-        """Return the call with these arguments, and the leaves of those that are not static.
+        """Return the call with these arguments, and the leaves of its differentiated arguments.
 
-        Raises: TypeError if one of those is not an array.
+        Raises: TypeError if such a leaf is not an array.
         """
         args = self.positional(args, kwargs)
-        static = normalize_argnums(self.argnums, len(args), self.what, "static_argnums")
+        static = normalize_argnums(self.argnums, len(args), self.caller, "static_argnums")
         leaves, in_tree = tree_flatten(tuple([x for i, x in enumerate(args) if i not in static]))
         call = CustomCall(self, [args[i] for i in static], in_tree)
         if not all(map(is_array_like, leaves)):
-            check_arrays(leaves, call.arg_names, self.what, _MAKE_STATIC)
+            check_arrays(leaves, call.arg_names, self.caller, _MAKE_STATIC)
         return call, leaves
 
 
 class CustomCall:
-    """One call: its static values, and the structure of its other arguments.  It outlives them, in programs."""
+    """One call: its static values, and the structure of its differentiated arguments.
+
+    Programs hold it longer than those arguments live.
+    """
 
     __slots__ = ("in_tree", "out_avals", "out_tree", "signature", "statics")
 
@@ -128,11 +133,11 @@ class CustomCall:
 
     @property
     def name(self) -> str:
-        """What messages call the function."""
+        """The name of the function in messages."""
         return describe_function(self.signature.fun)
 
     def arg_names(self) -> list[str]:
-        """Return how a user would write each leaf of the arguments that are not static."""
+        """Return the name of each leaf of the differentiated arguments, as a user would write it."""
         shape = self.in_tree.unflatten([0] * self.in_tree.num_leaves)
         return arg_names(self.signature.fun, self.signature.merged([()] * len(self.statics), shape), {})
 
@@ -141,13 +146,13 @@ class CustomCall:
         args = self.signature.merged(self.statics, self.in_tree.unflatten(leaves))
         return self.outputs(call(self.signature.fun, self.signature.verb, *args), self.signature.fun)
 
-    def outputs(self, out: Any, giver: Callable[..., Any]) -> list[Value]:
-        """Return the leaves of a result, which function and rules must give in one form.
+    def outputs(self, out: Any, function: Callable[..., Any]) -> list[Value]:
+        """Return the leaves of `out`, which the function or one of its rules returned.
 
-        Raises: TypeError if one gives another structure or other types than the other, or no arrays.
+        Raises: TypeError if its structure or types differ from those of an earlier result, or a leaf is not an array.
         """
         leaves, tree = tree_flatten(out)
-        who = self.signature.what if giver is self.signature.fun else self.rule_name(giver)
+        who = self.signature.caller if function is self.signature.fun else self.rule_name(function)
         if not all(map(is_array_like, leaves)):
             paths = [f"output{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]]
             check_arrays(leaves, lambda: paths, who, "Return arrays and scalars.")
@@ -155,11 +160,11 @@ class CustomCall:
         return leaves
 
     def rule_name(self, rule: Callable[..., Any]) -> str:
-        """Return what messages call a rule of the function."""
+        """Return the name of a rule of the function in messages."""
         return f"the rule {describe_function(rule)} of {self.name}"
 
     def check_form(self, tree: PyTreeDef, avals: list[Any], who: str) -> None:
-        """Note the structure and the types of a result, or check that they are those of the one before."""
+        """Store the structure and types of the first result; check that later results have the same."""
         if self.out_tree is None:
             self.out_tree, self.out_avals = tree, avals
         elif tree != self.out_tree:
@@ -168,19 +173,19 @@ class CustomCall:
                 "structure."
             )
         elif avals != self.out_avals:
-            found, wanted = (", ".join(str(a) for a in some) for some in (avals, self.out_avals or ()))
+            actual, expected = (", ".join(str(a) for a in types) for types in (avals, self.out_avals or ()))
             raise TypeError(
-                f"{who} returned outputs of the types ({found}), but the function gives ({wanted}). Let function and "
-                "rules give the same types."
+                f"{who} returned outputs of the types ({actual}), but the function gives ({expected}). Let function "
+                "and rules give the same types."
             )
 
     def rules(self, functions: Sequence[Any], **rules: Any) -> CustomRules:
-        """Return the rules of this call, on lists, which come from the user's `functions`."""
-        held = (self.signature.fun, *functions, *self.statics)
-        return CustomRules(name=self.name, key=(*map(id, held), self.in_tree.key), functions=held, **rules)
+        """Return the rules of this call, on lists; `functions` are the user's rules."""
+        kept_alive = (self.signature.fun, *functions, *self.statics)
+        return CustomRules(name=self.name, key=(*map(id, kept_alive), self.in_tree.key), functions=kept_alive, **rules)
 
     def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
-        """Return the function's result where the call is made: whoever traces there decides."""
+        """Return the function's result under the current trace, which may use the rules."""
         primitive = custom_jvp_call_p if rules.fwd is None else custom_vjp_call_p
         outs = current_trace().process_custom_derivative(primitive, self.fun, narrowed(leaves), {"rules": rules})
         assert self.out_tree is not None
@@ -188,21 +193,21 @@ class CustomCall:
 
 
 def one_spelling(stem: str, static: Any, nondiff: Any) -> Any:
-    """Return the static arguments, which go by two names.
+    """Return the static arguments, which a caller passes under one of two names.
 
-    Raises: TypeError if both are given.
+    Raises: TypeError if the caller passes both.
 
     >>> one_spelling("argnums", 0, ())
     0
     """
-    is_given = [not (isinstance(x, tuple) and not x) for x in (static, nondiff)]
-    if all(is_given):
+    is_passed = [not (isinstance(x, tuple) and not x) for x in (static, nondiff)]
+    if all(is_passed):
         raise TypeError(f"static_{stem}={static!r} and nondiff_{stem}={nondiff!r} name one thing twice. Give one.")
-    return static if is_given[0] else nondiff
+    return static if is_passed[0] else nondiff
 
 
 class CustomFunction(Generic[P, R]):
-    """What `custom_jvp`, `custom_vjp` and `custom_rules` have in common: a function that is called with its rules."""
+    """The base of `custom_jvp`, `custom_vjp` and `custom_rules`: a function that is called with its rules."""
 
     verb = ""
 
@@ -242,7 +247,7 @@ class CustomFunction(Generic[P, R]):
         return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
 
     def __repr__(self) -> str:
-        return f"<{self.signature.what}>"
+        return f"<{self.signature.caller}>"
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind to an instance, as a method does, which makes `self` the first argument."""
@@ -252,45 +257,44 @@ class CustomFunction(Generic[P, R]):
 mark_boundary(CustomFunction.__call__.__code__)  # a wrapper, as `api_boundary` makes one, takes 0.2 us
 
 
-def run_rule(rule: Callable[..., Any], what: str, *args: Any) -> Any:
-    """Return what a user's rule gives.  What it does happens on its own lines, not where the function is called."""
+def run_rule(rule: Callable[..., Any], caller: str, *args: Any) -> Any:
+    """Return the result of a user's rule; its operations are reported at its own lines, not at the function's call."""
     context = own()
     before = context.source
     try:
         context.source = None
-        return call(rule, what, *args)
+        return call(rule, caller, *args)
     finally:
         context.source = before
 
 
-def as_author_sees(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value]:
-    """Return tangents or cotangents as a rule takes them: with arrays of zeros, or `SymbolicZero`s."""
+def rule_tangents(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value]:
+    """Return tangents or cotangents for a rule: zeros as arrays, or as `SymbolicZero`s if `symbolic_zeros`."""
     return list(tangents) if symbolic_zeros else [instantiate_zeros(t) for t in tangents]
 
 
-def given_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:
-    """Return a tangent or cotangent that a rule gave for a value of type `aval`, a `Zero` for None.
+def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:
+    """Return `t`, which a rule returned as tangent or cotangent of a value of type `aval`; a `Zero` for None.
 
-    `is_weak` says that a Python scalar is at work, whose tangents have a dtype, though it has none of its own: what is
-    made of them is converted.
-    Raises: TypeError, with the message for the type that was given, if it does not fit.
+    `is_weak` marks a Python scalar: it has no dtype of its own but its tangents have one, so `t` is converted.
+    Raises: TypeError, with `message` of the type of `t`, if `t` does not fit.
     """
-    wanted = aval.to_tangent_aval()
+    tangent_aval = aval.to_tangent_aval()
     if t is None or type(t) is Zero:
-        return zero_of(wanted)
+        return zero_of(tangent_aval)
     if not is_array_like(t) and getattr(t, "dtype", None) != float0:
         raise TypeError(message(f"a value of type {type(t).__name__}"))
-    if wanted.dtype == float0:
+    if tangent_aval.dtype == float0:
         if getattr(t, "dtype", None) == float0:
-            return zero_of(wanted)
+            return zero_of(tangent_aval)
         raise TypeError(message(str(typeof(t))))
-    if type(t) in _PYTHON_NUMBERS and not wanted.shape and np.can_cast(type(t), wanted.dtype, "same_kind"):
-        return wanted.dtype.type(t)
-    found = typeof(t)
-    if is_weak and found.shape == wanted.shape and np.can_cast(found.dtype, wanted.dtype, "same_kind"):
-        return convert_element_type(t, wanted.dtype)
-    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
-        raise TypeError(message(str(found)))
+    if type(t) in _PYTHON_NUMBERS and not tangent_aval.shape and np.can_cast(type(t), tangent_aval.dtype, "same_kind"):
+        return tangent_aval.dtype.type(t)
+    actual = typeof(t)
+    if is_weak and actual.shape == tangent_aval.shape and np.can_cast(actual.dtype, tangent_aval.dtype, "same_kind"):
+        return convert_element_type(t, tangent_aval.dtype)
+    if (actual.shape, actual.dtype) != (tangent_aval.shape, tangent_aval.dtype):
+        raise TypeError(message(str(actual)))
     return strong(t)
 
 

@@ -1,4 +1,4 @@
-"""`custom_gradient`: a function that gives its own backward function along with its result."""
+"""`custom_gradient`: a function that returns its own backward function beside its result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Value = Any
 
 
 def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callable[P, R]:
-    """Make of `fun`, which returns a pair `(out, vjp)`, a function that returns `out` and is differentiated by `vjp`.
+    """Return a function of `out` whose derivative is `vjp`, from `fun`, which returns the pair `(out, vjp)`.
 
-    `vjp(ct)` takes a cotangent of the output and gives a tuple of cotangents, one per argument; a function of one
-    argument may give it bare.  It may refer to whatever `fun` has computed.
+    `vjp(ct)` takes a cotangent of the output and returns a tuple of cotangents, one per argument; for one argument it
+    may return the cotangent bare.  It may use any value that `fun` has computed.
     Raises: TypeError if `fun` returns no such pair.
 
     >>> from calque_autodiff import custom_gradient, grad
@@ -57,8 +57,8 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
 
     @functools.wraps(fun)
     def bwd(residuals: Any, ct: Any) -> tuple[Any, ...]:
-        cotangents, held = residuals
-        return cotangents(held, ct)  # type: ignore[no-any-return]
+        cotangents, tracers = residuals
+        return cotangents(tracers, ct)  # type: ignore[no-any-return]
 
     function = custom_vjp(value)
     function.signature = Signature("custom_gradient", value, (), ())
@@ -67,34 +67,34 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
 
 
 def _own(x: Value) -> Value:
-    """Return a copy of what the user can write to: a backward function may hold it until it is called."""
+    """Return a copy of an array that the user can write to: the backward function may use it later."""
     return x.copy() if type(x) is np.ndarray else x
 
 
 def _tupled(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
-    """Return a backward function that gives a tuple, also for one argument."""
+    """Return a backward function that returns a tuple, also for one argument."""
 
     @functools.wraps(vjp)
     def cotangents(ct: Any) -> Any:
-        given = vjp(ct)
-        return (given,) if count == 1 and not isinstance(given, tuple) else given
+        cts = vjp(ct)
+        return (cts,) if count == 1 and not isinstance(cts, tuple) else cts
 
     return cotangents
 
 
 def _closed(vjp: Callable[[Any], Any], out: Any) -> tuple[Callable[..., Any], list[Value]]:
-    """Return a backward function of the tracers it holds and a cotangent, and these tracers.
+    """Return a backward function of its captured tracers and a cotangent, and these tracers.
 
-    It is called when the trace of the forward half may have ended.
+    The trace of the forward half may have ended when it is called.
     """
     if not captured_tracers([vjp]):
         return lambda _, ct: vjp(ct), []
     _, in_tree = tree_flatten(((out,), {}))
     flat = FlatFunction(vjp, in_tree, "custom_gradient")
     avals = [typeof(x).strip_weak_type().to_tangent_aval() for x in tree_leaves(out)]
-    jaxpr, held = hoist_tracers(stage(flat, avals, verb="custom_gradient", user_fun=vjp))
+    jaxpr, tracers = hoist_tracers(stage(flat, avals, verb="custom_gradient", user_fun=vjp))
 
     def run(values: list[Value], ct: Any) -> Any:
         return flat.out_tree.unflatten(eval_jaxpr(jaxpr, jaxpr.consts, *values, *tree_leaves(ct)))
 
-    return run, list(held)
+    return run, list(tracers)

@@ -1,6 +1,6 @@
-"""`custom_jvp`: a function with a derivative rule of its own, forwards; reverse mode transposes the same rule.
+"""`custom_jvp`: a function with its own rule for forward mode; reverse mode transposes the same rule.
 
-Read next: `custom_vjp.py` for rules that are written backwards.
+Read next: `custom_vjp.py`, for rules of reverse mode.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent, rule_tangents, run_rule
 from calque_core import CustomRules, Zero, add_tangents, float0, typeof
 from calque_core.calls.api_util import check_callable, describe_value
 from calque_core.frames.source import describe_function
@@ -22,12 +22,12 @@ Rule = Callable[..., Any]
 
 
 class custom_jvp(CustomFunction[P, R]):
-    """Make of `fun` a function whose derivative is what `defjvp` says.
+    """Return `fun` as a function whose derivative is the rule of `defjvp`.
 
-    The rule is used by every transformation: `jvp` and `grad`, under `vmap`, `jit`, `scan`, at any order.  Arguments
-    named by `static_argnums` (or `static_argnames`; the field's names `nondiff_argnums` and `nondiff_argnames` are
-    taken too) are passed to the rule as they are, in front, and may be anything.
-    Raises, when called: AttributeError if no rule was given; TypeError if an argument is not an array.
+    Every transformation uses the rule: `jvp` and `grad`, under `vmap`, `jit`, `scan`, at any order.  The arguments
+    named by `static_argnums` (or `static_argnames`; also accepted under the field's names `nondiff_argnums` and
+    `nondiff_argnames`) may be any objects; the rule takes them unchanged, in front.
+    Raises, when called: AttributeError if it has no rule; TypeError if an argument is not an array.
 
     >>> from calque_autodiff import custom_jvp, grad
     >>> from calque_core import lax
@@ -57,7 +57,7 @@ class custom_jvp(CustomFunction[P, R]):
         return jvp
 
     def defjvps(self, *jvps: Rule | None) -> None:
-        """Give a rule for each argument, or None for zero: `rule(x_dot, out, *primals)`, the part of the tangent.
+        """Give a rule for each argument, or None for zero: `rule(x_dot, out, *primals)`, one term of the tangent.
 
         >>> from calque_autodiff import custom_jvp, grad
         >>> times = custom_jvp(lambda x, y: x * y)
@@ -69,13 +69,15 @@ class custom_jvp(CustomFunction[P, R]):
             if rule is not None:
                 check_callable(rule, "defjvps")
         if self.signature.argnums:
-            raise TypeError(f"defjvps of {self.signature.what} cannot give rules beside static arguments. Use defjvp.")
+            raise TypeError(
+                f"defjvps of {self.signature.caller} cannot give rules beside static arguments. Use defjvp."
+            )
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             if len(jvps) != len(primals):
                 raise TypeError(
-                    f"defjvps of {self.signature.what} gave {len(jvps)} rules for {len(primals)} arguments. Give one, "
-                    "or None, for each."
+                    f"defjvps of {self.signature.caller} gave {len(jvps)} rules for {len(primals)} arguments. Give "
+                    "one, or None, for each."
                 )
             out = self(*primals)  # type: ignore[call-arg]
             out_dot = tree_map(zero_tangent, out)
@@ -89,7 +91,7 @@ class custom_jvp(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rule, on lists, for one call."""
         if self.rule is None:
-            raise AttributeError(f"{self.signature.what} has no rule. Give one with defjvp, or leave custom_jvp out.")
+            raise AttributeError(f"{self.signature.caller} has no rule. Give one with defjvp, or leave custom_jvp out.")
         return call.rules((self.rule,), jvp=flat_jvp(call, self.rule, self.symbolic_zeros))
 
 
@@ -98,7 +100,7 @@ def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:
 
     def jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         args = call.in_tree.unflatten(primals)
-        dots = call.in_tree.unflatten(as_author_sees(tangents, symbolic_zeros))
+        dots = call.in_tree.unflatten(rule_tangents(tangents, symbolic_zeros))
         pair = run_rule(rule, "the jvp rule", *call.statics, args, dots)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise TypeError(
@@ -115,7 +117,7 @@ def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:
 def _out_tangents(
     call: CustomCall, rule: Rule, pair: Sequence[Any], outs: Sequence[Value], is_weak: bool
 ) -> list[Value]:
-    """Return the tangents that a rule gave, one for each output.
+    """Return the tangents in `pair`, the result of a rule: one for each output.
 
     Raises: TypeError that names the rule and the output.
     """
@@ -129,11 +131,11 @@ def _out_tangents(
     paths = [keystr(path) for path, _ in tree_flatten_with_path(pair[0])[0]]
 
     def message(path: str, aval: Any) -> Callable[[str], str]:
-        wanted = aval.to_tangent_aval()
-        advice = "zeros of dtype float0" if wanted.dtype == float0 else str(wanted)
-        return lambda given: (
-            f"{who} returned a tangent of {given} for the output{path}, which is {aval}. Return {advice}."
+        tangent_aval = aval.to_tangent_aval()
+        advice = "zeros of dtype float0" if tangent_aval.dtype == float0 else str(tangent_aval)
+        return lambda actual: (
+            f"{who} returned a tangent of {actual} for the output{path}, which is {aval}. Return {advice}."
         )
 
     avals = [typeof(x).strip_weak_type() for x in outs]
-    return [given_tangent(t, a, message(path, a), is_weak) for t, a, path in zip(out_dots, avals, paths)]
+    return [checked_tangent(t, a, message(path, a), is_weak) for t, a, path in zip(out_dots, avals, paths)]

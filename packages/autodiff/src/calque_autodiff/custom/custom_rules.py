@@ -1,4 +1,4 @@
-"""`custom_rules`: rules for every transformation on one function, none of which is obligatory.
+"""`custom_rules`: optional rules for every transformation on one function.
 
 Read next: `custom_jvp.py` and `custom_vjp.py`, for functions that need one kind of rule.
 """
@@ -10,9 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, given_tangent
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent
 from calque_autodiff.custom.custom_jvp import flat_jvp
-from calque_autodiff.custom.custom_vjp import cotangents, flat_fwd, ill_typed_cotangent, leaves_like
+from calque_autodiff.custom.custom_vjp import cotangent_leaves, cotangents, flat_fwd, ill_typed_cotangent
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, typeof
 from calque_core.calls.api_util import call as call_user
@@ -28,10 +28,11 @@ Rule = Callable[..., Any]
 
 
 class custom_rules(CustomFunction[P, R]):
-    """Make of `fun` a function that transformations treat by the rules given for it, and otherwise as it is written.
+    """Return `fun` as a function with optional rules; a transformation without a rule transforms its operations.
 
     Forward mode takes the jvp rule, reverse mode the vjp rule, or else the transpose of the jvp rule.  `vmap` takes the
-    batching rule, and batches the others.  Static arguments may be anything; rules of derivatives take them in front.
+    batching rule, and batches the derivative rules.  Static arguments may be any objects; derivative rules take them
+    in front.
 
     >>> from calque_autodiff import custom_rules, grad, jvp
     >>> from calque_core import lax
@@ -59,7 +60,7 @@ class custom_rules(CustomFunction[P, R]):
     def def_linearize(self, fwd: Rule, apply: Rule) -> None:
         """Give the rule for forward mode in two halves: `fwd(*args) -> (out, residuals)`, `apply(residuals, *dots)`.
 
-        The second is linear in the tangents `dots` of the arguments that are not static, and gives that of `out`.
+        `apply` is linear in the tangents `dots` of the arguments that are not static, and returns the tangent of `out`.
 
         >>> from calque_autodiff import custom_rules, jvp
         >>> square = custom_rules(lambda x: x * x)
@@ -70,12 +71,12 @@ class custom_rules(CustomFunction[P, R]):
         check_callable(fwd, "def_linearize")
         check_callable(apply, "def_linearize")
 
-        def rule(*given: Any) -> tuple[Any, Any]:
-            *statics, primals, tangents = given
+        def rule(*args: Any) -> tuple[Any, Any]:
+            *statics, primals, tangents = args
             pair = fwd(*self.signature.merged(statics, primals))
             if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
                 raise TypeError(
-                    f"the first half {describe_function(fwd)} of the rule of {self.signature.what} returned "
+                    f"the first half {describe_function(fwd)} of the rule of {self.signature.caller} returned "
                     f"{describe_value(pair)}. Return a pair: the output, and the residuals for the second half."
                 )
             out, residuals = pair
@@ -92,8 +93,8 @@ class custom_rules(CustomFunction[P, R]):
     def def_transpose(self, rule: Rule, argnums: int | Sequence[int] = 0) -> Rule:
         """Say that the function is linear in some arguments together, and give its transpose in them; return the rule.
 
-        `rule(ct, *others)` takes a cotangent of the result and the arguments that are not linear, in order, and gives a
-        cotangent for each linear argument: a tuple, or one bare.  Derivatives need no other rule then.
+        `rule(ct, *args)` takes a cotangent of the result and the arguments that are not linear, in order.  It returns a
+        tuple of one cotangent for each linear argument, or a single cotangent bare.  Derivatives need no other rule.
 
         >>> from calque_autodiff import custom_rules, linear_transpose
         >>> scale = custom_rules(lambda x, factor: factor * x)
@@ -127,9 +128,9 @@ class custom_rules(CustomFunction[P, R]):
         forwards = flat_jvp(call, self.jvp, self.jvp_zeros) if self.jvp is not None else None
         if self.transpose is not None and self.jvp is None and self.vjp is None:
             forwards = flat_jvp(call, self._linear_jvp, symbolic_zeros=True)
-        given = (self.jvp, self.vjp, self.batch, self.transpose)
+        functions = (self.jvp, self.vjp, self.batch, self.transpose)
         return call.rules(
-            given,
+            functions,
             jvp=forwards,
             fwd=None if self.vjp is None else flat_fwd(call, *self.vjp),
             batch=None if self.batch is None else flat_batch(call, self.batch),
@@ -137,35 +138,37 @@ class custom_rules(CustomFunction[P, R]):
         )
 
     def _linear(self, call: CustomCall) -> list[bool]:
-        """Return which of the arguments that are not static are linear.
+        """Return a mask of the linear arguments among those that are not static.
 
         Raises: ValueError for an argument that does not exist, or is static.
         """
-        what = f"def_transpose of {describe_function(self.fun)}"
+        caller = f"def_transpose of {describe_function(self.fun)}"
         count = len(call.statics) + len(call.in_tree.children())
-        linear = normalize_argnums(self.linear_argnums, count, what)
-        static = normalize_argnums(self.signature.argnums, count, what, "static_argnums")
+        linear = normalize_argnums(self.linear_argnums, count, caller)
+        static = normalize_argnums(self.signature.argnums, count, caller, "static_argnums")
         if set(linear) & set(static):
-            raise ValueError(f"{what}: argument {min(set(linear) & set(static))} is static. Name arguments of arrays.")
+            raise ValueError(
+                f"{caller}: argument {min(set(linear) & set(static))} is static. Name arguments of arrays."
+            )
         return [i in linear for i in range(count) if i not in static]
 
-    def _linear_jvp(self, *given: Any) -> tuple[Any, Any]:
-        """Differentiate: in the linear arguments the function is its own derivative."""
-        *statics, primals, tangents = given
+    def _linear_jvp(self, *args: Any) -> tuple[Any, Any]:
+        """Differentiate; in the linear arguments the function is its own derivative."""
+        *statics, primals, tangents = args
         count = len(statics) + len(primals)
-        linear = normalize_argnums(self.linear_argnums, count, self.signature.what)
-        static = normalize_argnums(self.signature.argnums, count, self.signature.what, "static_argnums")
+        linear = normalize_argnums(self.linear_argnums, count, self.signature.caller)
+        static = normalize_argnums(self.signature.argnums, count, self.signature.caller, "static_argnums")
         is_linear = [i in linear for i in range(count) if i not in static]
         out = self(*self.signature.merged(statics, primals))  # type: ignore[call-arg]
         out_dot: Any = tree_map(zero_tangent, out)
-        if any(is_perturbed(t) for t, yes in zip(tangents, is_linear) if yes):
-            moved = [tree_map(instantiate_zeros, t) if yes else x for x, t, yes in zip(primals, tangents, is_linear)]
-            out_dot = self(*self.signature.merged(statics, moved))  # type: ignore[call-arg]
-        if any(is_perturbed(t) for t, yes in zip(tangents, is_linear) if not yes):
-            fixed = [tree_map(zero_tangent, x) if yes else t for x, t, yes in zip(primals, tangents, is_linear)]
-            dots = tree_map(instantiate_zeros, tuple(fixed))
-            by_others = jvp(lambda *xs: self.fun(*self.signature.merged(statics, xs)), primals, dots)[1]  # type: ignore[call-arg]
-            out_dot = tree_map(add_tangents, out_dot, by_others)
+        if any(is_perturbed(t) for t, m in zip(tangents, is_linear) if m):
+            in_tangents = [tree_map(instantiate_zeros, t) if m else x for x, t, m in zip(primals, tangents, is_linear)]
+            out_dot = self(*self.signature.merged(statics, in_tangents))  # type: ignore[call-arg]
+        if any(is_perturbed(t) for t, m in zip(tangents, is_linear) if not m):
+            other_dots = [tree_map(zero_tangent, x) if m else t for x, t, m in zip(primals, tangents, is_linear)]
+            dots = tree_map(instantiate_zeros, tuple(other_dots))
+            other_out_dot = jvp(lambda *xs: self.fun(*self.signature.merged(statics, xs)), primals, dots)[1]  # type: ignore[call-arg]
+            out_dot = tree_map(add_tangents, out_dot, other_out_dot)
         return out, out_dot
 
 
@@ -201,7 +204,7 @@ def flat_batch(call: CustomCall, rule: Rule) -> Any:
 def _element(who: str, out: Value, is_batched: Any, size: int) -> Any:
     """Return the type of one element of an output of a batching rule.
 
-    Raises: TypeError if the rule does not say whether it is batched; ValueError if it is not of the batch's size.
+    Raises: TypeError if `is_batched` is not a bool; ValueError if the first axis does not have the batch's size.
     """
     if not isinstance(is_batched, (bool, np.bool_)):
         raise TypeError(f"{who} returned out_batched={is_batched!r}. Return True or False for each output.")
@@ -222,22 +225,22 @@ def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> A
     def transpose(cts: Sequence[Value], operands: Sequence[Value]) -> list[Value]:
         assert call.out_tree is not None
         args = call.in_tree.unflatten(operands)
-        others = [x for x, yes in zip(args, is_linear) if not yes]
+        known_args = [x for x, linear in zip(args, is_linear) if not linear]
         who = f"the transpose rule {describe_function(rule)} of {call.name}"
-        if any(type(x) is UndefinedPrimal for x in tree_leaves(others)):
+        if any(type(x) is UndefinedPrimal for x in tree_leaves(known_args)):
             raise TypeError(f"{who} was asked for the transpose in an argument in which the function is not linear.")
         ct = call.out_tree.unflatten([instantiate_zeros(ct) for ct in cts])
-        given = call_user(rule, "the transpose rule", *call.statics, ct, *others)
-        wanted = sum(is_linear)
-        given = (given,) if wanted == 1 and not isinstance(given, tuple) else given
-        if not isinstance(given, (tuple, list)) or len(given) != wanted:
-            raise TypeError(f"{who} returned {describe_value(given)}. Return a tuple of {cotangents(wanted)}.")
-        rest = iter(given)
-        found: list[Value] = []
-        for i, (tree, yes) in enumerate(zip(call.in_tree.children(), is_linear)):
-            ct = next(rest) if yes else None
-            found += leaves_like(tree, ct, f"{who} returned, for argument {i},")
-        return [_cotangent(call, who, i, ct, x) for i, (ct, x) in enumerate(zip(found, operands))]
+        returned = call_user(rule, "the transpose rule", *call.statics, ct, *known_args)
+        num_linear = sum(is_linear)
+        returned = (returned,) if num_linear == 1 and not isinstance(returned, tuple) else returned
+        if not isinstance(returned, (tuple, list)) or len(returned) != num_linear:
+            raise TypeError(f"{who} returned {describe_value(returned)}. Return a tuple of {cotangents(num_linear)}.")
+        linear_cts = iter(returned)
+        leaf_cts: list[Value] = []
+        for i, (tree, linear) in enumerate(zip(call.in_tree.children(), is_linear)):
+            ct = next(linear_cts) if linear else None
+            leaf_cts += cotangent_leaves(tree, ct, f"{who} returned, for argument {i},")
+        return [_cotangent(call, who, i, ct, x) for i, (ct, x) in enumerate(zip(leaf_cts, operands))]
 
     return transpose
 
@@ -246,4 +249,4 @@ def _cotangent(call: CustomCall, who: str, i: int, ct: Value, operand: Value) ->
     if type(operand) is not UndefinedPrimal:
         return None
     aval = operand.aval
-    return given_tangent(ct, aval, lambda given: ill_typed_cotangent(who, given, call.arg_names()[i], aval))
+    return checked_tangent(ct, aval, lambda actual: ill_typed_cotangent(who, actual, call.arg_names()[i], aval))

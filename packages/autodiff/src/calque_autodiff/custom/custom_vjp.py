@@ -1,6 +1,6 @@
-"""`custom_vjp`: a function with a derivative rule of its own, backwards: `fwd` keeps what `bwd` needs.
+"""`custom_vjp`: a function with its own rule for reverse mode; `fwd` returns the residuals that `bwd` needs.
 
-Read next: `custom_call.py` for what both kinds of rules share.
+Read next: `custom_call.py`, which both kinds of rules share.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, as_author_sees, given_tangent, run_rule
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent, rule_tangents, run_rule
 from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, float0, typeof
@@ -27,20 +27,20 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class CustomVJPPrimal:
-    """An argument as `fwd` gets it with `symbolic_zeros`: its value, and whether a derivative is asked for."""
+    """An argument of `fwd` under `symbolic_zeros`: its value, and whether it is differentiated."""
 
     value: Any
     perturbed: bool
 
 
 class custom_vjp(CustomFunction[P, R]):
-    """Make of `fun` a function whose derivative, in reverse, is what `defvjp` says.
+    """Return `fun` as a function whose derivative in reverse mode is the rule of `defvjp`.
 
-    The rule is used by every transformation: `grad` and `vjp`, under `vmap`, `jit`, `scan`, at any order; forward mode
-    needs a jvp rule beside it.  The arguments named by `static_argnums` (or `static_argnames`; the field's names
-    `nondiff_argnums` and `nondiff_argnames` are taken too) may be anything: `fwd` takes them in their places, `bwd` in
-    front.
-    Raises, when called: AttributeError if no rule was given; TypeError if an argument is not an array.
+    Every transformation uses the rule: `grad` and `vjp`, under `vmap`, `jit`, `scan`, at any order; forward mode needs
+    a jvp rule beside it.  The arguments named by `static_argnums` (or `static_argnames`; also accepted under
+    the field's names `nondiff_argnums` and `nondiff_argnames`) may be any objects: `fwd` takes them in their places,
+    `bwd` in front.
+    Raises, when called: AttributeError if it has no rule; TypeError if an argument is not an array.
 
     >>> from calque_autodiff import custom_vjp, grad
     >>> from calque_core import lax
@@ -61,7 +61,7 @@ class custom_vjp(CustomFunction[P, R]):
     def defvjp(self, fwd: Rule, bwd: Rule, symbolic_zeros: bool = False, jvp: Rule | str | None = None) -> None:
         """Give the rule: `fwd(*args) -> (out, residuals)`, `bwd(*static, residuals, ct) -> tuple of cotangents`.
 
-        There is a cotangent per argument that is not static; None stands for zero.  Residuals are any pytree.  With
+        `bwd` returns one per argument that is not static; None stands for zero.  Residuals are any pytree.  With
         `symbolic_zeros`, `fwd` takes `CustomVJPPrimal`s in place of arguments, and zero cotangents are `SymbolicZero`s.
         `jvp` makes forward mode work too: a rule as `custom_jvp.defjvp` takes it, or "fwd" to differentiate `fwd`.
         """
@@ -80,15 +80,15 @@ class custom_vjp(CustomFunction[P, R]):
 
         def value(*dynamic: Any) -> Any:
             assert self.fwd is not None
-            given = tree_map(lambda x: CustomVJPPrimal(x, True), dynamic) if self.symbolic_zeros else dynamic
-            return self.fwd(*self.signature.merged(statics, given))[0]
+            args_of_fwd = tree_map(lambda x: CustomVJPPrimal(x, True), dynamic) if self.symbolic_zeros else dynamic
+            return self.fwd(*self.signature.merged(statics, args_of_fwd))[0]
 
         return jvp(value, primals, tangents)
 
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rules, on lists, for one call."""
         if self.fwd is None or self.bwd is None:
-            raise AttributeError(f"{self.signature.what} has no rule. Give one with defvjp, or leave custom_vjp out.")
+            raise AttributeError(f"{self.signature.caller} has no rule. Give one with defvjp, or leave custom_vjp out.")
         return call.rules(
             (self.fwd, self.bwd, self.jvp),
             jvp=None if self.jvp is None else flat_jvp(call, self.jvp, symbolic_zeros=False),
@@ -100,8 +100,8 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
     """Return a user's pair of rules as a function of lists."""
 
     def forward(primals: Sequence[Value], nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Any]:
-        given = [CustomVJPPrimal(x, n) for x, n in zip(primals, nonzeros)] if symbolic_zeros else primals
-        args = call.signature.merged(call.statics, call.in_tree.unflatten(given))
+        leaves_of_fwd = [CustomVJPPrimal(x, n) for x, n in zip(primals, nonzeros)] if symbolic_zeros else primals
+        args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves_of_fwd))
         pair = run_rule(fwd, "the fwd rule", *args)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise TypeError(
@@ -111,9 +111,9 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
         outs = call.outputs(pair[0], fwd)
         leaves, tree = tree_flatten(pair[1])
         is_array = [is_array_like(x) for x in leaves]
-        others = [None if a else x for x, a in zip(leaves, is_array)]
+        static_residuals = [None if a else x for x, a in zip(leaves, is_array)]
         in_avals = [typeof(x) for x in primals]
-        backward = _Backward(call, bwd, symbolic_zeros, tree, others, in_avals)
+        backward = _Backward(call, bwd, symbolic_zeros, tree, static_residuals, in_avals)
         return outs, [x for x, a in zip(leaves, is_array) if a], backward
 
     return forward
@@ -122,7 +122,7 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
 class _Backward:
     """The backward half of one call: takes residuals and cotangents as lists."""
 
-    __slots__ = ("call", "in_avals", "others", "rule", "symbolic_zeros", "tree")
+    __slots__ = ("call", "in_avals", "rule", "static_residuals", "symbolic_zeros", "tree")
 
     def __init__(
         self,
@@ -130,52 +130,52 @@ class _Backward:
         rule: Rule,
         symbolic_zeros: bool,
         tree: PyTreeDef,
-        others: Sequence[Any],
+        static_residuals: Sequence[Any],
         in_avals: Sequence[Any],
     ) -> None:
         self.call, self.rule, self.symbolic_zeros = call, rule, symbolic_zeros
-        self.tree, self.others, self.in_avals = tree, others, in_avals
+        self.tree, self.static_residuals, self.in_avals = tree, static_residuals, in_avals
 
     def __call__(self, residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
         arrays = iter(residuals)
-        kept = self.tree.unflatten([next(arrays) if x is None else x for x in self.others])
+        residual_tree = self.tree.unflatten([next(arrays) if x is None else x for x in self.static_residuals])
         assert self.call.out_tree is not None
-        ct = self.call.out_tree.unflatten(as_author_sees(cts, self.symbolic_zeros))
+        ct = self.call.out_tree.unflatten(rule_tangents(cts, self.symbolic_zeros))
         try:
-            given = call_user(self.rule, "the bwd rule", *self.call.statics, kept, ct)
+            returned = call_user(self.rule, "the bwd rule", *self.call.statics, residual_tree, ct)
         except UnexpectedTracerError as error:
-            others = [x for x in self.others if x is not None]
-            if others:
+            static = [x for x in self.static_residuals if x is not None]
+            if static:
                 error.add_note(
-                    f"The residuals of {self.call.name} hold {short_repr(others[0])}, which may close over traced "
+                    f"The residuals of {self.call.name} hold {short_repr(static[0])}, which may close over traced "
                     "values. Let fwd return those values themselves."
                 )
             raise
-        return self.cotangents(given)
+        return self.cotangents(returned)
 
-    def cotangents(self, given: Any) -> list[Value]:
-        """Return the cotangents that the rule gave, one for each leaf of the arguments.
+    def cotangents(self, returned: Any) -> list[Value]:
+        """Return the cotangents in `returned`, the result of the rule: one for each leaf of the arguments.
 
         Raises: TypeError that names the rule and the argument.
         """
         who = f"the bwd rule {describe_function(self.rule)} of {self.call.name}"
         trees = self.call.in_tree.children()
-        if not isinstance(given, (tuple, list)) or len(given) != len(trees):
+        if not isinstance(returned, (tuple, list)) or len(returned) != len(trees):
             raise TypeError(
-                f"{who} returned {describe_value(given)}, but it needs a tuple of {cotangents(len(trees))}, one for "
+                f"{who} returned {describe_value(returned)}, but it needs a tuple of {cotangents(len(trees))}, one for "
                 "each argument that is not static. Return None for those that are zero."
             )
-        found: list[Value] = []
-        for i, (tree, ct) in enumerate(zip(trees, given)):
-            found += leaves_like(tree, ct, f"{who} returned, for argument {i},")
+        leaves: list[Value] = []
+        for i, (tree, ct) in enumerate(zip(trees, returned)):
+            leaves += cotangent_leaves(tree, ct, f"{who} returned, for argument {i},")
         avals = [aval.strip_weak_type() for aval in self.in_avals]
         messages = [self._message(who, i, aval) for i, aval in enumerate(avals)]
         is_weak = [aval.weak_type for aval in self.in_avals]
-        return list(map(given_tangent, found, avals, messages, is_weak))
+        return list(map(checked_tangent, leaves, avals, messages, is_weak))
 
     def _message(self, who: str, i: int, aval: Any) -> Callable[[str], str]:
-        def message(given: str) -> str:
-            return ill_typed_cotangent(who, given, self.call.arg_names()[i], aval)
+        def message(actual: str) -> str:
+            return ill_typed_cotangent(who, actual, self.call.arg_names()[i], aval)
 
         return message
 
@@ -185,27 +185,27 @@ def cotangents(count: int) -> str:
     return f"{count} cotangent{'s' * (count != 1)}"
 
 
-def ill_typed_cotangent(who: str, given: str, name: str, aval: Any) -> str:
-    """Return the message for a cotangent of another type than that of the argument `name`."""
-    wanted = aval.to_tangent_aval()
-    advice = "None, for it has no derivative" if wanted.dtype == float0 else str(wanted)
-    return f"{who} returned a cotangent of {given} for {name}, which is {aval}. Return {advice}."
+def ill_typed_cotangent(who: str, actual: str, name: str, aval: Any) -> str:
+    """Return the message for a cotangent whose type is not that of the argument `name`."""
+    tangent_aval = aval.to_tangent_aval()
+    advice = "None, for it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)
+    return f"{who} returned a cotangent of {actual} for {name}, which is {aval}. Return {advice}."
 
 
-def leaves_like(tree: PyTreeDef, given: Any, who: str) -> list[Value]:
-    """Return the leaves of a cotangent of an argument of structure `tree`; None stands for a whole part of it.
+def cotangent_leaves(tree: PyTreeDef, ct: Any, who: str) -> list[Value]:
+    """Return the leaves of `ct`, a cotangent of an argument of structure `tree`; None stands for a zero subtree.
 
     Raises: TypeError if the structures differ.
     """
-    named = [x for x in tree_leaves(given, is_leaf=lambda x: x is None) if x is not None]
+    nonzero_leaves = [x for x in tree_leaves(ct, is_leaf=lambda x: x is None) if x is not None]
     try:
-        leaves = flatten_axes("the cotangent", tree, given)
-        fits = len(named) == sum(x is not None for x in leaves)  # only None may stand for more than one leaf
+        leaves = flatten_axes("the cotangent", tree, ct)
+        fits = len(nonzero_leaves) == sum(x is not None for x in leaves)  # only None may stand for more than one leaf
     except ValueError:
         fits = False
     if not fits:
         raise TypeError(
-            f"{who} a cotangent of the structure {tree_structure(given)}, but the argument has the structure {tree}. "
+            f"{who} a cotangent of the structure {tree_structure(ct)}, but the argument has the structure {tree}. "
             "Return one cotangent for each leaf; None stands for zero."
         )
     return leaves
