@@ -1,7 +1,7 @@
-"""Moving a batch axis to where a rule needs it.
+"""Moving a batch axis to the position that a rule needs.
 
-`not_mapped` is the axis of a value that has none: it is the same for every element.  The functions are core's, for
-authors of transformations with axes of their own.
+`not_mapped` is the axis of an unmapped value, which is the same for every element.  `matchaxis` and `moveaxis` are
+core's, for authors of transformations with axes of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def broadcast(x: Value, size: int, axis: int) -> Value:
 
 
 def bdim_at_front(x: Value, bdim: int | None, size: int) -> Value:
-    """Return `x` with its batch axis in front, broadcast if it has none.
+    """Return `x` with its batch axis in front, broadcast if it is unmapped.
 
     >>> import numpy as np
     >>> from calque_batching import bdim_at_front, not_mapped

@@ -1,8 +1,7 @@
 """Values with a batch axis, and the trace that applies batching rules to them.
 
-One idea: a tracer is an array with one more axis than its type says.  A rule gets whole arrays and the positions of
-their batch axes, and gives the same; it runs under the parent, so that its operations are whatever the parent makes of
-them.
+One idea: a tracer is an array with one more axis than its type says.  A rule takes whole arrays and the positions of
+their batch axes, and returns the same.  It runs under the parent trace, which processes its operations.
 
 Read next: `vmap.py`; `define.py` for the short forms of rules.
 """
@@ -42,10 +41,10 @@ class AxisData(NamedTuple):
 
 
 class BatchTracer(Tracer):
-    """One element of a batch, standing for all: the whole array and the position of its batch axis.
+    """One element of a batch, in place of each of them: the whole array and the position of its batch axis.
 
-    An element may be weak, as the Python scalar that it is where the function runs for one element alone; an array of
-    such elements is not.
+    An element may be weak: for one element alone, the function would have a Python scalar.  An array of such elements
+    is not weak.
     """
 
     __slots__ = ("bdim", "is_weak", "val")
@@ -66,7 +65,7 @@ class BatchTracer(Tracer):
 
     @property
     def origin(self) -> Position | None:
-        """Where the value was made, as the array under it remembers."""
+        """The line that made the value, as recorded by the array in this tracer."""
         return self.val.origin if isinstance(self.val, Tracer) else self._trace.position
 
     def __repr__(self) -> str:
@@ -74,7 +73,7 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """Applies batching rules to what has its batch axis; hands all else to its parent."""
+    """Applies batching rules to values with its batch axis; hands other operations to its parent."""
 
     verb = "vmap"
 
@@ -126,7 +125,7 @@ class BatchTrace(Trace):
     ) -> list[Value]:
         """Let the parent apply the function to whole batches, by rules for whole batches.
 
-        A function that meets nothing of this axis is the same for all elements, and left to the parent as it is.
+        A function that does not depend on this axis is the same for all elements; the parent takes it unchanged.
         """
         if params["rules"].batch is None and only_evaluates(self.parent):
             return list(fun(*args))
@@ -143,7 +142,7 @@ class BatchTrace(Trace):
         return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
 
     def is_met_by(self, args: Sequence[Value], rules: CustomRules) -> bool:
-        """Tell whether a function may meet this axis: in its arguments, in what it closes over, or by name."""
+        """Tell whether a function may depend on this axis: by its arguments, its closure or the name of the axis."""
         if self.axis.name is not None or any(self.owns(x) for x in args):
             return True
         return any(self.owns(x) for x in captured_tracers(rules.functions))
@@ -153,7 +152,7 @@ class BatchTrace(Trace):
         return type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag)
 
     def concerns(self, params: dict[str, Any]) -> bool:
-        """Tell whether a primitive without mapped operands names this axis: itself, or in a program that it holds."""
+        """Tell whether a primitive without mapped operands names this axis in its parameters, programs included."""
         return self.axis.name is not None and self.axis.name in named_axes(params)
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[int | None]]:
@@ -172,12 +171,12 @@ class BatchTrace(Trace):
 
 
 def _may_be_weak(params: dict[str, Any]) -> bool:
-    """Tell whether parameters can make results weak: a program, or the parameter of that name."""
+    """Tell whether parameters can make results weak: a program, or `weak_type`."""
     return params.get("weak_type", False) or next(jaxprs_in_params(params), None) is not None
 
 
 def _size_at(x: Value, dim: int) -> int:
-    """Return the size of axis `dim` of `x`, or -1 if there is none."""
+    """Return the size of axis `dim` of `x`, or -1 if `x` has no such axis."""
     shape = typeof(x).shape
     return shape[dim] if 0 <= dim < len(shape) else -1
 

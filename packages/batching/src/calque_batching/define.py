@@ -1,4 +1,4 @@
-"""The short forms in which most batching rules are written.
+"""Short forms of batching rules; most rules are written with them.
 
 A file of rules reads like a table: `defvectorized(sin_p, cos_p)`, `defbroadcasting(add_p)`, `defreducer(reduce_sum_p)`.
 """

@@ -67,8 +67,8 @@ def batch_step(jaxpr: Jaxpr, axis: AxisData, dims: Dims, num_carry: int, place: 
     """Return the program of one step of a loop for a whole batch, and the batch dimensions of its results.
 
     The carry is the `num_carry` arguments from `place` on, and the first `num_carry` results.  A mapped carry has its
-    batch axis in front.  A carry that a step maps must be mapped before the step too, so the program is made again
-    until a step maps no further carry.
+    batch axis in front.  A carry that a step maps must be mapped before the step too, so the program is remade until
+    a step maps no further carry.
     """
     consts, carry, xs = dims[:place], dims[place : place + num_carry], dims[place + num_carry :]
     is_mapped = [d is not None for d in carry]

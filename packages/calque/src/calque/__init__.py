@@ -1,7 +1,7 @@
-"""Function transformations for NumPy programs under one name: grad, vmap, jit, and what is made of them.
+"""Function transformations for NumPy programs under one name: grad, vmap, jit, and combinations of them.
 
-What needs the compiler (`jit`, `Array`, ...) is loaded at first use, so that importing this costs little and works
-without it.
+Names that need the compiler (`jit`, `Array`, ...) are loaded at first use, so that the import is quick and works
+without the compiler.
 """
 
 import importlib as _importlib

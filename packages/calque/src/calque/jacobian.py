@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: what needs differentiation and batching together.
+"""Jacobians and Hessians, which need both differentiation and batching.
 
 One idea: push every basis vector of the input through `jvp` (`jacfwd`), or pull every basis vector of the output
 through `vjp` (`jacrev`), all at once by `vmap`.
@@ -42,9 +42,9 @@ def jacfwd(
     The result has the structure of the output, each leaf of which holds the structure of the argument.  `argnums` and
     `argnames` choose the arguments, and the form of several of them, as for `grad`: the first, by default; a sequence
     of positions gives a tuple, one of names a dict, both give a pair.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With
-    `has_aux`, `fun` returns a pair, and so does this.  The output may be complex; `holomorphic` promises that `fun` is,
-    and lets arguments be complex too.  With `chunk_size`, that many passes
-    are made at a time: what they need together is the memory that this takes beside the result.
+    `has_aux`, `fun` returns a pair, and so does this.  The output may be complex; `holomorphic` promises that `fun` is
+    holomorphic, and allows complex arguments, too.  With `chunk_size`, that many passes run together: their memory is
+    all that this takes beside the result.
     Raises: TypeError if an argument is not real and floating, or with `holomorphic` if an argument or an output is not
     complex; ValueError if `chunk_size` is not positive.
 
@@ -60,11 +60,11 @@ def jacfwd(
     @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        what = chosen.what
+        caller = chosen.what
         restricted, x = _restrict(chosen, args, kwargs)
-        _check_inputs(what, x, holomorphic, allow_int=False)
+        _check_inputs(caller, x, holomorphic, allow_int=False)
         if not holomorphic:
-            _check_real_inputs(what, x)
+            _check_real_inputs(caller, x)
 
         def push(tangent: Any) -> tuple[Any, ...]:
             return jvp(restricted, (x,), (tangent,), has_aux=has_aux)
@@ -74,9 +74,9 @@ def jacfwd(
             out, columns, *aux = vmap(push, out_axes=out_axes)(_basis(x))
         else:
             out, apply, *aux = linearize(restricted, x, has_aux=has_aux)
-            rows = _in_chunks(what, apply, _basis(x), chunk_size)
+            rows = _in_chunks(caller, apply, _basis(x), chunk_size)
             columns = tree_map(lambda r: moveaxis(r, 0, -1), rows)
-        _check_outputs(what, out, holomorphic)
+        _check_outputs(caller, out, holomorphic)
         result = tree_map(lambda c: _split(c, x, axis=-1), columns)
         return (result, aux[0]) if has_aux else result
 
@@ -99,10 +99,10 @@ def jacrev(
     The result has the structure of the output, each leaf of which holds the structure of the argument.  `argnums` and
     `argnames` choose the arguments, and the form of several of them, as for `grad`: the first, by default; a sequence
     of positions gives a tuple, one of names a dict, both give a pair.  Shapes: x [*n], f(x) [*m] -> [*m, *n].  With
-    `has_aux`, `fun` returns a pair, and so does this.  With `chunk_size`, that many passes are made at a time: what
-    they need together is the memory that this takes beside the result.  `allow_int` gives integer arguments `float0`
-    derivatives.  `holomorphic` promises that `fun` is, and lets arguments and outputs be complex.  Arguments may be
-    complex without it: with z = x + i y, the entry of a real output f is df/dx - i df/dy, as `grad` gives it.
+    `has_aux`, `fun` returns a pair, and so does this.  With `chunk_size`, that many passes run together: their memory
+    is all that this takes beside the result.  `allow_int` gives integer arguments `float0` derivatives.  `holomorphic`
+    promises that `fun` is holomorphic, and allows complex arguments and outputs.  Without it, arguments may be complex,
+    too: with z = x + i y, the entry of a real output f is df/dx - i df/dy, as for `grad`.
     Raises: TypeError if an argument is not floating (integers pass with `allow_int`) or an output not real and
     floating, or with `holomorphic` if an argument or an output is not complex.
 
@@ -118,15 +118,15 @@ def jacrev(
     @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        what = chosen.what
+        caller = chosen.what
         restricted, x = _restrict(chosen, args, kwargs)
-        _check_inputs(what, x, holomorphic, allow_int=allow_int)
+        _check_inputs(caller, x, holomorphic, allow_int=allow_int)
         out, pull, *aux = vjp(restricted, x, has_aux=has_aux)
-        _check_outputs(what, out, holomorphic)
+        _check_outputs(caller, out, holomorphic)
         if not holomorphic:
-            _check_real_outputs(what, out)
+            _check_real_outputs(caller, out)
         basis = _basis(out)
-        (rows,) = vmap(pull)(basis) if chunk_size is None else _in_chunks(what, pull, basis, chunk_size)
+        (rows,) = vmap(pull)(basis) if chunk_size is None else _in_chunks(caller, pull, basis, chunk_size)
         by_argument = tree_map(lambda r: _split(r, out, axis=0), rows)
         result = tree_transpose(tree_structure(x), tree_structure(out), by_argument)
         return (result, aux[0]) if has_aux else result
@@ -151,8 +151,8 @@ def hessian(
 
     `argnums` and `argnames` choose the arguments, as for `grad`; the result has the structure of the output, each leaf
     of which holds the structure of the arguments twice.  Shapes: x [*n], f(x) [*m] -> [*m, *n, *n].  With `has_aux`,
-    `fun` returns a pair, and so does this.  `holomorphic` promises that `fun` is, and lets arguments and outputs be
-    complex.  With `chunk_size`, that many columns are computed at a time.
+    `fun` returns a pair, and so does this.  `holomorphic` promises that `fun` is holomorphic, and allows complex
+    arguments and outputs.  With `chunk_size`, that many columns are computed at a time.
     Raises: as `jacfwd`.
 
     >>> from calque import hessian
@@ -167,24 +167,26 @@ def hessian(
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the product of the Hessian of the scalar function `fun` at `primals` with `tangents`.
 
-    It costs a few evaluations of `fun`, whatever the size of the Hessian.  The result has the structure, shapes and
-    dtypes of the primal, as `grad(fun)` of it has; for several primals it is a tuple of such.
+    It costs a few evaluations of `fun`, for a Hessian of any size.  The result has the structure, shapes and dtypes of
+    `grad(fun)` at the primal; for several primals it is a tuple of such results.
     Raises: TypeError as `grad` and `jvp` do.
 
     >>> from calque import hvp
     >>> hvp(lambda x: x * x * x, (2.0,), (1.0,))
     np.float64(12.0)
     """
-    what = f"hvp of {describe_function(fun)}"
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, (tuple, list)):
-            raise TypeError(f"{what} got {describe_value(given)} as its {name}. Give a tuple or a list: {name}=(x,).")
+    caller = f"hvp of {describe_function(fun)}"
+    for name, values in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(values, (tuple, list)):
+            raise TypeError(
+                f"{caller} got {describe_value(values)} as its {name}. Give a tuple or a list: {name}=(x,)."
+            )
     gradient = grad(fun, argnums=0 if len(primals) == 1 else tuple(range(len(primals))))
     return jvp(gradient, tuple(primals), tuple(tangents))[1]
 
 
 def _restrict(chosen: ChosenArguments, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Callable[[Any], Any], Any]:
-    """Return the function of the chosen arguments alone, in the form that the result has, and these arguments."""
+    """Return the function of the chosen arguments alone, in the form of the result, and these arguments."""
     places = chosen.find(args, kwargs)
 
     @functools.wraps(chosen.fun)
@@ -196,49 +198,49 @@ def _restrict(chosen: ChosenArguments, args: Sequence[Any], kwargs: dict[str, An
     return restricted, chosen.arrange(places, by_position, {name: kwargs[name] for name in places.keywords})
 
 
-def _check_inputs(what: str, chosen: Any, holomorphic: bool, *, allow_int: bool) -> None:
+def _check_inputs(caller: str, chosen: Any, holomorphic: bool, *, allow_int: bool) -> None:
     leaves = tree_leaves(chosen)
-    check_arrays(leaves, lambda: [f"leaf {i} of the chosen arguments" for i in range(len(leaves))], what)
+    check_arrays(leaves, lambda: [f"leaf {i} of the chosen arguments" for i in range(len(leaves))], caller)
     for leaf in leaves:
         kind = typeof(leaf).dtype.kind
         if holomorphic and kind != "c":
-            raise TypeError(f"{what} with holomorphic=True got {typeof(leaf)}. Give complex arguments.")
+            raise TypeError(f"{caller} with holomorphic=True got {typeof(leaf)}. Give complex arguments.")
         if kind in "iub" and not allow_int:
-            raise TypeError(f"{what} got {typeof(leaf)}, which has no derivative. Pass floats.")
+            raise TypeError(f"{caller} got {typeof(leaf)}, which has no derivative. Pass floats.")
 
 
-def _check_real_inputs(what: str, chosen: Any) -> None:
-    """Refuse a complex argument: its derivatives along the two axes are one number for holomorphic functions only."""
+def _check_real_inputs(caller: str, chosen: Any) -> None:
+    """Refuse a complex argument: only for holomorphic functions is its derivative one number in all directions."""
     for leaf in tree_leaves(chosen):
         if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{what} got {typeof(leaf)}. Set holomorphic=True if the function is; if not, use jvp, or "
+                f"{caller} got {typeof(leaf)}. Set holomorphic=True if the function is; if not, use jvp, or "
                 "jacrev for real outputs."
             )
 
 
-def _check_outputs(what: str, out: Any, holomorphic: bool) -> None:
+def _check_outputs(caller: str, out: Any, holomorphic: bool) -> None:
     for leaf in tree_leaves(out):
         kind = typeof(leaf).dtype.kind
         if kind in "iub" or (holomorphic and kind != "c"):
-            wanted = "complex" if holomorphic else "floating"
-            raise TypeError(f"{what}: an output is {typeof(leaf)}. Return {wanted} arrays.")
+            dtypes = "complex" if holomorphic else "floating"
+            raise TypeError(f"{caller}: an output is {typeof(leaf)}. Return {dtypes} arrays.")
 
 
-def _check_real_outputs(what: str, out: Any) -> None:
-    """Refuse a complex output, as `_check_real_inputs` does a complex argument."""
+def _check_real_outputs(caller: str, out: Any) -> None:
+    """Refuse a complex output, as `_check_real_inputs` refuses a complex argument."""
     for leaf in tree_leaves(out):
         if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{what}: an output is {typeof(leaf)}. Set holomorphic=True if the function is; if not, "
+                f"{caller}: an output is {typeof(leaf)}. Set holomorphic=True if the function is; if not, "
                 "use vjp, or jacfwd for real arguments."
             )
 
 
-def _in_chunks(what: str, run: Callable[[Any], Any], basis: Any, chunk_size: Any) -> Any:
-    """Return the results of `run` on all basis vectors, stacked, a number of them at a time."""
+def _in_chunks(caller: str, run: Callable[[Any], Any], basis: Any, chunk_size: Any) -> Any:
+    """Return the results of `run` on all basis vectors, stacked; it computes `chunk_size` of them at a time."""
     if isinstance(chunk_size, bool) or not isinstance(chunk_size, (int, np.integer)) or chunk_size < 1:
-        raise ValueError(f"{what} got chunk_size={chunk_size!r}. Give an int of 1 or more.")
+        raise ValueError(f"{caller} got chunk_size={chunk_size!r}. Give an int of 1 or more.")
     return map(run, basis, batch_size=int(chunk_size))
 
 

@@ -1,8 +1,8 @@
-"""`check_primitive`: every law that this project asks of its own primitives, asked of yours.
+"""`check_primitive`: checks your primitive against every law that this project checks its own primitives against.
 
-One idea: the laws are functions of a function and its arguments, so they are asked of the primitive first, and then of
-each of its transformations: that is how every pair of transformations is met in both orders.  Derivatives are compared
-with differences and with each other, a batch with a loop, a compiled program with evaluation; no law trusts a rule.
+One idea: a law takes a function and its arguments.  So the primitive is checked first, and then each of its
+transformations, and this checks every pair of transformations in both orders.  Derivatives are compared with
+differences and with each other, a batch with a loop, a compiled program with evaluation; no law trusts a rule.
 
 `check_trace`, the kit for a transformation, is core's.
 """
@@ -29,9 +29,7 @@ Value = Any
 Params = dict[str, Any]
 Function = Callable[..., list[Value]]
 
-ROUNDING = (
-    1000.0  # units of roundoff by which two ways to compute one thing may differ: NumPy's and XLA's, in any order
-)
+ROUNDING = 1000.0  # units of roundoff by which two computations of one value may differ: by NumPy or XLA, in any order
 
 
 class Case(NamedTuple):
@@ -42,11 +40,11 @@ class Case(NamedTuple):
 
     @property
     def floating(self) -> list[int]:
-        """The numbers of the arguments that can have a tangent."""
+        """The positions of the arguments that can have a tangent."""
         return [i for i, x in enumerate(self.args) if is_floating(x)]
 
     def restricted(self, chosen: Sequence[int]) -> Case:
-        """Return the case as a function of some arguments alone, which gives its floating results."""
+        """Return the case as a function of some arguments alone, with the floating results alone."""
 
         def fun(*xs: Value) -> list[Value]:
             args = list(self.args)
@@ -68,8 +66,8 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
 
     The laws, after those of `calque_core.testing.check_primitive`: its jvp agrees with central differences ("forward"),
     its linearization with its jvp, and its transpose with both ("adjoint"); a batch, along any axis of any operand
-    and of any size, is what a loop gives ("batch"); the compiled program gives the values of evaluation ("compile", if
-    the backend is installed); and the same holds for its transformations ("forward of vmap").
+    and of any size, equals the result of a loop ("batch"); the compiled program equals evaluation ("compile", if the
+    backend is installed); and the same holds for its transformations ("forward of vmap").
     A missing rule is reported, with the reason if it is a declared hole.  Choose operands where the primitive is
     smooth: distinct, and within its domain by a twelfth of their size, since the rows of a batch are near them.
     Raises: AssertionError that lists the laws that fail, with the values that break them.
@@ -93,7 +91,7 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
 
 
 def _ask_again(report: Report, name: str, transform: Callable[[Case], Case], case: Case) -> None:
-    """Ask the laws of a transformation of the primitive, unless it cannot be transformed, which was reported."""
+    """Check a transformation of the primitive against the laws, unless the primitive has failed under it."""
     of_primitive = {"jvp": "forward", "vjp": "adjoint", "vmap": "batch", "jit": "compile"}[name]
     is_vacuous = not case.args if name == "vmap" else name in ("jvp", "vjp") and not _is_differentiable(case)
     if is_vacuous or report.outcome(of_primitive) != "holds":
@@ -129,7 +127,7 @@ def _jit() -> Callable[..., Any] | None:
 
 
 def _subsets(case: Case) -> list[Case]:
-    """Return the case as a function of all its floating arguments, and of each alone: the others have no tangent."""
+    """Return the case as a function of all its floating arguments, and of each alone; others have no tangent."""
     chosen = case.floating
     if not _is_differentiable(case):
         return []
@@ -137,25 +135,25 @@ def _subsets(case: Case) -> list[Case]:
 
 
 def check_forward(case: Case) -> None:
-    """Check the jvp against central differences; where nothing has a derivative, that it says so."""
+    """Check the jvp against central differences; where no result has a derivative, tangents must be `float0`."""
     if case.floating and not _is_differentiable(case):
         t = [directions([x], 1)[0] if is_floating(x) else np.zeros(x.shape, float0) for x in case.args]
         outs, out_dots = jvp(case.fun, tuple(case.args), tuple(t))
         compare("the derivative of what has none", out_dots, [np.zeros(typeof(y).shape, float0) for y in outs])
-    for part in _subsets(case):
-        check_jvp(part.fun, partial(jvp, part.fun), part.args)
+    for subset in _subsets(case):
+        check_jvp(subset.fun, partial(jvp, subset.fun), subset.args)
 
 
 def check_adjoint(case: Case) -> None:
     """Check <u, J t> == <J^T u, t>, and that the linear function gives J t."""
-    for part in _subsets(case):
-        t = directions(part.args, 1)
-        outs, out_dots = jvp(part.fun, tuple(part.args), tuple(t))
-        again, f_lin = linearize(part.fun, *part.args)
-        compare("the value under linearize", again, outs, ROUNDING)
+    for subset in _subsets(case):
+        t = directions(subset.args, 1)
+        outs, out_dots = jvp(subset.fun, tuple(subset.args), tuple(t))
+        outs_again, f_lin = linearize(subset.fun, *subset.args)
+        compare("the value under linearize", outs_again, outs, ROUNDING)
         compare("linearize", f_lin(*t), out_dots, ROUNDING)
         u = directions(outs, 2)
-        bars = vjp(part.fun, *part.args)[1](u)
+        bars = vjp(subset.fun, *subset.args)[1](u)
         compare("the types of vjp: it", [np.zeros_like(x) for x in bars], [np.zeros_like(x) for x in t])
         forward, backward = inner(u, out_dots), inner(bars, t)
         size = float(sum(np.abs(np.asarray(a) * np.asarray(b)).sum() for a, b in zip(u, out_dots)))
@@ -167,7 +165,7 @@ def check_adjoint(case: Case) -> None:
 
 
 def check_batch(case: Case) -> None:
-    """Check vmap along each axis of each argument, and of all together, for batches of 0, 1 and 3."""
+    """Check vmap along each axis of each argument, and along the first axes of all, for batches of 0, 1 and 3."""
     for i, x in enumerate(case.args):
         for axis in range(x.ndim + 1):
             check_rows(case, [axis if i == j else None for j in range(len(case.args))], 3)
@@ -181,7 +179,7 @@ def check_first_axes(case: Case) -> None:
     check_rows(case, [0] * len(case.args), 3)
 
 
-_ROUGH = {"batch": check_first_axes}  # what is asked again of the transformations takes a loop for each element
+_ROUGH = {"batch": check_first_axes}  # a transformation is checked along fewer axes: each check is a loop over elements
 
 
 def check_rows(case: Case, in_axes: Sequence[int | None], size: int) -> None:
@@ -195,10 +193,10 @@ def check_rows(case: Case, in_axes: Sequence[int | None], size: int) -> None:
     ]
     outs = vmap(case.fun, in_axes=tuple(in_axes))(*xs)
     if size:
-        want = [np.stack([np.asarray(y) for y in column]) for column in zip(*(case.fun(*row) for row in rows))]
+        expected = [np.stack([np.asarray(y) for y in column]) for column in zip(*(case.fun(*row) for row in rows))]
     else:
-        want = [np.empty((0, *typeof(y).shape), typeof(y).dtype) for y in case.fun(*case.args)]
-    compare(f"vmap with in_axes={tuple(in_axes)} of {size}", outs, want, ROUNDING)
+        expected = [np.empty((0, *typeof(y).shape), typeof(y).dtype) for y in case.fun(*case.args)]
+    compare(f"vmap with in_axes={tuple(in_axes)} of {size}", outs, expected, ROUNDING)
 
 
 def check_compiled(case: Case) -> None:
@@ -225,15 +223,15 @@ def _named(name: str, case: Case, fun: Function, args: Sequence[Value] | None = 
 
 
 def _pushed(case: Case) -> Case:
-    part = case.restricted(case.floating)
-    t = tuple(directions(part.args, 1))
-    return _named("jvp", case, lambda *xs: [y for ys in jvp(part.fun, xs, t) for y in ys], part.args)
+    subset = case.restricted(case.floating)
+    t = tuple(directions(subset.args, 1))
+    return _named("jvp", case, lambda *xs: [y for ys in jvp(subset.fun, xs, t) for y in ys], subset.args)
 
 
 def _pulled(case: Case) -> Case:
-    part = case.restricted(case.floating)
-    u = directions(part.fun(*part.args), 2)
-    return _named("vjp", case, lambda *xs: list(vjp(part.fun, *xs)[1](u)), part.args)
+    subset = case.restricted(case.floating)
+    u = directions(subset.fun(*subset.args), 2)
+    return _named("vjp", case, lambda *xs: list(vjp(subset.fun, *xs)[1](u)), subset.args)
 
 
 def _batched(case: Case) -> Case:
@@ -263,14 +261,14 @@ def _random(rng: np.random.Generator, aval: Any) -> Value:
 
 
 def near(x: Value, k: int) -> Value:
-    """Return row number `k` of a batch: floats a little smaller from row to row, other elements moved on by `k`."""
+    """Return row number `k` of a batch: floats a little smaller from row to row, integers and bools moved on by `k`."""
     if is_floating(x):
         return (x * (1 - k / 25)).astype(x.dtype)
     return np.roll(x, k)
 
 
 def inner(u: Sequence[Value], t: Sequence[Value]) -> float:
-    """Return the real inner product of two lists of arrays, without conjugation, as transposition has it."""
+    """Return the real inner product of two lists of arrays, without conjugation, as in transposition."""
     return float(sum(np.sum(np.asarray(a) * np.asarray(b)).real for a, b in zip(u, t)))
 
 

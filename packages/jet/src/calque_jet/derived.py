@@ -1,9 +1,9 @@
-"""Taylor rules that follow from what a primitive is declared to be: linear, bilinear or constant.
+"""Taylor rules that follow from the declaration of a primitive as linear, bilinear or constant.
 
-One idea: a linear operation is applied to each coefficient, a bilinear one makes a convolution, and a constant one has
-no coefficients.  The declaration is the primitive's own (`Primitive.linearity`), whoever made it.
+One idea: a linear operation is applied to each coefficient, a bilinear one is a convolution, and the result of a
+constant one has no coefficients.  Any author of a primitive may declare it (`Primitive.linearity`).
 
-Read next: `jet_trace.py`, which asks for these rules.
+Read next: `jet_trace.py`, which applies these rules.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def linear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Seri
 
 
 def direction(primal: Value, c: Coefficient) -> Value:
-    """Return a coefficient, zeros for None; an operand that can have none, such as a position, is a parameter."""
+    """Return a coefficient, zeros for None; an operand without derivative, such as a position, is unchanged."""
     is_parameter = c is None and not is_float(typeof(primal).dtype)
     return primal if is_parameter else instantiated(primal, c)
 
@@ -58,6 +58,6 @@ derived_rules: dict[str, Callable[..., Results]] = {"linear": linear, "bilinear"
 
 
 def results_of(primitive: Primitive, operands: Iterable[Value], params: Params) -> list[Value]:
-    """Return the list of results of a primitive, also where it has one."""
+    """Return the list of results of a primitive; of length 1 unless `multiple_results`."""
     out = primitive.bind(*operands, **params)
     return list(out) if primitive.multiple_results else [out]

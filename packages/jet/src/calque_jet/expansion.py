@@ -1,9 +1,9 @@
 """`jet`: the derivatives of a function along a curve, up to any order, in one pass.
 
-One idea: the caller speaks of derivatives, the trace of Taylor coefficients; the factorials between the two are put in
-and taken out here, once.
+One idea: callers use derivatives, the trace uses Taylor coefficients; only this module multiplies and divides by the
+factorials between the two.
 
-Read next: `jet_trace.py`, which does the work.
+Read next: `jet_trace.py`, the trace that applies the Taylor rules.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ Value = Any
 def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
     """Return `fun(x(0))` and the derivatives of `fun(x(t))` at t = 0, along the curve that `series` describes.
 
-    `primals` is a tuple or list of pytrees, x(0).  `series` is one of the same, with a list in place of each leaf: the
-    derivatives x'(0), x''(0), ..., as many for each leaf, of its shape and dtype (`float0` for integers and bools); the
-    Python number 0 stands for zeros of any type, and costs nothing.  The second result has such lists in place of the
-    leaves of the first.  With `([1.0, 0, 0],)` as series, these are the derivatives of a function of one number.
+    `primals` is a tuple or list of pytrees, x(0).  `series` has the same structure, with a list in place of each
+    leaf: the derivatives x'(0), x''(0), ..., the same number for each leaf, of its shape and dtype (`float0` for
+    integers and bools); the Python number 0 stands for zeros of any type, and costs nothing.  The second result has
+    such lists in place of the leaves of the first.  With `([1.0, 0, 0],)` as series, these are the derivatives of a
+    function of one number.
 
     The cost grows with the square of the number of derivatives; nested calls of `jvp` double it for each.
     Raises: TypeError if structures, shapes or dtypes differ; ValueError if the lists differ in length, there are none,
@@ -75,11 +76,11 @@ def jet_flat(
         results = flat(*map(trace.value, primals, series))
         check_outputs(trace, results)
         outs, coefficients = trace.split(results)
-    return unshared(outs, results), coefficients  # an array of the user's may be among the results
+    return unshared(outs, results), coefficients  # a result may be an array of the user's
 
 
 def scaled(primal: Value, coefficients: Series) -> list[Value]:
-    """Return Taylor coefficients as derivatives, zeros with their elements."""
+    """Return the derivatives of Taylor coefficients; a None becomes an array of zeros."""
     derivatives = [c if k == 1 else times(float(factorial(k)), c) for k, c in enumerate(coefficients, 1)]
     return [instantiated(primal, d) for d in derivatives]
 
@@ -120,9 +121,9 @@ def lists_of(caller: str, tree: PyTreeDef, names: Sequence[str], series: tuple[A
 
 
 def common_length(caller: str, names: Sequence[str], lists: Sequence[Sequence[Any]]) -> int:
-    """Return how many derivatives there are.
+    """Return the number of derivatives, which is the same for all leaves.
 
-    Raises: ValueError that names two leaves with different numbers of them.
+    Raises: ValueError that names two leaves with different numbers of derivatives.
     """
     if not lists:
         raise ValueError(f"{caller} got primals without an array. Give at least one argument to expand in.")
@@ -140,10 +141,10 @@ def column(
 ) -> list[Coefficient]:
     """Return the derivatives of order k + 1 of all leaves, checked against their types."""
     check_arrays(terms, lambda: [f"the series at {name}[{k}]" for name in names], caller)
-    is_none = [type(d) in (bool, int, float, complex) and d == 0 for d in terms]
+    is_zero = [type(d) in (bool, int, float, complex) and d == 0 for d in terms]
     avals = [typeof(x) for x in leaves]
-    stated = [Zero(aval.to_tangent_aval()) if none else d for d, aval, none in zip(terms, avals, is_none)]
-    tangents = tangent_leaves(caller, f"derivatives of order {k + 1}", avals, tree, tree.unflatten(stated))
+    derivatives = [Zero(aval.to_tangent_aval()) if zero else d for d, aval, zero in zip(terms, avals, is_zero)]
+    tangents = tangent_leaves(caller, f"derivatives of order {k + 1}", avals, tree, tree.unflatten(derivatives))
     return [None if type(d) is Zero else d for d in tangents]
 
 

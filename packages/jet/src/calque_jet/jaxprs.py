@@ -1,7 +1,7 @@
 """The Taylor series of programs, for the rules of primitives that hold programs.
 
-One idea: a program of values becomes a program of values and coefficients.  Masks say which coefficients there are, one
-mask for each value: a coefficient that is zero is neither an argument nor a result.
+One idea: a program of values becomes a program of values and coefficients.  A mask for each
+value marks its nonzero coefficients: a zero coefficient is neither an argument nor a result.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ Mask = tuple[bool, ...]
 
 
 def masks_of(series: Sequence[Series]) -> list[Mask]:
-    """Return which coefficients of each series are not zero."""
+    """Return a mask of the nonzero coefficients for each series."""
     return [tuple(c is not None for c in s) for s in series]
 
 
 def nonzeros(series: Sequence[Series]) -> list[Value]:
-    """Return the coefficients that are not zero, one series after the other."""
+    """Return the nonzero coefficients of all series, in order."""
     return [c for s in series for c in s if c is not None]
 
 
 def with_zeros(coefficients: Iterable[Value], masks: Sequence[Mask]) -> list[Series]:
-    """Return series from their coefficients that are not zero, one series after the other."""
+    """Return series from their nonzero coefficients: the inverse of `nonzeros`."""
     remaining = iter(coefficients)
     return [[next(remaining) if m else None for m in mask] for mask in masks]
 
 
 def joined(masks: Sequence[Sequence[Mask]]) -> list[Mask]:
-    """Return masks of the coefficients that are not zero in at least one of several lists of masks."""
-    return [tuple(map(any, zip(*of_one))) for of_one in zip(*masks)]
+    """Return, for each value, the mask of the coefficients that some list of masks marks."""
+    return [tuple(map(any, zip(*value_masks))) for value_masks in zip(*masks)]
 
 
 def filled(primal: Value, coefficients: Series, mask: Mask) -> list[Coefficient]:
-    """Return the coefficients, with zeros for those in `mask` that are None."""
+    """Return the coefficients, with zeros in place of None where `mask` is set."""
     return [instantiated(primal, c) if m else c for c, m in zip(coefficients, mask)]
 
 
@@ -54,9 +54,9 @@ def run_jet(jaxpr: Jaxpr, primals: Sequence[Value], series: Sequence[Series]) ->
 def jet_jaxpr(
     jaxpr: Jaxpr, masks: Sequence[Mask], instantiate: Sequence[Mask] | None = None
 ) -> tuple[Jaxpr, list[Mask]]:
-    """Return the program of the Taylor series of `jaxpr`, and which coefficients of its results it gives.
+    """Return the program of the Taylor series of `jaxpr`, and masks of the coefficients of its results.
 
-    It takes the primals, then the coefficients that `masks` marks, of one argument after the other; it gives the
+    It takes the primals, then the coefficients that `masks` marks, in the order of the arguments; it returns the
     results, then their coefficients that are not identically zero, or that `instantiate` marks.
 
     >>> from calque_jet import jet_jaxpr

@@ -1,11 +1,11 @@
 """Values that carry a Taylor series, and the trace that applies Taylor rules to them.
 
 One idea: a value is x(t), a primal and the coefficients of t, t**2, ... up to the order of the trace; an operation
-makes another of it.  A coefficient has the type of its primal, so a zero one needs no more than None.
+computes y(t) from it.  A coefficient has the type of its primal, so None suffices for a zero coefficient.
 
 A rule is `(primals, series, **params) -> (out, out_series)`, lists with `multiple_results`; each series is a list of
-coefficients.  The rule of a primitive without one follows from what it is declared to be: linear, bilinear, constant.
-Any other is run by its derivative rule: y'(t) is the tangent along x'(t).
+coefficients.  For a primitive without a rule, the rule follows from its declaration: linear, bilinear, constant.
+Without a declaration, its derivative rule runs: y'(t) is the tangent along x'(t).
 
 Read next: `expansion.py` for the public function, `series.py` for the arithmetic, `rules` for the rules.
 """
@@ -52,7 +52,7 @@ class JetTracer(Tracer):
 
     @property
     def known_value(self) -> Value:
-        """The primal, if it is known: Python control flow may look at it."""
+        """The primal, if it is known: Python control flow may use it."""
         return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
 
     @property
@@ -62,7 +62,7 @@ class JetTracer(Tracer):
 
     @property
     def origin(self) -> Position | None:
-        """Where the value was made, as the array under it remembers."""
+        """The line that made the value, as recorded by the primal."""
         return self.primal.origin if isinstance(self.primal, Tracer) else self._trace.position
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class JetTracer(Tracer):
 
 
 class JetTrace(Trace):
-    """Applies Taylor rules of one order to what carries a series of its own; hands all else to its parent."""
+    """Applies Taylor rules of one order to values with a series of this trace; hands other operations to its parent."""
 
     verb = "jet"
 
@@ -114,7 +114,7 @@ class JetTrace(Trace):
         return type(x) is JetTracer and x._trace is self
 
     def value(self, primal: Value, coefficients: Series) -> Value:
-        """Return the value with these coefficients: a tracer, unless there are none but zeros."""
+        """Return the value with these coefficients: a tracer, unless all are zero."""
         return primal if all(c is None for c in coefficients) else JetTracer(self, primal, coefficients)
 
     def split(self, values: Sequence[Value]) -> tuple[list[Value], list[Series]]:
@@ -143,7 +143,7 @@ def has_rule(primitive: Primitive) -> bool:
 def apply_rule(
     primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: dict[str, Any]
 ) -> tuple[list[Value], list[Series]]:
-    """Return the results and their series, by the primitive's own rule, by what it is declared to be, or by its jvp."""
+    """Return the results and their series, by the rule of the primitive, its declaration or its jvp rule."""
     rules = primitive.adapted
     if "jet" in rules:
         return rules["jet"](primals, series, **params)  # type: ignore[no-any-return]
@@ -157,8 +157,8 @@ def jet_through_jvp(
 ) -> tuple[list[Value], list[Series]]:
     """Return the results and their series by a derivative rule: as y = f(x(t)), y' is the tangent of f along x'.
 
-    Both x and x' are series of one order less there, and so is y'; where the rule calls the primitive itself, the same
-    is done again, for one order less.  That is of polynomial cost if it does so once.
+    In the rule x, x' and y' are series of one order less.  If the rule calls the primitive itself, this function runs
+    again, for one order less.  The cost is polynomial if the rule calls it once.
     """
     lower = JetTrace(current_trace(), len(series[0]) - 1)
     with tracing(lower):
@@ -171,16 +171,16 @@ def jet_through_jvp(
 
 
 def series_of(trace: JetTrace, x_dot: Value) -> Series:
-    """Return the series of a tangent under `trace`, from coefficient 0 on; a `Zero` has none but zeros."""
+    """Return the series of a tangent under `trace`, from coefficient 0 on; all are None for a `Zero`."""
     if type(x_dot) is Zero:
         return [None] * (trace.order + 1)
-    (first,), (others,) = trace.split([x_dot])
-    return [first, *others]
+    (primal,), (coefficients,) = trace.split([x_dot])
+    return [primal, *coefficients]
 
 
 def velocity(trace: JetTrace, x: Value, coefficients: Series) -> Value:
     """Return x'(t) as a tangent of `x` under `trace`, whose order is one less than that of x(t)."""
     if all(c is None for c in coefficients):
         return zero_tangent(x)
-    first, *others = derivative([x, *coefficients])
-    return trace.value(instantiated(x, first), others)
+    primal, *slopes = derivative([x, *coefficients])
+    return trace.value(instantiated(x, primal), slopes)

@@ -1,8 +1,8 @@
 """Truncated power series: the arithmetic of Taylor rules.
 
-One idea: x(t) = x0 + x1 t + x2 t**2 + ... is a primal x0 and the list of its coefficients x1, x2, ..., all of its type.
-A coefficient that is zero is None, and costs nothing.  Products are convolutions, and an equation between derivatives
-gives one coefficient after the other, so that everything takes a number of operations quadratic in the order.
+One idea: x(t) = x0 + x1 t + x2 t**2 + ... is a primal x0 and the list of its coefficients x1, x2, ..., all of one type.
+A zero coefficient is None, and costs nothing.  Products are convolutions, and an equation between derivatives
+gives one coefficient after the other, so that the number of operations is quadratic in the order.
 
 Source: Griewank & Walther, Evaluating Derivatives (2008), section 13.2.  Read next: `rules/elementwise.py`.
 """
@@ -85,7 +85,7 @@ def integral(start: Value, slopes: Sequence[Coefficient]) -> Series:
 
 
 def quotient(xs: Sequence[Coefficient], ys: Sequence[Coefficient], start: Value = None) -> Series:
-    """Return the series of q = x / y, from q y = x; `start` is its first coefficient, if it is known already."""
+    """Return the series of q = x / y, from q y = x; `start` is its first coefficient, if it is known."""
     qs: Series = [] if start is None else [start]
     for k in range(len(qs), len(xs)):
         qs.append(over(minus(xs[k], coefficient(ys[1:], qs, k - 1)), ys[0]))
@@ -96,14 +96,14 @@ def power(start: Value, xs: Sequence[Coefficient], exponent: Value) -> Series:
     """Return the series of y = x**r, which begins with `start`, for a constant r, from x y' = r y x'."""
     slopes, ys, y_slopes = derivative(xs), [start], Series()
     for k, _ in enumerate(slopes):
-        others = coefficient(xs[1:], y_slopes, k - 1)
-        y_slopes.append(over(minus(times(exponent, coefficient(ys, slopes, k)), others), xs[0]))
+        lower_terms = coefficient(xs[1:], y_slopes, k - 1)
+        y_slopes.append(over(minus(times(exponent, coefficient(ys, slopes, k)), lower_terms), xs[0]))
         ys.append(over(y_slopes[k], k + 1))
     return ys
 
 
 def whole_power(xs: Sequence[Coefficient], exponent: int) -> Series:
-    """Return the series of x**n for n > 0 by repeated squaring, which divides by nothing: x0 may be 0."""
+    """Return the series of x**n for n > 0 by repeated squaring.  It does not divide, so x0 may be 0."""
     product: Series | None = None
     base = list(xs)
     while True:
@@ -122,7 +122,7 @@ Slopes = Callable[..., Sequence[Coefficient]]
 def solution(starts: Sequence[Value], slopes: Slopes, xs: Sequence[Coefficient]) -> list[Series]:
     """Return the series of functions y_i of x(t) that begin with `starts` and satisfy y_i' = h_i x'.
 
-    `slopes` takes the coefficients of each y_i up to k, and gives coefficient k of each h_i.
+    `slopes` takes the coefficients of each y_i up to k, and returns coefficient k of each h_i.
 
     >>> solution([1.0], lambda y: [y[-1]], [0.0, 1.0, None, None])[0][1:]  # exp(t)
     [np.float64(1.0), np.float64(0.5), np.float64(0.16666666666666666)]

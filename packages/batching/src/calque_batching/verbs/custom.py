@@ -49,7 +49,7 @@ class CustomBatch:
         )
 
     def function(self, fun: Callable[..., Values], batch_rule: BatchRule | None) -> Callable[..., list[Value]]:
-        """Return the function for whole batches, by its own rule for batches if it has one."""
+        """Return the function for whole batches, by its batching rule if it has one."""
 
         def by_rule(*args: Value) -> list[Value]:
             assert batch_rule is not None
@@ -120,7 +120,7 @@ class CustomBatch:
         return batched
 
     def under_trace(self, run: Callable[[BatchTrace], R]) -> R:
-        """Run a function under a trace of this axis, over the current one."""
+        """Run a function under a trace of this axis, over the current trace."""
         trace = BatchTrace(current_trace(), self.axis, self.tag)
         axis_env, own = here().axis_env, (self.axis.name, self.axis.size)
         if self.axis.name is not None and own not in axis_env:
@@ -129,7 +129,7 @@ class CustomBatch:
             return run(trace)
 
     def tracers(self, trace: BatchTrace, values: Values, dims: Dims) -> list[Value]:
-        """Return one element of each batch; a placeholder of a batch becomes one of an element."""
+        """Return one element of each batch; a placeholder of a batch becomes a placeholder of one element."""
         return [
             x if d is None else _placeholder(x, d) if type(x) in _PLACEHOLDERS else BatchTracer(trace, x, d)
             for x, d in zip(values, dims)

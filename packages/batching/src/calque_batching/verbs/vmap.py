@@ -1,6 +1,6 @@
 """`vmap`: a function of one element becomes a function of a batch.
 
-Read next: `batch_trace.py`, which does the work.
+Read next: `batch_trace.py`, the trace that applies the batching rules.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def vmap(
 ) -> Callable[P, Any]:
     """Return a function that maps `fun` over one axis of its arguments, computing all elements at once.
 
-    `in_axes` says which: an int (negative ones count from the end), None for an argument that is not mapped, a tuple
-    with an entry per positional argument, each of which may be a pytree prefix of its argument, or a dict from argument
-    names to axes.  Arguments that it does not mention, keyword arguments among them, are mapped over axis 0.
-    `out_axes`, an int, None or a pytree prefix of the result, says where the axis goes; None is for results that are
-    the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if no argument is
-    mapped.
+    `in_axes` is an int (negative ones count from the end), None for an argument that is not mapped, a tuple with an
+    entry per positional argument, each of which may be a pytree prefix of its argument, or a dict from argument names
+    to axes.  Arguments that are not in the dict, and keyword arguments beside a tuple, are mapped over axis 0.
+    `out_axes`, an int, None or a pytree prefix of the result, is the position of the axis in the result; None is for
+    results that are the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if
+    no argument is mapped.
     Shapes: x [.., n, ..] -> [.., n, ..].
     Raises: ValueError if the mapped axes differ in size, or an axis is out of range; TypeError if `in_axes` or
     `out_axes` does not fit.
@@ -56,85 +56,85 @@ def vmap(
     array([0., 2., 4.])
     """
     check_callable(fun, "vmap")
-    what = f"vmap of {describe_function(fun)}"
-    _check_options(what, in_axes, axis_name, axis_size)
+    caller = f"vmap of {describe_function(fun)}"
+    _check_options(caller, in_axes, axis_name, axis_size)
 
     @api_boundary
     @functools.wraps(fun)
     def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))
         names = functools.partial(arg_names, fun, args, kwargs)
-        check_arrays(leaves, names, what)
+        check_arrays(leaves, names, caller)
         leaves = [*narrowed(leaves)]
-        spec = in_axes if type(in_axes) is int else _prefix(what, fun, in_axes, args, kwargs)
-        dims = _in_dims(what, leaves, names, _flat_axes(what, "in_axes", in_tree, spec))
-        axis = AxisData(axis_name, _axis_size(what, leaves, names, dims, axis_size))
+        spec = in_axes if type(in_axes) is int else _prefix(caller, fun, in_axes, args, kwargs)
+        dims = _in_dims(caller, leaves, names, _flat_axes(caller, "in_axes", in_tree, spec))
+        axis = AxisData(axis_name, _axis_size(caller, leaves, names, dims, axis_size))
         flat = FlatFunction(fun, in_tree, "vmap")
         trace = BatchTrace(current_trace(), axis)
         started(trace, fun)
         axis_env = here().axis_env if axis_name is None else (*here().axis_env, (axis_name, axis.size))
         with tracing(trace), entered(axis_env=axis_env):
             tracers = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims)]
-            given = flat(*tracers)
-            outs, out_dims = trace.split(given)
-        wanted = _flat_axes(what, "out_axes", flat.out_tree, out_axes)
-        results = _moved_results(what, flat, outs, out_dims, wanted, axis.size)
-        # A result that is not mapped may be an array of the user's: `given`.
-        return flat.out_tree.unflatten(unshared(results, leaves, given))
+            out_leaves = flat(*tracers)
+            outs, out_dims = trace.split(out_leaves)
+        axes = _flat_axes(caller, "out_axes", flat.out_tree, out_axes)
+        results = _moved_results(caller, flat, outs, out_dims, axes, axis.size)
+        # An unmapped result may be an array of the user's, one of `out_leaves`.
+        return flat.out_tree.unflatten(unshared(results, leaves, out_leaves))
 
     return batched
 
 
-def _check_options(what: str, in_axes: Axes, axis_name: Any, axis_size: Any) -> None:
+def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any) -> None:
     if in_axes is not None and not _is_int(in_axes) and not isinstance(in_axes, (tuple, list, dict)):
         raise TypeError(
-            f"{what} got in_axes={in_axes!r}. Give an int, None, a tuple with an entry per argument, or a dict from "
+            f"{caller} got in_axes={in_axes!r}. Give an int, None, a tuple with an entry per argument, or a dict from "
             "argument names to axes."
         )
     if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
-        raise TypeError(f"{what} got axis_name={axis_name!r}. Give one name, a string say.")
+        raise TypeError(f"{caller} got axis_name={axis_name!r}. Give one name, a string say.")
     if axis_size is not None and (not _is_int(axis_size) or index(axis_size) < 0):
-        raise TypeError(f"{what} got axis_size={axis_size!r}. Give an int of zero or more, or leave it out.")
+        raise TypeError(f"{caller} got axis_size={axis_size!r}. Give an int of zero or more, or leave it out.")
 
 
 def _is_int(x: Any) -> bool:
     return type(x) is int or (isinstance(x, (int, np.integer)) and not isinstance(x, bool))
 
 
-def _prefix(what: str, fun: Any, in_axes: Axes, args: Sequence[Any], kwargs: dict[str, Any]) -> Axes:
+def _prefix(caller: str, fun: Any, in_axes: Axes, args: Sequence[Any], kwargs: dict[str, Any]) -> Axes:
     """Return `in_axes` as a pytree prefix of `(args, kwargs)`."""
     if isinstance(in_axes, dict):
-        return _axes_by_name(what, fun, in_axes, args, kwargs)
+        return _axes_by_name(caller, fun, in_axes, args, kwargs)
     by_position = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
     if len(by_position) != len(args):
         raise TypeError(
-            f"{what}: in_axes has {len(by_position)} entries for {len(args)} positional arguments. Give one entry per "
-            "positional argument; keyword arguments are mapped over axis 0, or as a dict of names says."
+            f"{caller}: in_axes has {len(by_position)} entries for {len(args)} positional arguments. Give one entry "
+            "per positional argument; keyword arguments are mapped over axis 0, or as a dict of names says."
         )
     return by_position, dict.fromkeys(kwargs, 0)
 
 
-def _flat_axes(what: str, name: str, tree: PyTreeDef, axes: Axes) -> list[Any]:
-    if type(axes) is int:  # nearly always
+def _flat_axes(caller: str, name: str, tree: PyTreeDef, axes: Axes) -> list[Any]:
+    if type(axes) is int:  # the usual case
         return [axes] * tree.num_leaves
     try:
         return flatten_axes(name, tree, axes)
     except ValueError as error:
-        raise TypeError(f"{what}: {error}") from None
+        raise TypeError(f"{caller}: {error}") from None
 
 
 def _in_dims(
-    what: str, leaves: Sequence[Value], names: Callable[[], Sequence[str]], axes: Sequence[Any]
+    caller: str, leaves: Sequence[Value], names: Callable[[], Sequence[str]], axes: Sequence[Any]
 ) -> list[int | None]:
     """Return the mapped axis of each leaf as a position counted from the front, or None."""
     dims: list[int | None] = []
     for i, (x, axis) in enumerate(zip(leaves, axes)):
         if axis is not None and not _is_int(axis):
-            raise TypeError(f"{what}: in_axes has the entry {axis!r} for {names()[i]}. Give an int or None.")
+            raise TypeError(f"{caller}: in_axes has the entry {axis!r} for {names()[i]}. Give an int or None.")
         aval = typeof(x)
         if axis is not None and not -aval.ndim <= index(axis) < aval.ndim:
             raise ValueError(
-                f"{what}: {names()[i]} has type {aval}, which has no axis {axis} to map. Use in_axes=None "
+                f"{caller}: {names()[i]} has type {aval}, which has no axis {axis} to map. Use in_axes=None "
                 "for an argument that is not mapped."
             )
         dims.append(None if axis is None else index(axis) % aval.ndim)
@@ -142,7 +142,7 @@ def _in_dims(
 
 
 def _axes_by_name(
-    what: str, fun: Any, in_axes: dict[str, Axes], args: Sequence[Any], kwargs: dict[str, Any]
+    caller: str, fun: Any, in_axes: dict[str, Axes], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[tuple[Axes, ...], dict[str, Axes]]:
     try:
         parameters = list(inspect.signature(fun).parameters)
@@ -152,62 +152,62 @@ def _axes_by_name(
     unknown = [name for name in in_axes if name not in positional and name not in kwargs]
     if unknown:
         raise TypeError(
-            f"{what}: in_axes names {unknown[0]!r}, but the call passes no such argument. The arguments are: "
+            f"{caller}: in_axes names {unknown[0]!r}, but the call passes no such argument. The arguments are: "
             f"{', '.join([*positional, *kwargs])}."
         )
     return tuple(in_axes.get(name, 0) for name in positional), {name: in_axes.get(name, 0) for name in kwargs}
 
 
 def _axis_size(
-    what: str,
+    caller: str,
     leaves: Sequence[Value],
     names: Callable[[], Sequence[str]],
     dims: Sequence[int | None],
-    given: int | None,
+    axis_size: int | None,
 ) -> int:
     sizes = [(typeof(x).shape[d], d, i) for i, (x, d) in enumerate(zip(leaves, dims)) if d is not None]
     if not sizes:
-        if given is None:
-            raise ValueError(f"{what}: no argument is mapped. Map one with in_axes, or give axis_size.")
-        return index(given)
+        if axis_size is None:
+            raise ValueError(f"{caller}: no argument is mapped. Map one with in_axes, or give axis_size.")
+        return index(axis_size)
     size, d, first = sizes[0]
     for other, other_d, i in sizes:
         if other != size:
             raise ValueError(
-                f"{what}: axis {other_d} of {names()[i]} has size {other}, but axis {d} of {names()[first]} has size "
+                f"{caller}: axis {other_d} of {names()[i]} has size {other}, but axis {d} of {names()[first]} has size "
                 f"{size}; all mapped axes must have one size. Use in_axes=None for an argument that is not mapped."
             )
-    if given is not None and index(given) != size:
+    if axis_size is not None and index(axis_size) != size:
         raise ValueError(
-            f"{what}: axis_size={given}, but axis {d} of {names()[first]} has size {size}. Leave axis_size out."
+            f"{caller}: axis_size={axis_size}, but axis {d} of {names()[first]} has size {size}. Leave axis_size out."
         )
     return int(size)
 
 
 def _moved_results(
-    what: str,
+    caller: str,
     flat: FlatFunction,
     outs: Sequence[Value],
     dims: Sequence[int | None],
-    wanted: Sequence[Any],
+    axes: Sequence[Any],
     size: int,
 ) -> list[Value]:
-    """Return the results with their batch axes where `out_axes` wants them."""
+    """Return the results with their batch axes at the positions in `out_axes`."""
     results = []
-    for i, (x, dim, axis) in enumerate(zip(outs, dims, wanted)):
+    for i, (x, dim, axis) in enumerate(zip(outs, dims, axes)):
         if not is_array_like(x):
             raise TypeError(
-                f"{what} returned {x!r} of type {type(x).__name__}{_path(flat, outs, i)}. Return arrays and scalars."
+                f"{caller} returned {x!r} of type {type(x).__name__}{_path(flat, outs, i)}. Return arrays and scalars."
             )
         if axis is None and dim is not None:
             raise ValueError(
-                f"{what}: out_axes is None for the output{_path(flat, outs, i)}, but it differs from element to "
+                f"{caller}: out_axes is None for the output{_path(flat, outs, i)}, but it differs from element to "
                 "element. Give it an axis, or reduce it first."
             )
         ndim = typeof(x).ndim + (dim is None)
         if axis is not None and not (_is_int(axis) and -ndim <= index(axis) < ndim):
             raise ValueError(
-                f"{what}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, whose number of axes "
+                f"{caller}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, whose number of axes "
                 f"with the mapped one is {ndim}. Give an int from {-ndim} to {ndim - 1}, or None."
             )
         results.append(matchaxis(x, dim, None if axis is None else index(axis) % ndim, size))

@@ -24,7 +24,7 @@ def name_jet(primals: Sequence[Value], series: Sequence[Series], *, name: str) -
 
 @optimization_barrier_p.def_rule("jet")
 def optimization_barrier_jet(primals: Sequence[Value], series: Sequence[Series]) -> tuple[list[Value], list[Series]]:
-    """Let the coefficients that are not zero pass a barrier of their own."""
+    """Pass the nonzero coefficients through a barrier of their own."""
     return optimization_barrier_p.bind(*primals), with_zeros(
         optimization_barrier_p.bind(*nonzeros(series)), masks_of(series)
     )

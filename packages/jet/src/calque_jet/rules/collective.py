@@ -14,7 +14,7 @@ Value = Any
 
 
 def def_extreme(primitive: Primitive) -> None:
-    """Give the rule of a maximum or a minimum over named axes."""
+    """Define the rule of a maximum or a minimum over named axes."""
 
     @primitive.def_rule("jet")
     def extreme_jet(primals: Sequence[Value], series: Sequence[Series], *, axes: tuple[Hashable, ...]) -> Result:

@@ -16,7 +16,7 @@ Value = Any
 
 @select_n_p.def_rule("jet")
 def select_n_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
-    """Choose among the coefficients as among the cases."""
+    """Choose among the coefficients by the same predicate."""
     out = select_n(*primals)
     zero = typeof(out).dtype.type(0)
 
@@ -30,7 +30,7 @@ def select_n_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 
 @clamp_p.def_rule("jet")
 def clamp_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
-    """Take the coefficients of the operand or the bound that is the result; none where they meet."""
+    """Take the coefficients of the operand or the bound that is the result; none at a tie."""
     low, x, high = primals
     out = clamp(low, x, high)
     zero = typeof(out).dtype.type(0)

@@ -18,7 +18,7 @@ Value = Any
 def cond_jet(
     primals: Sequence[Value], series: Sequence[Series], *, branches: tuple[Jaxpr, ...], batched: str
 ) -> tuple[list[Value], list[Series]]:
-    """Each branch computes its results and the coefficients that are not zero in some branch."""
+    """Each branch computes its results and the coefficients that are nonzero in some branch."""
     index, branches = chosen_branches(primals[0], branches)
     masks = masks_of(series[1:])
     out_masks = joined([jet_jaxpr(branch, masks)[1] for branch in branches])

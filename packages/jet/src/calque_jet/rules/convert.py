@@ -1,4 +1,4 @@
-"""The Taylor rules of conversions: linear between floating dtypes, constant wherever an integer or a bool is."""
+"""The Taylor rules of conversions: linear between floating dtypes, constant from or to an integer or a bool."""
 
 from __future__ import annotations
 

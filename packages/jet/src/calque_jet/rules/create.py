@@ -1,4 +1,4 @@
-"""Arrays made of nothing but a shape have no series."""
+"""Arrays made from a shape alone have no series."""
 
 from __future__ import annotations
 

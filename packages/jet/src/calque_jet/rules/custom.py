@@ -1,7 +1,7 @@
 """The Taylor rules of functions with derivative rules of their own: by their jvp rule, or by their program.
 
-One idea: the derivative of y = f(x(t)) is what the rule says of x'(t), at every t; so the rule, run on series, gives
-that of y'.  A function that has only a vjp rule is refused, as jvp refuses it.
+One idea: at every t, the rule computes the derivative of y = f(x(t)) from x'(t); so the rule, run on series, gives the
+series of y'.  A function that has only a vjp rule is refused, as jvp refuses it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Value = Any
 def custom_jet(
     primals: Sequence[Value], series: Sequence[Series], *, rules: CustomRules, jaxpr: Jaxpr | None = None
 ) -> tuple[list[Value], list[Series]]:
-    """Run the jvp rule on series; a function without rules for derivatives is its program.
+    """Run the jvp rule on series; a function without derivative rules runs as its program.
 
     Raises: TypeError if there is only a vjp rule.
     """

@@ -1,10 +1,10 @@
 """The Taylor rules of arithmetic, signs, powers, exponentials and trigonometry.
 
-One idea: a function with y' = h(y) x' gives its coefficients one after the other, each from those before it.
+One idea: a function with y' = h(y) x' gives its coefficients one after the other, each from the coefficients before it.
 
-Conventions where a derivative does not exist are those of the derivative rules, at every order: max and min share
+Where a derivative does not exist, the conventions of the derivative rules hold at every order: max and min share
 equally at a tie, abs has the coefficients of its operand at 0.
-Source: Griewank & Walther, Evaluating Derivatives (2008), table 13.2.  Where the equation is another, it is stated.
+Source: Griewank & Walther, Evaluating Derivatives (2008), table 13.2.  A rule that uses another equation states it.
 """
 
 from __future__ import annotations
@@ -94,15 +94,15 @@ Combine = Callable[[Coefficient, Coefficient], Coefficient]
 
 
 def spread_each(coefficients: Sequence[Coefficient], out: Value) -> Series:
-    """Return coefficients of an operand as those of the result: those of rank 0 are repeated."""
+    """Return coefficients of an operand in the shape of the result: those of rank 0 are broadcast."""
     return [None if c is None else spread(c, out) for c in coefficients]
 
 
-# Arithmetic; the rules of neg and mul follow from their being linear and bilinear
+# Arithmetic; neg is declared linear and mul bilinear
 
 
 def def_termwise(primitive: Primitive, combine: Combine) -> None:
-    """Give the rule of a sum or a difference."""
+    """Define the rule of a sum or a difference."""
 
     @primitive.def_rule("jet")
     def jet_rule(primals: Sequence[Value], series: Sequence[Series]) -> Result:
@@ -133,7 +133,7 @@ def rem_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 
 
 def weighed(coefficients: Series, weight: Callable[[], Value]) -> Series:
-    """Return the coefficients of an operand times its share in the result, which is computed if there are any."""
+    """Return the coefficients times the weight of their operand, computed only for nonzero coefficients."""
     if all(c is None for c in coefficients):
         return coefficients
     share_of_each = weight()
@@ -186,7 +186,7 @@ def is_complex(x: Value) -> bool:
 
 
 def sizes_and_signs(x: Value, xs: Series) -> list[Series]:
-    """Return the series of the complex y = |x| and s = x / y, which need each other: y' = re(conj(s) x'), y s = x.
+    """Return the series of y = |x| and s = x / y for complex x, each from the other: y' = re(conj(s) x'), y s = x.
 
     Both are constant where x = 0.
     """
@@ -203,7 +203,7 @@ def sizes_and_signs(x: Value, xs: Series) -> list[Series]:
 
 # Powers and roots
 
-MAX_PRODUCTS = 64  # whole powers up to this one are products, which have derivatives at x = 0 too
+MAX_PRODUCTS = 64  # whole powers up to this exponent are products, which have derivatives at x = 0, too
 
 
 @square_p.def_rule("jet")
@@ -240,7 +240,7 @@ def rsqrt_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 
 @pow_p.def_rule("jet")
 def pow_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
-    """Take the recurrence for a constant exponent, which divides by x; expand exp(y log x) for another one."""
+    """Take the recurrence for a constant exponent, which divides by x; expand exp(y log x) for any other."""
     (x, y), (xs, ys) = primals, series
     out = pow(x, y)
     if any(c is not None for c in ys):
@@ -262,7 +262,7 @@ def exponent_series(x: Value, xs: Series, y: Value, ys: Series) -> Series:
 
 
 def whole_number(y: Value) -> int | None:
-    """Return an exponent that is known to be a whole number, and not a great one."""
+    """Return the exponent if it is known, whole and at most `MAX_PRODUCTS`, otherwise None."""
     if is_tracer(y) or typeof(y).shape or is_complex(y) or not 0 <= y <= MAX_PRODUCTS:
         return None
     return int(y) if int(y) == y else None
@@ -272,7 +272,7 @@ def whole_number(y: Value) -> int | None:
 
 
 def def_solution(primitive: Primitive, fun: Callable[[Value], Value], slope: Slopes) -> None:
-    """Give the rule of y = fun(x), where y' = h x' and `slope(ys)` gives the newest coefficient of h, as a list."""
+    """Define the rule of y = fun(x), where y' = h x' and `slope(ys)` gives the newest coefficient of h, as a list."""
 
     @primitive.def_rule("jet")
     def jet_rule(primals: Sequence[Value], series: Sequence[Series]) -> Result:
@@ -281,7 +281,7 @@ def def_solution(primitive: Primitive, fun: Callable[[Value], Value], slope: Slo
 
 
 def newest_square(ys: Series) -> Coefficient:
-    """Return the coefficient of y**2 that the newest coefficient of y allows."""
+    """Return the coefficient of y**2 of the order of the newest coefficient of y."""
     return square_coefficient(ys, len(ys) - 1)
 
 
@@ -324,7 +324,7 @@ def cos_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 
 
 def sines_and_cosines(x: Value, xs: Series) -> list[Series]:
-    """Return the series of sin and cos, which need each other."""
+    """Return the series of sin and cos, each computed from the other."""
     return solution([sin(x), cos(x)], lambda s, c: [c[-1], minus(None, s[-1])], [x, *xs])
 
 

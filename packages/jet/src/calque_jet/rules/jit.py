@@ -1,4 +1,4 @@
-"""The Taylor rule of `jit`, and of other calls of a program: that of the program, as one call of the same kind."""
+"""The Taylor rule of `jit`, and of other calls of a program: one call, of the same kind, of the expanded program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = Any
 
 
 def def_call(primitive: Primitive) -> None:
-    """Give the rule of a primitive that applies the program `jaxpr` to its operands; other parameters are kept."""
+    """Define the rule of a primitive that applies the program `jaxpr` to its operands; other parameters are kept."""
 
     @primitive.def_rule("jet")
     def call_jet(

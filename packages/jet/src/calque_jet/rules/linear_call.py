@@ -17,7 +17,7 @@ Value = Any
 def linear_call_jet(
     primals: Sequence[Value], series: Sequence[Series], *, callee: Jaxpr, num_res: int, **params: Any
 ) -> tuple[list[Value], list[Series]]:
-    """Call it for each coefficient; where residuals have a series it is an ordinary program."""
+    """Call the function for each coefficient; if a residual has a series, expand its program."""
     if any(c is not None for s in series[:num_res] for c in s):
         return run_jet(callee, primals, series)
     params |= {"callee": callee, "num_res": num_res}

@@ -1,7 +1,7 @@
 """The Taylor rule of `custom_linear_solve`: one more equation with the same operator for each coefficient.
 
-One idea: of A(t) x(t) = b(t), coefficient k says A0 xk = bk - rk, where rk is the left-hand side of
-the coefficients of x before k.  No rule looks into a solver.
+One idea: coefficient k of A(t) x(t) = b(t) is A0 xk = bk - rk, where rk is the left-hand side of
+the coefficients of x before k.  No rule differentiates a solver.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def implicit_series(
     rights: Sequence[Series],
     solve: Callable[[Sequence[Value]], Sequence[Value]],
 ) -> list[Series]:
-    """Return the series of x where `jaxpr`, of constants and x, gives the series `rights`.
+    """Return the series of the x for which `jaxpr`, of constants and x, has the series `rights`.
 
-    `consts` are values and their series.  `solve` solves the equation that is linearized at the constants and the
+    `consts` are values and their series.  `solve` solves the equation linearized at the constants and the
     solution.
     """
     xs: list[Series] = [[] for _ in solution]

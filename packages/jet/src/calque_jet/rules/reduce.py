@@ -1,6 +1,6 @@
-"""The Taylor rules of the extreme elements along axes: every coefficient is that of the greatest or smallest element.
+"""The Taylor rules of the extreme elements along axes: each coefficient is a coefficient of the extreme element.
 
-At a tie it is the average, at every order, as that of tangents is; the derivatives there do not exist.
+At a tie it is the average, at every order, as for tangents; the derivatives do not exist there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Value = Any
 
 
 def def_extreme(primitive: Primitive) -> None:
-    """Give the rule of a maximum or a minimum."""
+    """Define the rule of a maximum or a minimum."""
 
     @primitive.def_rule("jet")
     def extreme_jet(primals: Sequence[Value], series: Sequence[Series], *, axes: Shape) -> Result:

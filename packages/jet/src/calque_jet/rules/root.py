@@ -1,6 +1,6 @@
 """The Taylor rule of `custom_root`: a linear equation for each coefficient.
 
-One idea: of f(c(t), x(t)) = 0, coefficient k says df/dx xk = -rk, where rk is f of the coefficients of x
+One idea: coefficient k of f(c(t), x(t)) = 0 is df/dx xk = -rk, where rk is f of the coefficients of x
 before k.
 """
 
@@ -28,7 +28,7 @@ def custom_root_jet(
     tangent_solve: Jaxpr,
     num_consts: int,
 ) -> tuple[list[Value], list[Series]]:
-    """Solve the linearized equation for each coefficient; the first guess and auxiliary results have no part in it."""
+    """Solve the linearized equation for each coefficient; the first guess and auxiliary results have no series."""
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)
     consts, x, order = primals[:num_consts], outs[: len(primals) - num_consts], len(series[0])
     matvec = linearized(f, num_consts)

@@ -1,6 +1,6 @@
 """The Taylor rule of `scan`: a loop that carries values and their coefficients.
 
-One idea: a step is repeated until the parts of the carry that have a series stay the same.  Such a part carries all its
+One idea: the step is expanded again until it gives a series to no further carry.  A carry with a series carries all its
 coefficients, so that few repetitions are needed.
 """
 
@@ -20,16 +20,16 @@ Value = Any
 
 @scan_p.def_rule("jet")
 def scan_jet(
-    primals: Sequence[Value], series: Sequence[Series], *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
+    primals: Sequence[Value], series: Sequence[Series], *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> tuple[list[Value], list[Series]]:
-    """One loop carries the values and the coefficients of those that have some at some step."""
+    """Run one loop that carries the values, and the coefficients of a value that has some at any step."""
     loop = Loop(jaxpr, num_consts, num_carry)
     masks = masks_of(series)
     expanded, carry_masks, ys_masks = loop.memo(("jet", tuple(masks)), lambda: jet_loop(loop, masks))
     (consts, carry, xs), (const_series, carry_series, xs_series) = loop.thirds(primals), loop.thirds(series)
     started = [filled(x, s, mask) for x, s, mask in zip(carry, carry_series, carry_masks)]
     operands = [*consts, *nonzeros(const_series), *carry, *nonzeros(started), *xs, *nonzeros(xs_series)]
-    results = scan_p.bind(*operands, **expanded.params(how))
+    results = scan_p.bind(*operands, **expanded.params(params))
     num_ys, num_carried = len(ys_masks), sum(map(sum, carry_masks))
     outs = results[:num_carry] + results[num_carry + num_carried :][:num_ys]
     coefficients = results[num_carry:][:num_carried] + results[num_carry + num_carried + num_ys :]
@@ -42,7 +42,7 @@ def whole(marks: Sequence[bool], order: int) -> list[Mask]:
 
 
 def jet_loop(loop: Loop, masks: Sequence[Mask]) -> tuple[Loop, list[Mask], list[Mask]]:
-    """Return the loop over values and coefficients, and the masks of the carry and of the other results."""
+    """Return the loop over values and coefficients, the masks of the carry, and the masks of the ys."""
     jaxpr, num_carry, order = loop.jaxpr, loop.num_carry, len(masks[0])
     const_masks, start_masks, xs_masks = loop.thirds(masks)
 
@@ -59,7 +59,7 @@ def jet_loop(loop: Loop, masks: Sequence[Mask]) -> tuple[Loop, list[Mask], list[
 
 
 def carry_together(expanded: Jaxpr, loop: Loop, num_consts: int, num_carried: int) -> Jaxpr:
-    """Return a body of values, then coefficients, with the coefficients of each third after the values of it."""
+    """Return a body of values, then coefficients, with the coefficients of each third after its values."""
     num_args, num_outs, num_carry = len(loop.jaxpr.invars), len(loop.jaxpr.outvars), loop.num_carry
     values = loop.thirds(expanded.invars[:num_args])
     coefficients = Loop(expanded, num_consts, num_carried).thirds(expanded.invars[num_args:])

@@ -1,4 +1,4 @@
-"""The Taylor rule of sorting: coefficients are moved as the elements were."""
+"""The Taylor rule of sorting: coefficients are moved like their elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Taylor rule of `while`: a loop that carries values and coefficients; its condition sees values alone."""
+"""The Taylor rule of `while`: a loop that carries values and coefficients; its condition takes values alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def while_jet(
     cond_nconsts: int,
     **params: Any,
 ) -> tuple[list[Value], list[Series]]:
-    """One loop carries the values and the coefficients of those that have some at some step."""
+    """Run one loop that carries the values, and the coefficients of a value that has some at any step."""
     cond_consts, body_consts, carry = while_parts(primals, cond_nconsts, body_nconsts)
     _, const_series, carry_series = while_parts(series, cond_nconsts, body_nconsts)
     expanded, carry_masks = jet_body(body_jaxpr, masks_of(const_series), masks_of(carry_series), len(series[0]))
@@ -50,7 +50,7 @@ def while_jet(
 def jet_body(
     body_jaxpr: Jaxpr, const_masks: list[Mask], start_masks: list[Mask], order: int
 ) -> tuple[Jaxpr, list[Mask]]:
-    """Return the body of values and coefficients, and which coefficients it carries."""
+    """Return the body of values and coefficients, and the masks of the coefficients that it carries."""
 
     def reached(marks: Sequence[bool]) -> list[bool]:
         return [any(mask) for mask in jet_jaxpr(body_jaxpr, [*const_masks, *whole(marks, order)])[1]]
