@@ -1,10 +1,10 @@
 """Functions with derivative rules of their own, as equations: `custom_jvp_call`, `custom_vjp_call`.
 
-One idea: an equation holds the function's jaxpr, which says what it computes, and the rules, which say everything
-about derivatives.  Evaluation and compilation read the first, differentiation the second.
+One idea: an equation holds the jaxpr of the function and its derivative rules.  Evaluation and compilation use the
+jaxpr, differentiation uses the rules.
 
-`custom_vjp_linear` is what differentiating a function with a vjp rule leaves in a linear program: it runs backwards by
-that rule, and forwards only if the function has a jvp rule beside it.
+`custom_vjp_linear` stands in a linear program for a call of a function with a vjp rule: reverse mode uses that rule;
+forward mode works only if the function has a jvp rule too.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def custom_impl(*args: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
 
 
 def custom_pp(params: dict[str, Any]) -> dict[str, Any]:
-    """Print the name of the function, and which rules it has."""
+    """Print the name of the function, and the names of its rules."""
     rules: CustomRules = params["rules"]
-    given = [kind for kind in ("jvp", "fwd", "transpose", "batch") if getattr(rules, kind) is not None]
-    return {"name": rules.name.split(" ")[0], "jaxpr": params["jaxpr"], "rules": ",".join(given)}
+    kinds = [kind for kind in ("jvp", "fwd", "transpose", "batch") if getattr(rules, kind) is not None]
+    return {"name": rules.name.split(" ")[0], "jaxpr": params["jaxpr"], "rules": ",".join(kinds)}
 
 
 def dce_custom(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Keep or drop the call as a whole: its rules speak of all results."""
+    """Keep or drop the call as a whole: its rules are for all results."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     return [True] * len(eqn.invars), eqn
@@ -57,12 +57,12 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.def_rule("dce", dce_custom)
 
 
-# What is left of a vjp rule
+# A call with a vjp rule, in a linear program
 
 
 @custom_vjp_linear_p.def_pp
 def custom_linear_pp(params: dict[str, Any]) -> dict[str, Any]:
-    """Print the name of the function, and how many of the operands are residuals."""
+    """Print the name of the function, and the number of residuals."""
     call: LinearCall = params["call"]
     return {"name": call.rules.name.split(" ")[0], "num_residuals": call.num_residuals}
 
@@ -78,21 +78,21 @@ def custom_linear_abstract_eval(*avals: Any, call: LinearCall) -> list[Any]:
 @custom_vjp_linear_p.def_impl
 @custom_vjp_linear_p.def_rule("decomposition")
 def custom_linear_decomposition(*args: Value, call: LinearCall) -> list[Value]:
-    """Run forwards, by the jvp rule.
+    """Run the jvp rule.
 
-    Raises: TypeError if there is none.
+    Raises: TypeError if the function has none.
     """
     if call.rules.jvp is None:
         raise TypeError(no_jvp_rule(call.rules.name))
     start = call.num_residuals + call.num_primals
-    primals, rest = args[call.num_residuals : start], iter(args[start:])
-    tangents: list[Value | Zero] = [next(rest) if m else zero_tangent(x) for x, m in zip(primals, call.mask)]
+    primals, dots = args[call.num_residuals : start], iter(args[start:])
+    tangents: list[Value | Zero] = [next(dots) if m else zero_tangent(x) for x, m in zip(primals, call.mask)]
     _, out_dots = call.rules.jvp(primals, tangents)
     return [instantiate_zeros(t) for t, aval in zip(out_dots, call.out_avals) if is_float(aval.dtype)]
 
 
 def no_jvp_rule(name: str) -> str:
-    """Return the message for a derivative forwards of a function that has only a vjp rule."""
+    """Return the message for forward mode of a function that has only a vjp rule."""
     return (
         f"can't apply forward-mode autodiff (jvp) to {name}{where()}: this function has only a vjp rule. Give it a jvp "
         'rule too, defvjp(fwd, bwd, jvp=rule), or let its fwd be differentiated, defvjp(fwd, bwd, jvp="fwd"); or use '

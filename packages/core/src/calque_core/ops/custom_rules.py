@@ -1,11 +1,11 @@
-"""Derivative rules that belong to one function, and what they hold.
+"""Derivative rules that belong to one function, and the tracers that they hold.
 
-One idea: a rule works on flat lists, so every package can apply it, batch it or put it behind other operands without
-knowing what its author wrote.  A rule is run on demand: usually it calls the function itself, and tracing it together
-with the function would never end.
+One idea: a rule works on flat lists, so every package can apply it, batch it or put it behind other operands, whatever
+its author wrote.  A rule is run on demand: usually it calls the function itself, and if it were traced together with
+the function, tracing would never end.
 
-What an equation holds must outlive its trace.  Rules that close over tracers are therefore traced when the equation is
-made, and the tracers become operands; `closed_rules` does this.
+The parameters of an equation must outlive its trace.  Rules that close over tracers are therefore traced when the
+equation is made, and the tracers become operands; `closed_rules` does this.
 
 Read next: `ops/custom.py` for the equations.
 """
@@ -38,15 +38,16 @@ BatchRule = Callable[[int, Sequence[bool], Values], tuple[list[Value], list[bool
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CustomRules:
-    """What the author of a function says of its derivatives.  Each rule may be None.
+    """The derivative rules of a function, from its author.  Each rule may be None.
 
-    `jvp(primals, tangents)` gives results and their tangents; a tangent may be a `Zero`.
-    `fwd(primals, nonzeros)` gives results, residuals (arrays), and `bwd(residuals, cts)`, which gives a cotangent, a
-    `Zero` or None per primal.
-    `batch(size, is_mapped, args)` gives results for a whole batch, whose axis is in front, and which of them have one.
-    `transpose(cts, operands)` gives a cotangent or None per operand of a function that is linear in the operands which
-    are `UndefinedPrimal`s.
-    `functions` are the Python objects behind the rules, in which tracers may hide; `key` tells equal rules.
+    `jvp(primals, tangents)` returns results and their tangents; a tangent may be a `Zero`.
+    `fwd(primals, nonzeros)` returns results, residuals (arrays), and `bwd(residuals, cts)`, which returns a cotangent,
+    a `Zero` or None per primal.
+    `batch(size, is_mapped, args)` returns the results of a batch, whose axis is in front, and whether each result has
+    this axis.
+    `transpose(cts, operands)` returns a cotangent or None per operand of a function that is linear in the operands
+    which are `UndefinedPrimal`s.
+    `functions` are the Python objects behind the rules, which may close over tracers; rules with equal `key` are equal.
     """
 
     name: str
@@ -59,18 +60,18 @@ class CustomRules:
 
     @property
     def has_derivative(self) -> bool:
-        """Whether there is a rule for derivatives in any mode."""
+        """Whether the function has a rule for derivatives, in any mode."""
         return self.jvp is not None or self.fwd is not None
 
     def staged(self, fun: Callable[..., Values], in_avals: Sequence[Any]) -> tuple[Jaxpr, CustomRules, list[Tracer]]:
-        """Return the program of the function `fun`, the rules for it, and the tracers that both close over.
+        """Return the program of `fun`, its rules, and the tracers that both close over.
 
-        These are leading operands of the program.
+        The tracers are leading operands of the program.
         """
         jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a function with custom rules", user_fun=fun))
         rules, held = closed_rules(self, in_avals)
         split = len(captured)
-        unused = [Var(x.aval) for x in held]  # the program does not need what the rules do
+        unused = [Var(x.aval) for x in held]  # only the rules need these tracers
         jaxpr = jaxpr.replace(invars=(*jaxpr.invars[:split], *unused, *jaxpr.invars[split:]))
         return jaxpr, after_consts(rules, split), [*captured, *held]
 
@@ -80,11 +81,11 @@ class CustomRules:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LinearCall:
-    """What differentiating one call by its vjp rule leaves to a linear program.
+    """One call of a function with a vjp rule, as an equation of a linear program.
 
-    Its operands are `num_residuals` residuals, then `num_primals` primals (all, if there is a jvp rule to run forwards
-    by, otherwise none), then the tangents of the primals in `mask`.  It gives tangents of the types `out_avals`, save
-    for those of integers.
+    Its operands are `num_residuals` residuals, then `num_primals` primals (all, if the function has a jvp rule,
+    otherwise none), then the tangents of the primals in `mask`.  It returns tangents of the types `out_avals`, without
+    the tangents of integers.
     """
 
     rules: CustomRules
@@ -98,7 +99,7 @@ class LinearCall:
 def after_consts(rules: CustomRules, count: int) -> CustomRules:
     """Return the rules for operands preceded by `count` values that the function closes over.
 
-    Those have no derivative: the rules say how to differentiate with respect to arguments only.
+    These values have no derivative: the rules differentiate with respect to arguments only.
     """
     if not count:
         return rules
@@ -130,7 +131,7 @@ def after_consts(rules: CustomRules, count: int) -> CustomRules:
 
 
 def check_unperturbed(name: str, nonzeros: Sequence[bool]) -> None:
-    """Check that no derivative is asked for with respect to what a function with rules of its own closes over.
+    """Check that none of the values that a function with custom rules closes over has a tangent.
 
     Raises: UnexpectedTracerError.
     """
@@ -147,41 +148,41 @@ def closed_over(name: str) -> str:
     )
 
 
-# What rules close over
+# Rules that close over tracers
 
 
 def closed_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRules, list[Tracer]]:
-    """Return the rules without the tracers they hold, for operands preceded by these, and these tracers.
+    """Return the rules for operands preceded by the tracers that the rules hold, and these tracers.
 
-    Rules that hold none are returned as they are, to be run on demand.
+    Rules without tracers are returned unchanged, and run on demand.
     """
     key = ("closed", rules.key, tuple(in_avals))
-    found = _closed_around(key)
-    if found is None:
+    closed = _closed_around(key)
+    if closed is None:
         tracers = captured_tracers(rules.functions)
         if not tracers:
             return rules, []
-        known = (*key, *map(id, tracers))  # a variable of the closure may have been assigned since
-        found = _closed_around(known) or _close(rules, tracers, in_avals, key, known)
-    return found.rules, found.tracers
+        key_with_tracers = (*key, *map(id, tracers))  # a variable of the closure may have been assigned since
+        closed = _closed_around(key_with_tracers) or _close(rules, tracers, in_avals, key, key_with_tracers)
+    return closed.rules, closed.tracers
 
 
 def _close(
-    rules: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], key: Hashable, known: Hashable
+    rules: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], key: Hashable, key_with_tracers: Hashable
 ) -> ClosedRules:
-    """Trace the rules, which are found by `key` meanwhile, since a rule calls its function; and then by `known`."""
+    """Trace the rules; the memo has them under `key` meanwhile, since a rule calls its function."""
     trace = current_trace()
     memo = trace.memo if isinstance(trace, JaxprTrace) else {}
-    found = memo[key] = memo[known] = ClosedRules(rules, tracers, in_avals)
+    closed = memo[key] = memo[key_with_tracers] = ClosedRules(rules, tracers, in_avals)
     try:
-        found.trace_rules()
+        closed.trace_rules()
     finally:
         del memo[key]
-    return found
+    return closed
 
 
 def _closed_around(key: Hashable) -> ClosedRules | None:
-    """Return the rules of this key that a trace around here has closed, or is closing."""
+    """Return the rules that the current trace or a parent has closed, or is closing, under this key."""
     trace = current_trace()
     while trace is not None:
         if isinstance(trace, JaxprTrace) and key in trace.memo:
@@ -191,9 +192,9 @@ def _closed_around(key: Hashable) -> ClosedRules | None:
 
 
 class ClosedRules:
-    """Rules as programs: the tracers they held are leading operands.
+    """Rules as programs: the tracers that they held are leading operands.
 
-    `rules` is there before the programs are, for the function may be called by its own rule.
+    `rules` exists before the programs do, because a rule may call its own function.
     """
 
     def __init__(self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any]) -> None:
@@ -210,7 +211,7 @@ class ClosedRules:
         )
 
     def trace_rules(self) -> None:
-        """Trace every rule, for tangents and cotangents of which none is zero.
+        """Trace every rule, for nonzero tangents and cotangents.
 
         Raises: TypeError for a transpose rule, which is not traced.
         """
@@ -229,46 +230,46 @@ class ClosedRules:
         count = len(self.in_avals)
 
         def flat(*values: Value) -> list[Value]:
-            outs, out_dots = rule(values[:count], _spread(values[count:], self.in_avals))
+            outs, out_dots = rule(values[:count], _with_zeros(values[count:], self.in_avals))
             self.out_masks["jvp"] = [type(t) is not Zero for t in out_dots]
             return [*outs, *(t for t in out_dots if type(t) is not Zero)]
 
         self.add("jvp", flat, [*self.in_avals, *_float_avals(self.in_avals)])
 
     def trace_fwd(self, rule: FwdRule) -> None:
-        """Trace the forward and the backward half of a vjp rule."""
-        halves: list[Any] = []
+        """Trace both functions of a vjp rule."""
+        forward_info: list[Any] = []
 
         def forward(*primals: Value) -> list[Value]:
             outs, residuals, bwd = rule(primals, [is_float(a.dtype) for a in self.in_avals])
-            halves[:] = [len(outs), bwd]
+            forward_info[:] = [len(outs), bwd]
             return [*outs, *residuals]
 
         self.add("fwd", forward, self.in_avals)
-        num_outs, bwd = halves
+        num_outs, bwd = forward_info
         out_avals = self.programs["fwd"][0].out_avals
         outs, residuals = out_avals[:num_outs], out_avals[num_outs:]
         self.num_outs = num_outs
 
         def backward(*values: Value) -> list[Value]:
-            cts = bwd(values[: len(residuals)], _spread(values[len(residuals) :], outs))
+            cts = bwd(values[: len(residuals)], _with_zeros(values[len(residuals) :], outs))
             self.out_masks["bwd"] = [ct is not None and type(ct) is not Zero for ct in cts]
-            return [ct for ct, given in zip(cts, self.out_masks["bwd"]) if given]
+            return [ct for ct, is_nonzero in zip(cts, self.out_masks["bwd"]) if is_nonzero]
 
         self.add("bwd", backward, [*residuals, *_float_avals(outs)])
         self.out_avals = outs
 
     def add(self, name: str, flat: Callable[..., list[Value]], avals: Sequence[Any]) -> None:
-        """Trace one program, and note which of the tracers are its leading operands."""
+        """Trace one program, and store it with the positions of its leading operands among the tracers."""
         jaxpr, hoisted = hoist_tracers(stage(flat, avals, verb=f"the {name} rule", user_fun=self.held.functions[0]))
-        number = {id(x): i for i, x in enumerate(self.tracers)}
+        positions = {id(x): i for i, x in enumerate(self.tracers)}
         for x in hoisted:
-            if id(x) not in number:
+            if id(x) not in positions:
                 raise UnexpectedTracerError(
                     f"the derivative rule of {self.held.name}{where()} uses a traced value of type {x.aval} that is "
                     "not in its closure. Pass it as an argument, or refer to it by a variable of the function around."
                 )
-        self.programs[name] = jaxpr, [number[id(x)] for x in hoisted]
+        self.programs[name] = jaxpr, [positions[id(x)] for x in hoisted]
 
     def run(self, name: str, held: Values, args: Values) -> list[Value]:
         """Run one program."""
@@ -286,12 +287,12 @@ class ClosedRules:
         dots = [instantiate_zeros(t) for t in _floats(tangents[count:], self.in_avals)]
         results = self.run("jvp", primals[:count], [*primals[count:], *dots])
         mask = self.out_masks["jvp"]
-        outs, rest = results[: len(mask)], iter(results[len(mask) :])
+        outs, out_dots = results[: len(mask)], iter(results[len(mask) :])
         avals = self.programs["jvp"][0].out_avals
-        return outs, [next(rest) if m else zero_of(a.to_tangent_aval()) for a, m in zip(avals, mask)]
+        return outs, [next(out_dots) if m else zero_of(a.to_tangent_aval()) for a, m in zip(avals, mask)]
 
     def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
-        """Apply the forward half; the residuals are followed by what the backward half needs of the tracers."""
+        """Apply the fwd function; the tracers that bwd needs are put before its residuals."""
         count = len(self.tracers)
         self.check("fwd", nonzeros[:count])
         self.check("bwd", nonzeros[:count])
@@ -300,11 +301,11 @@ class ClosedRules:
         return results[: self.num_outs], [*held, *results[self.num_outs :]], self.bwd
 
     def bwd(self, residuals: Values, cts: Values) -> list[Value]:
-        """Apply the backward half."""
+        """Apply the bwd function."""
         jaxpr, _ = self.programs["bwd"]
-        given = [instantiate_zeros(ct) for ct in _floats(cts, self.out_avals)]
-        found = iter(eval_jaxpr(jaxpr, jaxpr.consts, *residuals, *given))
-        return [*[None] * len(self.tracers), *(next(found) if m else None for m in self.out_masks["bwd"])]
+        float_cts = [instantiate_zeros(ct) for ct in _floats(cts, self.out_avals)]
+        in_cts = iter(eval_jaxpr(jaxpr, jaxpr.consts, *residuals, *float_cts))
+        return [*[None] * len(self.tracers), *(next(in_cts) if m else None for m in self.out_masks["bwd"])]
 
 
 def _float_avals(avals: Sequence[Any]) -> list[Any]:
@@ -315,7 +316,7 @@ def _floats(values: Values, avals: Sequence[Any]) -> list[Value]:
     return [x for x, a in zip(values, avals) if is_float(a.dtype)]
 
 
-def _spread(given: Iterable[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return a tangent per aval: those given for floats, a `Zero` for the others."""
-    rest = iter(given)
-    return [next(rest) if is_float(a.dtype) else zero_of(a.to_tangent_aval()) for a in avals]
+def _with_zeros(float_dots: Iterable[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return a tangent per aval: for floats those of `float_dots`, for integers and bools a `Zero`."""
+    dots = iter(float_dots)
+    return [next(dots) if is_float(a.dtype) else zero_of(a.to_tangent_aval()) for a in avals]

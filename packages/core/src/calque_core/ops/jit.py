@@ -1,8 +1,8 @@
 """A program inside a program: the primitive `jit`.
 
-One idea: it is a named jaxpr applied to operands, and means the same as its equations.  Who runs it is the static
-parameter `compiler`: `None` interprets it; the backend puts its own object there, and every rule passes it on, so that
-`grad(jit(f))` runs compiled because the equation says so.
+One idea: it is a named jaxpr applied to operands, and means the same as its equations.  The static parameter `compiler`
+runs it: `None` interprets it; the backend puts its own object there, and every rule passes it on, so that
+`grad(jit(f))` runs compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ jit_p = Primitive("jit", multiple_results=True)
 def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
     """Return the results of a program on operands of its types, as weak or as strong as it declares them.
 
-    They are so of their own accord unless a Python scalar is given for a strong argument, or a strong one for a weak.
+    They need a conversion only if an operand is weak for a strong argument, or strong for a weak one.
     """
     outs = run_jaxpr(jaxpr, jaxpr.consts, *args)
     return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]
@@ -40,7 +40,7 @@ def as_declared(x: Value, aval: Any) -> Value:
 
 
 def strong_results(outs: Sequence[Value]) -> list[Value]:
-    """Return values with dtypes of their own: Python scalars become NumPy's."""
+    """Return strong values: Python scalars become NumPy scalars."""
     return [strong(x) for x in outs]
 
 
@@ -57,15 +57,15 @@ def jit_impl(*args: Value, jaxpr: Jaxpr, name: str, compiler: Compiler | None) -
     return run_program(jaxpr, args)
 
 
-def check_operands(what: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
+def check_operands(name: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
     """Check that operands of the types `avals` fit the arguments of `jaxpr`.
 
     Raises: TypeError.
     """
-    wanted = jaxpr.in_avals
-    if len(avals) != len(wanted) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, wanted)):
-        got, want = (", ".join(str(a) for a in types) for types in (avals, wanted))
-        raise TypeError(f"{what} got operands ({got}) for a program of ({want}). Trace it again for these types.")
+    in_avals = jaxpr.in_avals
+    if len(avals) != len(in_avals) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, in_avals)):
+        got, want = (", ".join(str(a) for a in types) for types in (avals, in_avals))
+        raise TypeError(f"{name} got operands ({got}) for a program of ({want}). Trace it again for these types.")
 
 
 @jit_p.def_pp
@@ -74,7 +74,7 @@ def jit_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop the results that nobody uses and the operands that only they needed."""
+    """Drop the unused results, and the operands that only they need."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_outputs)
@@ -89,12 +89,12 @@ jit_p.def_rule("dce", dce_jit)
 def wrapped(
     jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals: Sequence[Any], out_avals: Sequence[Any]
 ) -> Jaxpr:
-    """Return a jaxpr of one equation, `primitive[params]`, between arguments and results of the given types."""
+    """Return a jaxpr of one equation, `primitive[params]`, with the types `in_avals` and `out_avals`."""
     invars, outvars = [Var(a) for a in in_avals], [Var(a) for a in out_avals]
     return Jaxpr((), invars, [JaxprEqn(primitive, invars, outvars, params)], outvars, debug_name=jaxpr.debug_name)
 
 
 def forwarded(jaxpr: Jaxpr) -> list[int | None]:
-    """Return, for each result, the number of the argument that it simply repeats, or None."""
+    """Return, for each result, the number of the argument that it repeats, or None."""
     position: dict[Atom, int] = {v: i for i, v in enumerate(jaxpr.invars)}
     return [position.get(v) for v in jaxpr.outvars]

@@ -1,7 +1,7 @@
-"""The two placeholders of differentiation: a tangent that is zero, and an operand that is not known.
+"""The two placeholders of differentiation: a tangent that is zero, and an operand without a value.
 
-They stand in core because the author of a primitive meets them in jvp and transpose rules, which core alone is enough
-to write.  Neither ever reaches `bind` or evaluation.
+They stand in core because jvp and transpose rules handle them, and the author of a primitive writes these with core
+alone.  Neither ever reaches `bind` or evaluation.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ undefined_of = lru_cache(maxsize=1 << 14)(UndefinedPrimal)
 
 
 def zero_tangent(primal: Value) -> Zero:
-    """Return the symbolic zero tangent of a value: of its own type, strong; `float0` for integers and bools."""
+    """Return the symbolic zero tangent of a value: of its type, made strong; `float0` for integers and bools."""
     return zero_for(typeof(primal))
 
 
 def is_undefined_primal(x: object) -> bool:
-    """Tell whether an operand of a transpose rule is one of the linear ones.
+    """Tell whether an operand of a transpose rule is linear.
 
     >>> from calque_core import is_undefined_primal
     >>> is_undefined_primal(1.0)
@@ -73,7 +73,7 @@ def is_undefined_primal(x: object) -> bool:
 
 
 def instantiate_zeros(x: Value) -> Value:
-    """Return an array of zeros for a `Zero`, and anything else as it is.
+    """Return an array of zeros for a `Zero`, and any other value as it is.
 
     >>> import numpy as np
     >>> from calque_core import Zero, instantiate_zeros, typeof
@@ -84,7 +84,7 @@ def instantiate_zeros(x: Value) -> Value:
 
 
 def zeros_of(aval: Any) -> Value:
-    """Return zeros of the given type; of `float0`, a NumPy array of that dtype, which no operation takes.
+    """Return zeros of the type `aval`; for `float0`, a NumPy array of that dtype, which no operation takes.
 
     >>> zeros_of(typeof(np.float32(1)))
     np.float32(0.0)

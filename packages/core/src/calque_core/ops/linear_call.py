@@ -1,9 +1,9 @@
-"""Linear functions as one equation: `linear_call`, whose transpose is given, and `linear_transpose`, which is one.
+"""Linear functions as one equation: `linear_call`, which has a transpose, and `linear_transpose`, which is one.
 
-One idea: the first `num_res` operands are residuals, in which the program need not be linear; what the functions close
-over is among them.  The program is linear in the other operands together.  `linear_call` holds a second program, its
-transpose, and transposing swaps the two.  `linear_transpose` means the transpose of the program that it holds, before
-anybody has worked that out: core binds it without knowing how to transpose.
+One idea: the first `num_res` operands are residuals, in which the program need not be linear; values that the functions
+close over are residuals too.  The program is jointly linear in the operands after them.  `linear_call` holds a second
+program, its transpose, and transposition swaps the two.  `linear_transpose` stands for the transpose of its program:
+core binds it, and `calque_autodiff` transposes the program when a rule needs it.
 """
 
 from __future__ import annotations
@@ -53,30 +53,31 @@ linear_call_p.def_rule("interpret", lambda run, *args, callee, **_: run(callee, 
 def linear_call(
     fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: Any, linear_args: Any
 ) -> Any:
-    """Return `fun(residual_args, linear_args)`, a function linear in its second argument whose transpose is given.
+    """Return `fun(residual_args, linear_args)`, for `fun` linear in its second argument, with its transpose.
 
-    `fun_transpose(residual_args, ct)` takes a cotangent of the result and returns one of `linear_args`; reverse mode
-    calls it in place of transposing the operations of `fun`.  Derivatives with respect to residuals are those of `fun`.
+    `fun_transpose(residual_args, ct)` takes a cotangent of the result and returns a cotangent of `linear_args`;
+    reverse mode calls it, and does not transpose the operations of `fun`.  Derivatives with respect to residuals are
+    the derivatives of `fun`.
     All arguments are pytrees; both functions are traced.
-    Raises: TypeError if `linear_args` or the result is not floating, or `fun_transpose` returns another structure or
-    other types than those of `linear_args`.
+    Raises: TypeError if `linear_args` or the result is not floating, or `fun_transpose` does not return the structure
+    and the types of `linear_args`.
 
     >>> linear_call(lambda r, x: x / r, lambda r, ct: ct / r, 2.0, 3.0)
     np.float64(1.5)
     """
     for function in (fun, fun_transpose):
         check_callable(function, "linear_call")
-    what = loop_name("linear_call", fun)
-    res, res_tree = strong_leaves(what, "residual_args", residual_args)
-    linear, space = space_of(what, "linear_args", linear_args)
+    caller = loop_name("linear_call", fun)
+    res, res_tree = strong_leaves(caller, "residual_args", residual_args)
+    linear, space = space_of(caller, "linear_args", linear_args)
     res_avals = [typeof(x) for x in res]
 
     flat = FlatFunction(fun, _pair(res_tree, space.tree), "linear_call")
     callee = stage(flat, [*res_avals, *space.avals], verb="linear_call", user_fun=fun)
     out_tree, out_avals = flat.out_tree, [aval.strip_weak_type() for aval in callee.out_avals]
-    check_floating(what, lambda: _names("the result", out_tree), out_avals)
+    check_floating(caller, lambda: _names("the result", out_tree), out_avals)
 
-    flat = FlatFunction(space.mapped(what, "fun_transpose", fun_transpose), _pair(res_tree, out_tree), "linear_call")
+    flat = FlatFunction(space.mapped(caller, "fun_transpose", fun_transpose), _pair(res_tree, out_tree), "linear_call")
     transpose = stage(flat, [*res_avals, *out_avals], verb="linear_call", user_fun=fun_transpose)
 
     (callee, transpose), consts = join_constants([callee, transpose])
@@ -104,15 +105,17 @@ linear_transpose_p = Primitive("linear_transpose", multiple_results=True)
 def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> list[Any]:
     linear_avals = jaxpr.in_avals[num_res:]
     check_operands("linear_transpose", jaxpr, [*avals[:num_res], *linear_avals])
-    wanted, got = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
-    if wanted != got:
-        raise TypeError(f"linear_transpose got cotangents ({got}) for a program that gives ({wanted}). Give its types.")
+    required, got = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
+    if required != got:
+        raise TypeError(
+            f"linear_transpose got cotangents ({got}) for a program that gives ({required}). Give its types."
+        )
     return [aval.strip_weak_type() for aval in linear_avals]
 
 
 @linear_transpose_p.def_impl
 def linear_transpose_impl(*args: Value, jaxpr: Jaxpr, num_res: int) -> Sequence[Value]:
-    """Run what the package that knows how to transpose makes of it."""
+    """Run the decomposition, which `calque_autodiff` registers."""
     decomposition = linear_transpose_p.adapted.get("decomposition")
     if decomposition is None:
         raise MissingRuleError(

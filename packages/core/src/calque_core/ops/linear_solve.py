@@ -1,11 +1,11 @@
 """Solutions of linear equations, defined by the equation: the primitive `custom_linear_solve`.
 
 One idea: the derivative of the solution of A x = b follows from the equation, A dx = db - dA x, so no transformation
-looks into the user's solver.  The equation holds the operator `matvec`, its transpose `vecmat` (None until somebody
-has worked it out), and the two solvers, as programs of the same operands: `num_consts` values that they close over,
-then a vector.
+looks into the user's solver.  The equation holds the operator `matvec`, its transpose `vecmat` (None until a rule
+makes it), and the two solvers, as programs of the same operands: `num_consts` values that they close over, then a
+vector.
 
-Read next: `root.py`, for equations that are not linear.
+Read next: `root.py`, for nonlinear equations.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def custom_linear_solve_abstract_eval(
     return [aval.strip_weak_type() for aval in solve.out_avals]
 
 
-def check_endomorphism(what: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_avals: Sequence[Any]) -> None:
+def check_endomorphism(name: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_avals: Sequence[Any]) -> None:
     """Check that a program of operands of the types `avals` gives a vector of the types `vector_avals` first.
 
     Raises: TypeError with both.
     """
-    check_operands(what, jaxpr, avals)
+    check_operands(name, jaxpr, avals)
     out_avals = jaxpr.out_avals[: len(vector_avals)]
     if [(a.shape, a.dtype) for a in out_avals] != [(a.shape, a.dtype) for a in vector_avals]:
         got, want = (", ".join(str(a) for a in types) for types in (out_avals, vector_avals))
-        raise TypeError(f"{what} is a program that gives ({got}) for a vector of ({want}). Let it keep the types.")
+        raise TypeError(f"{name} is a program that gives ({got}) for a vector of ({want}). Let it keep the types.")
 
 
 @custom_linear_solve_p.def_impl
@@ -72,23 +72,23 @@ def custom_linear_solve_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def dce_solver(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop auxiliary results that nobody uses, and values that no program needs any more; the solution stays whole."""
+    """Drop unused auxiliary results, and the values that no program needs; the solution stays whole."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     num_consts = eqn.params["num_consts"]
     size = len(eqn.invars) - num_consts
     programs = {name: program for name, program in eqn.params.items() if type(program) is Jaxpr}
-    wanted = {name: [True] * len(program.outvars) for name, program in programs.items()}
-    wanted["solve"] = [True] * size + list(used_outputs[size:])
-    needed = [dce_jaxpr(program, wanted[name])[1][:num_consts] for name, program in programs.items()]
+    used_outs = {name: [True] * len(program.outvars) for name, program in programs.items()}
+    used_outs["solve"] = [True] * size + list(used_outputs[size:])
+    needed = [dce_jaxpr(program, used_outs[name])[1][:num_consts] for name, program in programs.items()]
     used_consts = [any(marks) for marks in zip(*needed)]
     kept: dict[str, Any] = {"num_consts": sum(used_consts)}
     for name, program in programs.items():
         arguments = [True] * (len(program.invars) - num_consts)
-        kept[name] = dce_jaxpr(program, wanted[name], instantiate=[*used_consts, *arguments])[0]
+        kept[name] = dce_jaxpr(program, used_outs[name], instantiate=[*used_consts, *arguments])[0]
     used_inputs = used_consts + [True] * size
     invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
-    outvars = [v for v, used in zip(eqn.outvars, wanted["solve"]) if used]
+    outvars = [v for v, used in zip(eqn.outvars, used_outs["solve"]) if used]
     return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | kept)
 
 
@@ -123,17 +123,17 @@ def custom_linear_solve(
     """
     for fun in (matvec, solve, *(() if transpose_solve is None else (transpose_solve,))):
         check_callable(fun, "custom_linear_solve")
-    what = f"custom_linear_solve{where()}"
-    leaves, space = space_of(what, "b", b)
-    solver = partial(space.mapped(what, "solve", solve, has_aux), matvec)
+    caller = f"custom_linear_solve{where()}"
+    leaves, space = space_of(caller, "b", b)
+    solver = partial(space.mapped(caller, "solve", solve, has_aux), matvec)
     if trace_state_clean():
-        return evaluated(what, solver, space, leaves)
-    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, space.mapped(what, "matvec", matvec), matvec)
+        return evaluated(caller, solver, space, leaves)
+    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, space.mapped(caller, "matvec", matvec), matvec)
     solve_jaxpr, out_tree = trace_in("custom_linear_solve", space, solver, solve)
     programs = [matvec_jaxpr, solve_jaxpr]
     if transpose_solve is not None:
         vecmat = matvec if symmetric else partial(_vecmat, matvec_jaxpr, space)
-        transposed = partial(space.mapped(what, "transpose_solve", transpose_solve, has_aux), vecmat)
+        transposed = partial(space.mapped(caller, "transpose_solve", transpose_solve, has_aux), vecmat)
         programs.append(trace_in("custom_linear_solve", space, transposed, transpose_solve)[0])
     joined, consts = join_constants(programs)
     back = joined[-1] if transpose_solve is not None or symmetric else None
@@ -149,14 +149,14 @@ def custom_linear_solve(
     return out_tree.unflatten(outs)
 
 
-def evaluated(what: str, solver: Function, space: Space, leaves: Sequence[Value]) -> Any:
-    """Return what a solver gives for numbers: it runs in Python.
+def evaluated(caller: str, solver: Function, space: Space, leaves: Sequence[Value]) -> Any:
+    """Return the result of a solver that runs in Python on the values `leaves`.
 
     Raises: TypeError if a result is not an array.
     """
     out = solver(space.tree.unflatten([canonical_value(x) for x in leaves]))
     outs, out_tree = tree_flatten(out)
-    check_arrays(outs, lambda: [f"the result{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]], what)
+    check_arrays(outs, lambda: [f"the result{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]], caller)
     return out_tree.unflatten(owned([canonical_value(x) for x in outs]))
 
 
@@ -167,7 +167,7 @@ def trace_in(verb: str, space: Space, fun: Function, user_fun: Function) -> tupl
 
 
 def _vecmat(matvec: Jaxpr, space: Space, ct: Any) -> Any:
-    """Return the transpose of `matvec` applied to `ct`, as an equation that leaves the transposing to others."""
+    """Return the transpose of `matvec` applied to `ct`, as an equation of `linear_transpose`."""
     leaves, tree = tree_flatten(ct)
     if tree != space.tree:
         raise TypeError(
@@ -180,6 +180,6 @@ def _vecmat(matvec: Jaxpr, space: Space, ct: Any) -> Any:
 
 
 def without_aux(solve: Jaxpr, size: int) -> Jaxpr:
-    """Return a solver that gives the solution only, a vector of `size` leaves."""
+    """Return a solver that returns the solution only, a vector of `size` leaves."""
     used = [i < size for i in range(len(solve.outvars))]
     return dce_jaxpr(solve, used, instantiate=True)[0]

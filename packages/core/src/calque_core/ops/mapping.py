@@ -24,7 +24,7 @@ Combine = Callable[[list[Value], list[Value]], list[Value]]
 
 @api_boundary
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """Return the results of `f` on the slices of `xs` along the leading axis, stacked; one slice at a time.
+    """Return the stacked results of `f` on the slices of `xs` along the leading axis, one slice at a time.
 
     `calque_batching.map` computes several at a time.
     Shapes: xs [n, *s] -> [n, *t].
@@ -61,21 +61,21 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     array([ 1.,  3.,  6., 10.])
     """
     check_callable(fn, "associative_scan")
-    what = loop_name("associative_scan", fn)
+    caller = loop_name("associative_scan", fn)
     leaves, treedef = tree_flatten(elems)
     names = [f"elems{keystr(path)}" for path, _ in tree_flatten_with_path(elems)[0]]
-    check_arrays(leaves, lambda: names, what)
-    axes = [canonical_axis(what, axis, typeof(x).ndim) for x in leaves]
+    check_arrays(leaves, lambda: names, caller)
+    axes = [canonical_axis(caller, axis, typeof(x).ndim) for x in leaves]
     sizes = {typeof(x).shape[a] for x, a in zip(leaves, axes)}
     if len(sizes) > 1:
         types = ", ".join(f"{name} {typeof(x)}" for name, x in zip(names, leaves))
-        raise ShapeError(f"{what}: the sizes along axis {axis} differ: {types}. Give arrays of one length.")
+        raise ShapeError(f"{caller}: the sizes along axis {axis} differ: {types}. Give arrays of one length.")
 
     def combine(left: list[Value], right: list[Value]) -> list[Value]:
         out, out_tree = tree_flatten(call(fn, "associative_scan", treedef.unflatten(left), treedef.unflatten(right)))
         if out_tree != treedef:
             raise TypeError(
-                f"{what}: {describe_function(fn)} returned {out_tree} for elements of {treedef}. Return the same "
+                f"{caller}: {describe_function(fn)} returned {out_tree} for elements of {treedef}. Return the same "
                 "structure."
             )
         return out
@@ -87,7 +87,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
 
 def _running(combine: Combine, xs: list[Value], axes: list[int], count: int) -> list[Value]:
-    """Combine neighbours, run over half as many, and fill in the elements between."""
+    """Combine pairs of neighbours, recur on the pairs, and fill in the elements between."""
     if count < 2:
         return xs
 
@@ -112,7 +112,7 @@ def _strided(x: Value, axis: int, start: int, stop: int, step: int) -> Value:
 
 
 def _interleaved(even: Value, odd: Value, axis: int) -> Value:
-    """Return even[0], odd[0], even[1], ...; there is as many even ones, or one more."""
+    """Return even[0], odd[0], even[1], ...; `even` has the length of `odd`, or one element more."""
     shape = typeof(even).shape
     paired = typeof(odd).shape[axis]
     apart = (*shape[:axis], paired, 1, *shape[axis + 1 :])

@@ -1,11 +1,11 @@
 """Roots of functions, defined by the equation that they solve: the primitive `custom_root`.
 
-One idea: where f(x) = 0, the implicit function theorem gives the derivative of x with respect to all that f closes
-over, so no transformation looks into the user's solver.  The equation holds, as programs of the same `num_consts`
-values and then their own arguments, `f` of x, `solve` of a first guess, and `tangent_solve` of x and y, which solves
-the equation linearized at x for the right-hand side y.
+One idea: where f(x) = 0, the implicit function theorem gives the derivative of x with respect to the values that f
+closes over, so no transformation looks into the user's solver.  The equation holds three programs of the same
+`num_consts` values and then their own arguments: `f` of x, `solve` of a first guess, and `tangent_solve` of x and y,
+which solves the equation linearized at x for the right-hand side y.
 
-The function `custom_root` is in `calque_autodiff`, because the linearized f is made there.
+The function `custom_root` is in `calque_autodiff`, which linearizes f.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The space of a value: its structure and the types of its leaves, which a linear operator or a solver must give back.
+"""The space of a value: its structure and the types of its leaves, which a linear operator or a solver must keep.
 
-One idea: the user gave one value under a name, `b` or `initial_guess`, and functions that map its space to itself.
-What they return is checked where they return it, whether they are traced or run.
+One idea: the user passes a value under a name, `b` or `initial_guess`, and functions that map its space to itself.
+Each result of these functions is checked when they return it, whether they are traced or run.
 
 Read next: `linear_solve.py`.
 """
@@ -23,7 +23,7 @@ Value = Any
 
 
 class Space(NamedTuple):
-    """The structure and the types of a value that the user knows by a name."""
+    """The structure and the types of a value, and its name in messages."""
 
     name: str
     tree: PyTreeDef
@@ -35,22 +35,22 @@ class Space(NamedTuple):
         return tree_flatten(((self.tree.unflatten(self.avals),), {}))[1]
 
     def check(self, source: str, returned: Any) -> None:
-        """Check that what `source` returned lies in this space; a Python scalar is of its dtype.
+        """Check that `returned`, a result of `source`, lies in this space; a Python scalar has the default dtype.
 
         Raises: TypeError with both types, and the path of the leaf.
         """
         self.check_structure(source, returned)
         pairs, _ = tree_flatten_with_path(returned)
         for (path, leaf), aval in zip(pairs, self.avals):
-            found = typeof(leaf) if is_array_like(leaf) else None
-            if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
+            leaf_aval = typeof(leaf) if is_array_like(leaf) else None
+            if leaf_aval is None or leaf_aval.shape != aval.shape or leaf_aval.dtype != aval.dtype:
                 raise TypeError(
                     f"{source} returned {describe_value(leaf)} for {self.name}{keystr(path)}, which is "
                     f"{aval}. Return the shapes and dtypes of {self.name}."
                 )
 
     def check_structure(self, source: str, returned: Any) -> None:
-        """Check that what `source` returned has the structure of this space.  Raises: TypeError with both."""
+        """Check that `returned`, a result of `source`, has this structure.  Raises: TypeError with both structures."""
         tree = tree_structure(returned)
         if tree != self.tree:
             raise TypeError(
@@ -58,9 +58,9 @@ class Space(NamedTuple):
                 f"structure of {self.name}."
             )
 
-    def shaped(self, what: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `fun`, the user's `role`, with the structure of its result checked, for callers of any precision."""
-        source = f"{what}: {role} {describe_function(fun)}"
+    def shaped(self, caller: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `fun`, the user's `role`, with a check of the structure of its result; dtypes may differ."""
+        source = f"{caller}: {role} {describe_function(fun)}"
 
         @wraps(fun)
         def checked(*args: Any) -> Any:
@@ -70,35 +70,35 @@ class Space(NamedTuple):
 
         return checked
 
-    def mapped(self, what: str, role: str, fun: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
-        """Return `fun`, the user's `role`, with its result checked: the first of a pair if `has_aux`."""
-        source = f"{what}: {role} {describe_function(fun)}"
+    def mapped(self, caller: str, role: str, fun: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
+        """Return `fun`, the user's `role`, with a check of its result, the first of a pair if `has_aux`."""
+        source = f"{caller}: {role} {describe_function(fun)}"
 
         @wraps(fun)  # so that messages name the user's function
         def checked(*args: Any) -> Any:
-            out = call(fun, what, *args)
-            self.check(source, split_aux(out, what, fun)[0] if has_aux else out)
+            out = call(fun, caller, *args)
+            self.check(source, split_aux(out, caller, fun)[0] if has_aux else out)
             return out
 
         return checked
 
 
-def space_of(what: str, name: str, value: Any) -> tuple[list[Value], Space]:
+def space_of(caller: str, name: str, value: Any) -> tuple[list[Value], Space]:
     """Return the leaves of the user's `value`, Python scalars made arrays, and their space.
 
     Raises: TypeError if a leaf is not an array of a floating dtype.
     """
-    leaves, tree = strong_leaves(what, name, value)
+    leaves, tree = strong_leaves(caller, name, value)
     avals = [typeof(x) for x in leaves]
-    check_floating(what, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]], avals)
+    check_floating(caller, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]], avals)
     return leaves, Space(name, tree, avals)
 
 
-def check_floating(what: str, names: Callable[[], Sequence[str]], avals: Sequence[Any]) -> None:
+def check_floating(caller: str, names: Callable[[], Sequence[str]], avals: Sequence[Any]) -> None:
     """Check that all types are floating, real or complex.
 
-    Raises: TypeError that names the first that is not.
+    Raises: TypeError that names the first value whose dtype is not floating.
     """
     for i, aval in enumerate(avals):
         if not is_float(aval.dtype):
-            raise TypeError(f"{what}: {names()[i]} is {aval}, not of a floating dtype. Convert it to one.")
+            raise TypeError(f"{caller}: {names()[i]} is {aval}, not of a floating dtype. Convert it to one.")

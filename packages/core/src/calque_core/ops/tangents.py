@@ -1,4 +1,4 @@
-"""Primals and tangents as users give them: what every function of derivatives asks of its arguments, and says.
+"""The checks of primals, tangents and cotangents that all functions of derivatives share.
 
 Read next: `linear.py` for the symbolic zero.
 """
@@ -23,13 +23,13 @@ from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_pat
 Value = Any
 
 
-def check_sequence(what: str, name: str, values: Any) -> None:
+def check_sequence(caller: str, name: str, values: Any) -> None:
     """Check that `values` is a tuple or a list.
 
     Raises: TypeError.
     """
     if not isinstance(values, (tuple, list)):
-        raise TypeError(f"{what} got {describe_value(values)} as its {name}. Give a tuple or a list: {name}=(x,).")
+        raise TypeError(f"{caller} got {describe_value(values)} as its {name}. Give a tuple or a list: {name}=(x,).")
 
 
 def flatten_primals(verb: str, fun: Callable[..., Any], primals: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
@@ -58,57 +58,59 @@ def check_outputs(trace: Trace, outs: Sequence[Value]) -> None:
             )
 
 
-def check_same_structure(what: str, name: str, tree: PyTreeDef, given: Any) -> None:
-    """Check that the pytree `given` has the structure `tree`.
+def check_same_structure(caller: str, name: str, tree: PyTreeDef, tangents: Any) -> None:
+    """Check that the pytree `tangents` has the structure `tree`.
 
     Raises: TypeError with both structures.
     """
-    found = tree_structure(given)
-    if found != tree:
+    tangents_tree = tree_structure(tangents)
+    if tangents_tree != tree:
         raise TypeError(
-            f"{what}: the {name} have the structure {found}, but {tree} is needed. Give one {name[:-1]} per leaf."
+            f"{caller}: the {name} have the structure {tangents_tree}, but {tree} is needed. "
+            f"Give one {name[:-1]} per leaf."
         )
 
 
-def tangent_leaves(what: str, name: str, avals: Sequence[Any], tree: PyTreeDef, given: Any) -> list[Value]:
-    """Return the leaves of the tangents or cotangents `given`, checked against types; `Zero` for integers' ones.
+def tangent_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef, tangents: Any) -> list[Value]:
+    """Return the leaves of tangents or cotangents, checked against the types `avals`; a `Zero` for an integer primal.
 
-    Python scalars take the dtype that is needed; a traced one stays weak, and `strong` makes derivatives strong where
-    they go back to the user.
+    A Python scalar takes the dtype of the tangent type.  A weak tracer stays weak; `strong` converts it where
+    derivatives go back to the user.
     Raises: TypeError if structure, shape or dtype differ; the message names the leaf.
     """
-    leaves, given_tree = tree_flatten(given)
-    if given_tree != tree:
-        check_same_structure(what, name, tree, given)
-    leaf_name = lambda i: _leaf(name, tree_flatten_with_path(given)[0][i][0])
+    leaves, tangents_tree = tree_flatten(tangents)
+    if tangents_tree != tree:
+        check_same_structure(caller, name, tree, tangents)
+    leaf_name = lambda i: _leaf(name, tree_flatten_with_path(tangents)[0][i][0])
     return [
-        _tangent(what, name, partial(leaf_name, i), aval, leaf)
+        _tangent(caller, name, partial(leaf_name, i), aval, leaf)
         for i, (leaf, aval) in enumerate(zip(narrowed(leaves), avals))
     ]
 
 
-def _tangent(what: str, name: str, leaf_name: Callable[[], str], aval: Any, leaf: Value) -> Value:
-    wanted = aval.to_tangent_aval()
+def _tangent(caller: str, name: str, leaf_name: Callable[[], str], primal_aval: Any, leaf: Value) -> Value:
+    tangent_aval = primal_aval.to_tangent_aval()
     if type(leaf) is Zero:
         return leaf
-    if wanted.dtype == float0:
-        if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == wanted.shape:
-            return zero_of(wanted)
+    if tangent_aval.dtype == float0:
+        if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == tangent_aval.shape:
+            return zero_of(tangent_aval)
         raise TypeError(
-            f"{what}: {leaf_name()} is {describe_value(leaf)}, but its {_origin(name)} is {aval}, "
+            f"{caller}: {leaf_name()} is {describe_value(leaf)}, but its {_origin(name)} is {primal_aval}, "
             "which has no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or leave it out of the "
             "function."
         )
     if not is_array_like(leaf):
         raise TypeError(
-            f"{what}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. Give {wanted}."
+            f"{caller}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. "
+            f"Give {tangent_aval}."
         )
-    if type(leaf) in _FITTING.get(wanted.dtype.kind, ()) and wanted.shape == ():
-        return wanted.dtype.type(leaf)
-    found = typeof(leaf)
-    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+    if type(leaf) in _FITTING.get(tangent_aval.dtype.kind, ()) and tangent_aval.shape == ():
+        return tangent_aval.dtype.type(leaf)
+    leaf_aval = typeof(leaf)
+    if leaf_aval.shape != tangent_aval.shape or leaf_aval.dtype != tangent_aval.dtype:
         raise TypeError(
-            f"{what}: {leaf_name()} is {found}, but {wanted} is needed. "
+            f"{caller}: {leaf_name()} is {leaf_aval}, but {tangent_aval} is needed. "
             f"Give it the shape and dtype of its {_origin(name)}."
         )
     return leaf
