@@ -1,1 +1,1 @@
-"""Programs as data: their parts, their evaluation, their comparison."""
+"""Programs as data: variables and equations, evaluation, comparison."""

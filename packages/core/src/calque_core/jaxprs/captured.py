@@ -1,7 +1,7 @@
 """The tracers that Python functions hold.
 
-One idea: what an equation keeps must outlive the trace that recorded it, so it has to be known which values of that
-trace a user's function refers to.  Python shows them: in closures, defaults, bound objects and containers.
+One idea: an equation outlives the trace that recorded it, so we must know the tracers to which a user's function in
+it refers.  Python shows them: in closures, defaults, bound objects and containers.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MAX_OBJECTS = 10_000
 def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
     """Return the tracers that functions hold, in closures, defaults, bound objects and containers.
 
-    They are those that the current trace may see; of tracers above it, those that they are made of.
+    Tracers of the current trace and of its parents; a tracer of an inner trace is replaced by the tracers it wraps.
 
     >>> captured_tracers([lambda x: x])
     []
     """
-    found: dict[int, Tracer] = {}
+    tracers: dict[int, Tracer] = {}
     seen: set[int] = set()
     stack = list(reversed(objects))
     visible = [trace := current_trace()]
@@ -42,17 +42,17 @@ def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
         if not isinstance(x, Tracer):
             stack.extend(reversed(_held_by(x)))
         elif any(x._trace is trace or (x._trace.tag is not None and x._trace.tag is trace.tag) for trace in visible):
-            found[id(x)] = x
+            tracers[id(x)] = x
         elif x._trace.is_open:
             stack.extend(reversed(x.carried))
-    return list(found.values())
+    return list(tracers.values())
 
 
 _LEAVES = (str, bytes, int, float, complex, np.ndarray, np.generic, type, ModuleType, BuiltinFunctionType, Jaxpr)
 
 
 def _held_by(x: Any) -> list[Any]:
-    """Return the objects that `x` refers to, as far as Python code in it would find them."""
+    """Return the objects that Python code in `x` can reach in one step."""
     if x is None or isinstance(x, _LEAVES):
         return []
     if isinstance(x, FunctionType):
@@ -67,22 +67,22 @@ def _held_by(x: Any) -> list[Any]:
 
 
 def _in_slots(x: Any) -> list[Any]:
-    """Return the attributes of `x` that its classes declare as slots, those that are set."""
+    """Return the values of the slots of `x` that are set."""
     names = [n for cls in type(x).__mro__ for n, d in vars(cls).items() if type(d) is MemberDescriptorType]
     return [getattr(x, name) for name in names if hasattr(x, name)]
 
 
 def cells_of(fun: Any) -> list[Any]:
-    """Return the values of the variables that a Python function closes over, those that have one by now.
+    """Return the values of the variables that a Python function closes over; unassigned variables are left out.
 
     >>> scale = (lambda factor: lambda x: factor * x)(3.0)
     >>> cells_of(scale)
     [3.0]
     """
-    found = []
+    values = []
     for cell in getattr(fun, "__closure__", None) or ():
         try:
-            found.append(cell.cell_contents)
+            values.append(cell.cell_contents)
         except ValueError:  # the variable is assigned later
             continue
-    return found
+    return values

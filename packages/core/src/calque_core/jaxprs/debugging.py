@@ -1,8 +1,8 @@
 """Finding the operation that made a nan or an infinity, while `config.debug_nans` or `config.debug_infs` is on.
 
-One idea: an operation is the culprit if a result holds what no operand held.  Evaluation asks `check_results` after
-every operation; a compiled program is asked as a whole, by `check_program`, and run again operation by operation if
-it made one.  What was given (a missing value, the infinity of a mask) is nobody's fault, and passes through in silence.
+One idea: an operation is at fault if a result has a nan and no operand has one.  Evaluation calls `check_results` after
+every operation.  `check_program` checks the results of a compiled program, and runs it again operation by operation if
+one has a nan.  A nan in the arguments (a missing value, the infinity of a mask) raises nothing.
 
 Read next: `trace.py`, where evaluation calls this; `source.py` for how an equation knows its pass.
 """
@@ -32,7 +32,7 @@ _TESTS: dict[str, Callable[[Array], Array]] = {"nan": np.isnan, "inf": np.isinf}
 
 
 def is_debugging() -> bool:
-    """Tell whether results are to be checked in this thread.
+    """Tell whether the settings of this thread ask for checks of results.
 
     >>> is_debugging()
     False
@@ -46,15 +46,15 @@ def _kinds() -> list[str]:
 
 
 def check_results(primitive: Any, args: Sequence[Value], params: dict[str, Any], outs: Sequence[Value]) -> None:
-    """Check that an operation made no nan and no infinity, as far as the settings forbid them.
+    """Check that an operation made no nan and no infinity that the settings forbid.
 
-    An operation that holds programs is not checked: the operations inside are.
+    An operation that holds programs is not checked: their operations are.
     Raises: FloatingPointError that names the operation, its operands, the user's line and the pass.
     """
     for kind in _kinds() if is_debugging() else ():
-        found = next((x for x in outs if _has(kind, x)), None)
-        if found is not None and not any(_has(kind, x) for x in args) and not any(jaxprs_in_params(params)):
-            raise FloatingPointError(_message(primitive.name, kind, args, np.asarray(found)))
+        bad_result = next((x for x in outs if _has(kind, x)), None)
+        if bad_result is not None and not any(_has(kind, x) for x in args) and not any(jaxprs_in_params(params)):
+            raise FloatingPointError(_message(primitive.name, kind, args, np.asarray(bad_result)))
 
 
 result_checks.append(check_results)
@@ -63,11 +63,11 @@ result_checks.append(check_results)
 def check_program(name: str, jaxpr: Jaxpr, args: Sequence[Value], outs: Sequence[Value]) -> None:
     """Check the results of a compiled program; if it made a nan or an infinity, find the operation by evaluation.
 
-    Raises: FloatingPointError, about the operation; about the program, if none of its operations is to blame.
+    Raises: FloatingPointError, about the operation; about the program, if none of its operations is at fault.
     """
-    found = {kind for kind in _TESTS if any(_has(kind, x) for x in outs)}
-    kinds = [kind for kind in _kinds() if kind in found]
-    if not kinds and "nan" not in found:  # a nan is often made of infinities
+    kinds_in_results = {kind for kind in _TESTS if any(_has(kind, x) for x in outs)}
+    kinds = [kind for kind in _kinds() if kind in kinds_in_results]
+    if not kinds and "nan" not in kinds_in_results:  # infinities often make a nan
         return
     try:
         with eval_context():
@@ -77,13 +77,13 @@ def check_program(name: str, jaxpr: Jaxpr, args: Sequence[Value], outs: Sequence
         raise
     except MissingRuleError as error:
         raise FloatingPointError(
-            f"the compiled program of {name} gave {' and '.join(sorted(found))}; which operation made it is not known, "
-            f"since '{error.primitive}' can only be compiled. Give that an evaluation rule: "
+            f"the compiled program of {name} gave {' and '.join(sorted(kinds_in_results))}; which operation made it is "
+            f"not known, since '{error.primitive}' can only be compiled. Give that an evaluation rule: "
             f"{error.primitive}_p.def_impl(fn)."
         ) from error
-    given = [*args, *_constants(jaxpr)]
+    inputs = [*args, *_constants(jaxpr)]
     for kind in kinds:
-        if not any(_has(kind, x) for x in given):
+        if not any(_has(kind, x) for x in inputs):
             raise FloatingPointError(
                 f"the compiled program of {name} gave {kind}, but none of its operations does when they are run one "
                 "by one: the compiler's order of computing made it. Keep intermediate results smaller, or take "
@@ -92,7 +92,7 @@ def check_program(name: str, jaxpr: Jaxpr, args: Sequence[Value], outs: Sequence
 
 
 def _constants(jaxpr: Jaxpr) -> list[Value]:
-    """Return the numbers that a program, or one inside it, holds."""
+    """Return the literals and constants of a program and of the programs inside it."""
     programs = list(nested_jaxprs(jaxpr))
     atoms = [x for inner in programs for xs in (*(eqn.invars for eqn in inner.eqns), inner.outvars) for x in xs]
     return [*(x.val for x in atoms if type(x) is Literal), *(const for inner in programs for const in inner.consts)]
@@ -105,16 +105,16 @@ def _has(kind: str, x: Value) -> bool:
 def _message(name: str, kind: str, args: Sequence[Value], result: Array) -> str:
     index = tuple(map(int, np.argwhere(_TESTS[kind](result))[0]))
     operands = " and ".join(_operand(np.asarray(x), result.shape, index) for x in args)
-    which = f", element {list(index)} of its result {typeof(result)}" if index else ""
+    element = f", element {list(index)} of its result {typeof(result)}" if index else ""
     return (
-        f"{name}{f' of {operands}' if operands else ''} gave {_number(result[index])}{which}"
+        f"{name}{f' of {operands}' if operands else ''} gave {_number(result[index])}{element}"
         f"{place_and_pass(current_position())}. Keep the operands where the operation is defined and finite: choose "
         f"them with numpy.where before it; or leave debug_{kind}s off."
     )
 
 
 def _operand(x: Array, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
-    """Return the number that an operand has where the result is bad; what is known of it, if there is no such place."""
+    """Return the element of an operand at the bad index of the result; its type and range if the shapes differ."""
     if not x.shape:
         return _number(x[()])
     kind: str = str(typeof(x))

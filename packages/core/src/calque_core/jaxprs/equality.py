@@ -1,7 +1,7 @@
 """Telling whether two jaxprs are the same program under other names.
 
-One idea: variables correspond by the place where they are bound, everything else must be equal.  Jaxprs among the
-parameters are compared later, from a list of pairs, so depth costs nothing and a shared pair is compared once.
+One idea: variables correspond if they are bound at the same place; everything else must be equal.  A list of pairs
+keeps the jaxprs among the parameters for later, so depth costs nothing and a shared pair is compared once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Pair = tuple[Jaxpr, Jaxpr]
 
 
 def jaxpr_equal(a: Jaxpr, b: Jaxpr) -> bool:
-    """Tell whether `a` and `b` differ in the names of variables at most.
+    """Tell whether `a` and `b` are equal up to the names of variables.
 
     Equations must come in the same order, with equal primitives, parameters and types.  Literals and constants are
     equal if their dtypes, shapes and elements are: NaN equals NaN, 0.0 does not equal -0.0.
@@ -44,7 +44,7 @@ def jaxpr_equal(a: Jaxpr, b: Jaxpr) -> bool:
 
 
 def _same_jaxpr(a: Jaxpr, b: Jaxpr, pairs: list[Pair]) -> bool:
-    """Compare two jaxprs except for those inside them, which are added to `pairs`."""
+    """Compare two jaxprs, and add the jaxprs inside them to `pairs`."""
     names: dict[Var, Var] = {}
     return (
         _bind(a.constvars, b.constvars, names)
@@ -67,7 +67,7 @@ def _same_eqn(a: JaxprEqn, b: JaxprEqn, names: dict[Var, Var], pairs: list[Pair]
 
 
 def _bind(a: Sequence[Var], b: Sequence[Var], names: dict[Var, Var]) -> bool:
-    """Note that the variables `a` correspond to `b`, if their number and types agree."""
+    """Record that the variables `a` correspond to `b`, if their number and types agree."""
     if len(a) != len(b) or any(x.aval != y.aval for x, y in zip(a, b)):
         return False
     names.update(zip(a, b))
@@ -100,7 +100,7 @@ def _same_param(a: Any, b: Any, pairs: list[Pair]) -> bool:
 
 
 def _same_value(a: Value, b: Value) -> bool:
-    """Compare two literals, constants or arrays to the last bit, but for the bits of a NaN."""
+    """Compare two literals, constants or arrays bit by bit; all NaNs are equal."""
     if a is b:
         return True
     if isinstance(a, Tracer) or isinstance(b, Tracer):

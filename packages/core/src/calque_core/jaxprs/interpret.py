@@ -1,7 +1,7 @@
-"""Running a jaxpr: one equation after the other, by `bind`, under whatever trace is current.
+"""Running a jaxpr: `bind` for one equation after the other, under the current trace.
 
-One idea: interpreting is the only way a jaxpr is used, so a transformation of jaxprs is an interpretation under the
-transformation's trace.  What an equation binds keeps the place in the user's program that the equation came from.
+One idea: a jaxpr is only ever interpreted, so a transformation of jaxprs is an interpretation under the trace of the
+transformation.  A bound primitive keeps the equation's place in the user's program.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
         raise
 
 
-mark_boundary(eval_jaxpr.__code__)  # a wrapper, as `api_boundary` makes one, takes 0.2 us
+mark_boundary(eval_jaxpr.__code__)  # the wrapper that `api_boundary` makes takes 0.2 us
 
 
 def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
-    """Return the results of `jaxpr` as they are, views of the arguments included: for programs inside of programs.
+    """Return the results of `jaxpr`, which may be views of the arguments: for programs inside of programs.
 
     Raises: TypeError if the number of constants or arguments does not fit.
     """
@@ -65,7 +65,7 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
 
 
 def jaxpr_as_fun(jaxpr: Jaxpr) -> Callable[..., list[Value]]:
-    """Return a Python function of the jaxpr's arguments that gives the list of its results; it can be traced again."""
+    """Return a Python function that takes the arguments of `jaxpr` and returns its results; it can be traced again."""
 
     @api_boundary
     def fun(*args: Value) -> list[Value]:

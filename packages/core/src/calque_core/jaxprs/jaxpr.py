@@ -1,7 +1,7 @@
 """Jaxprs: programs as data.
 
-One idea: a jaxpr is a list of equations over typed variables, closed over nothing but its `consts`, every variable
-bound once before it is used.  Equations hold variables and literals only, never tracers, so a jaxpr outlives its trace.
+One idea: a jaxpr is a list of equations over typed variables.  It closes over its `consts` only, and each variable is
+bound once, before its use.  Equations hold variables and literals, never tracers, so a jaxpr outlives its trace.
 
 Read next: `stage.py`, which makes them; `interpret.py`, which runs them; `printing.py` and `check.py`.
 """
@@ -49,7 +49,7 @@ Atom = Var | Literal
 
 
 class JaxprEqn(NamedTuple):
-    """One equation: `outvars = primitive[params] invars`.  It equals itself only, as its variables do."""
+    """One equation: `outvars = primitive[params] invars`.  Like a variable, it equals only itself."""
 
     primitive: Any
     invars: Sequence[Atom]
@@ -91,14 +91,14 @@ def new_jaxpr_eqn(
     params: dict[str, Any],
     position: Position | None = None,
 ) -> JaxprEqn:
-    """Return an equation; the order of arguments is the field's."""
+    """Return an equation; the order of arguments is JAX's."""
     return JaxprEqn(primitive, invars, outvars, params, position)
 
 
 class Jaxpr:
     """A closed program: `{ lambda constvars ; invars. let eqns in outvars }`, with the values of its constvars.
 
-    It is not changed after it is made; `memo` keeps what is derived from it for as long as it lives.
+    It never changes; `memo` keeps derived results as long as the jaxpr lives.
     """
 
     __slots__ = (
@@ -164,16 +164,16 @@ class Jaxpr:
         return self._effects
 
     def memo(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what `make()` gave for `key` the first time it was asked for.
+        """Return `make()`, computed once per key.
 
-        The key must say everything that the result depends on beside this jaxpr: masks, settings, the rule epoch.
-        A jaxpr that is not closed remembers nothing: what it gives refers to tracers.
+        The key must hold all inputs of the result beside this jaxpr: masks, settings, the rule epoch.
+        A jaxpr that is not closed keeps no results: they refer to tracers.
         """
         if not self.is_closed:
             return make()
         if key in self._memo:
             return self._memo[key]
-        return self._memo.setdefault(key, make())  # not inside of an except: what `make` raises would show the key
+        return self._memo.setdefault(key, make())  # not inside an except: errors of `make` would show the key
 
     @property
     def is_closed(self) -> bool:
@@ -184,7 +184,7 @@ class Jaxpr:
 
     @property
     def last_uses(self) -> list[tuple[Var, ...]]:
-        """For each equation, the variables that no later equation and no result needs."""
+        """For each equation, the variables that no later equation and no result uses."""
         if self._last_uses is None:
             needed = {v for v in self.outvars if type(v) is Var}
             drops: list[tuple[Var, ...]] = []
@@ -214,7 +214,7 @@ ClosedJaxpr = Jaxpr
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
-    """Yield the jaxprs among the parameters of an equation, those in tuples and lists included."""
+    """Yield the jaxprs among the parameters of an equation, also in tuples and lists."""
     for value in params.values():
         if type(value) is Jaxpr:
             yield value

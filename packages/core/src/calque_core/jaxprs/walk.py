@@ -1,7 +1,7 @@
 """Visiting a jaxpr and the jaxprs inside it, to any depth, without recursion.
 
-One idea: a jaxpr that many equations hold is one object, so it is visited once.  Inner jaxprs come before those that
-hold them, and what was made of them is at hand when their holder is visited.
+One idea: a jaxpr that many equations hold is one object, so it is visited once.  Inner jaxprs come before their
+holders, so a holder can use the results of its inner jaxprs.
 
 Read next: `rewrite.py` and `passes.py`, which change jaxprs this way.
 """
@@ -48,9 +48,9 @@ def has_jaxpr(params: dict[str, Any]) -> bool:
 
 
 def rebuild(jaxpr: Jaxpr, change: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
-    """Return `jaxpr` with `change` applied to every jaxpr inside it, inner ones first, and to itself at last.
+    """Return `jaxpr` with `change` applied to every jaxpr inside it, inner ones first, then to itself.
 
-    `change` sees a jaxpr whose equations hold the changed inner ones already.
+    `change` gets a jaxpr whose inner jaxprs are changed already.
     """
     changed: dict[int, Jaxpr] = {}
     for inner in nested_jaxprs(jaxpr):
@@ -64,7 +64,7 @@ def _with_inner(jaxpr: Jaxpr, changed: dict[int, Jaxpr]) -> Jaxpr:
 
 
 def replace_jaxprs(eqn: JaxprEqn, changed: dict[int, Jaxpr]) -> JaxprEqn:
-    """Return the equation with the jaxprs among its parameters looked up, by id, in `changed`."""
+    """Return the equation with each jaxpr among its parameters replaced by `changed[id(jaxpr)]`."""
     if all(changed[id(inner)] is inner for inner in jaxprs_in_params(eqn.params)):
         return eqn
     return eqn.replace(params={name: _replaced(value, changed) for name, value in eqn.params.items()})
@@ -79,7 +79,7 @@ def _replaced(value: Any, changed: dict[int, Jaxpr]) -> Any:
 
 
 def count_eqns(jaxpr: Jaxpr) -> int:
-    """Return the number of equations of `jaxpr`, those of inner jaxprs counted wherever they are held.
+    """Return the number of equations of `jaxpr`; an inner jaxpr counts once for each equation that holds it.
 
     >>> from calque_core import ShapedArray, count_eqns, stage
     >>> from calque_core.lax import cos, sin
@@ -88,5 +88,5 @@ def count_eqns(jaxpr: Jaxpr) -> int:
     """
     counts: dict[int, int] = {}
     for inner in nested_jaxprs(jaxpr):
-        counts[id(inner)] = len(inner.eqns) + sum(counts[id(held)] for held in subjaxprs(inner))
+        counts[id(inner)] = len(inner.eqns) + sum(counts[id(child)] for child in subjaxprs(inner))
     return counts[id(jaxpr)]

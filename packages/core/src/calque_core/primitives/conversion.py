@@ -1,6 +1,6 @@
-"""The primitive that changes a dtype: staging itself binds it where 64 bits end, so it stands below staging.
+"""The primitive that changes a dtype.  Staging binds it to narrow 64 bits to 32, so it lives below staging.
 
-Read next: `convert.py` among the operations, its evaluation and its function.
+Read next: `ops/convert.py`, its evaluation and its function.
 """
 
 from __future__ import annotations

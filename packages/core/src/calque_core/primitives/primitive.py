@@ -1,8 +1,8 @@
 """Primitives: the operations that traces see.
 
-One idea: a primitive is a name with rules attached, and `bind` hands it to whatever trace is current.
+One idea: a primitive is a name with rules, and `bind` hands it to the current trace.
 
-Read next: `rules.py` for the tables, `trace.py` for what happens to a bound primitive.
+Read next: `rules.py` for the tables, `trace.py` for the traces that process a bound primitive.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Linearity = Literal["linear", "bilinear", "constant"]
 
 
 class Primitive:
-    """An operation that transformations know by name, and handle by the rules given for it.
+    """An operation that transformations know by name, and process by its rules.
 
     >>> import numpy as np
     >>> from calque_core import Primitive
@@ -33,8 +33,8 @@ class Primitive:
     >>> double_p.bind(2.0)
     np.float64(4.0)
 
-    `linearity` says what follows for all derivatives at once: "linear" in all its floating operands together,
-    "bilinear", that is linear in each of its two operands, or "constant", with a derivative that is zero.
+    `linearity` declares all derivatives at once: "linear" in all floating operands together, "bilinear", that is linear
+    in each of its two operands, or "constant", with a zero derivative.
     """
 
     __slots__ = (
@@ -62,9 +62,7 @@ class Primitive:
     ) -> None:
         self.name = name
         self.linearity = linearity
-        self.weak_kinds = (
-            ""  # the dtype kinds of which weak operands alone give a weak result, as Python's operators do
-        )
+        self.weak_kinds = ""  # dtype kinds: if all operands are weak and of these, so is the result, as in Python
         self.multiple_results = multiple_results
         self.effects = effects
         self.is_leaf = False
@@ -76,14 +74,14 @@ class Primitive:
         tables.primitives.add(self)
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the primitive: the current trace decides what that means.
+        """Apply the primitive under the current trace.
 
         Returns the result, or the list of results of a primitive with `multiple_results`.
         """
         if active:
             outs: Any = here().trace.process_primitive(self, args, params)
             return outs if self.multiple_results else outs[0]
-        # Nobody traces and the settings are the default ones: this is `evaluation.process_primitive`, 0.2 us sooner.
+        # No trace is open and the settings are the default: this is `evaluation.process_primitive`, 0.2 us faster.
         for x in args:
             if type(x) not in plain_types:
                 outs = evaluation.process_primitive(self, args, params)
@@ -91,13 +89,13 @@ class Primitive:
         return self.impl(*args, **params)
 
     def bind_with_trace(self, trace: Trace, args: Any, params: dict[str, Any]) -> list[Any]:
-        """Apply the primitive under a given trace; return the list of results."""
+        """Apply the primitive under `trace`; return the list of results."""
         return hand_down(trace, self, args, params)
 
     def def_impl(self, function: F, *, leaf: bool = False) -> F:
-        """Give the NumPy evaluation; return `function`, so that this serves as a decorator.
+        """Define the NumPy evaluation; return `function`, so that this works as a decorator.
 
-        `leaf=True` promises that it binds no primitive, which saves a switch of traces at each call.
+        `leaf=True` promises that `function` binds no primitive, which saves a switch of traces per call.
         """
         tables.store(self, "impl", function)
         self.is_leaf = leaf
@@ -110,17 +108,17 @@ class Primitive:
     def def_abstract_eval(self, function: F, *, cached: bool = False) -> F: ...
 
     def def_abstract_eval(self, function: Any = None, *, cached: bool = False) -> Any:
-        """Give the type rule, from avals to aval (a list of avals with `multiple_results`); return `function`.
+        """Define the type rule, from avals to aval (a list of avals with `multiple_results`); return `function`.
 
-        `cached=True` promises hashable parameters and a result that follows from avals and parameters alone: it is then
-        computed once per types, under the default settings, which takes 0.5 us from each traced operation.  Without
+        `cached=True` promises hashable parameters, and a result that depends on avals and parameters alone.  The rule
+        then runs once per types, under the default settings, which saves 0.5 us per traced operation.  Without
         `function`, return a decorator.
         """
         if function is None:
             return lambda fn: self.def_abstract_eval(fn, cached=cached)
         tables.store(self, "abstract_eval", function)
         if cached:
-            # No settings in the key: whoever binds has converted the operands, and the rule sees the default ones.
+            # No settings in the key: the operands are converted before `bind`, and the rule runs under the defaults.
             self.abstract = lru_cache(maxsize=4096)(_under_default_settings(self.adapted["abstract_eval"]))
         return function
 
@@ -133,7 +131,7 @@ class Primitive:
     def def_rule(self, kind: str, function: F, *, platform: str | None = None, override: bool = False) -> F: ...
 
     def def_rule(self, kind: str, function: Any = None, *, platform: str | None = None, override: bool = False) -> Any:
-        """Give the rule of one kind; without `function`, return a decorator.
+        """Define the rule of one kind; without `function`, return a decorator.
 
         Raises: ValueError, naming both places, if there is a rule already and `override` is not set.
         """
@@ -143,9 +141,9 @@ class Primitive:
         return function
 
     def def_linearity(self, linearity: Linearity) -> None:
-        """Say that the primitive is "linear", "bilinear" or "constant": any transformation may derive a rule from it.
+        """Declare the primitive "linear", "bilinear" or "constant"; any transformation may derive a rule from it.
 
-        Raises: ValueError if it was said to be another of them.
+        Raises: ValueError if it is declared otherwise already.
 
         >>> from calque_core import Primitive
         >>> mirror_p = Primitive("mirror")
@@ -162,22 +160,22 @@ class Primitive:
                 "the first, set the attribute `linearity` to None before."
             )
         if self.linearity is None and not self._rules.keys().isdisjoint(("jvp", "decomposition")):
-            tables.advance_rule_epoch()  # a program may have been derived by these before
+            tables.advance_rule_epoch()  # cached programs may come from these rules
         self.linearity = linearity
 
     def def_pp(self, function: F) -> F:
-        """Give what is printed of the parameters: `function(params) -> params`; return `function`."""
+        """Define which parameters are printed: `function(params) -> params`; return `function`."""
         tables.store(self, "pp", function)
         return function
 
     def def_hole(self, kind: str, reason: str) -> None:
-        """Say why there is no rule of this kind: 'it is not linear'.  The error that follows quotes the reason."""
+        """Declare the reason why no rule of this kind exists: 'it is not linear'.  The error quotes it."""
         if kind in self._rules:
             raise ValueError(f"'{self.name}' has a rule for {kind!r}. A hole is declared only where there is none.")
         self.holes[kind] = reason
 
     def refresh(self, kind: Any) -> None:
-        """Take note that the rule of this kind has changed: dispatch reads two of them from attributes."""
+        """Update the attribute `impl` or `abstract`, which dispatch reads, after its rule has changed."""
         if kind == "impl":
             self.impl, self.is_leaf = self.adapted.get(kind, self._missing_impl), False
         elif kind == "abstract_eval":
@@ -185,7 +183,7 @@ class Primitive:
 
     @property
     def rules(self) -> Mapping[Any, Callable[..., Any]]:
-        """The rules given so far, by kind, as their authors wrote them."""
+        """The authors' rules, by kind."""
         return MappingProxyType({kind: rule.function for kind, rule in self._rules.items()})
 
     def _missing_impl(self, *args: Any, **params: Any) -> Any:
@@ -200,7 +198,7 @@ class Primitive:
 
 
 def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
-    """Bind a primitive after asking its type rule, for primitives whose evaluation takes more than the rule allows."""
+    """Run the type rule, then bind: for primitives whose evaluation accepts operands that the type rule refuses."""
     primitive.abstract(*map(typeof, args), **params)
     return primitive.bind(*args, **params)
 
@@ -214,9 +212,9 @@ def _under_default_settings(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def decompose(trace: Trace, primitive: Primitive, args: Any, params: dict[str, Any], kind: str) -> list[Any]:
-    """Return the results of a primitive by its decomposition, as a list; the operations of that go to `trace`.
+    """Return the list of results of a primitive by its decomposition, whose operations go to `trace`.
 
-    A trace calls it for a primitive without a rule of the kind `kind`.
+    A trace calls this for a primitive without a rule of the kind `kind`.
     Raises: MissingRuleError, which names `kind`, if there is no decomposition either.
 
     >>> from calque_core import Primitive, decompose, evaluation, lax

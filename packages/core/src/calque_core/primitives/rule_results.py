@@ -1,8 +1,8 @@
-"""What rules return, in the form that the machinery calls for: lists, of the kinds that each rule promises.
+"""Adapters of rules: single results become lists, and wrong results become errors.
 
-One idea: an author's function is wrapped once, when it is given.  The wrapper puts lists in place of single results,
-and refuses what its kind of rule cannot mean, where the primitive and the rule are known and before it fails elsewhere.
-It takes less than 0.1 us a result; the short forms, which are our own, go without.
+One idea: an author's function is wrapped once, at its definition.  The wrapper turns a single result into a list, and
+refuses a result of the wrong form, since it can name the primitive and the rule.  It takes less than 0.1 us per result;
+our own short forms are not wrapped.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Function = Callable[..., Any]
 Adapter = Callable[[str, Function], Function]
 Value = Any
 
-zeros: set[type] = set()  # the class `Zero`, put here by its module, which needs the primitives
+zeros: set[type] = set()  # `ops/linear.py`, which imports the primitives, adds the class `Zero`
 
 
 def adapt(name: str, kind: Any, function: Function, multiple_results: bool) -> Function:
-    """Return the rule `function` of the primitive `name` as the machinery calls it; other kinds are left alone."""
+    """Return the rule `function` of the primitive `name`, wrapped if its kind has an adapter."""
     adapters = _OF_LISTS if multiple_results else _OF_SINGLE_RESULTS
     adapter = adapters.get(kind)
     return function if adapter is None or getattr(function, "gives_lists", False) else adapter(name, function)
 
 
 def gives_lists(function: Function) -> Function:
-    """Mark a rule of a single-result primitive as giving and taking lists already, as the short forms do."""
+    """Mark a rule of a single-result primitive that takes and returns lists already, like the short forms."""
     function.gives_lists = True  # type: ignore[attr-defined]
     return function
 
@@ -68,9 +68,9 @@ def _adapt_jvp(name: str, fn: Function) -> Function:
 
 
 def _adapt_pair(name: str, fn: Function) -> Function:
-    def adapted(first: Any, second: Any, **params: Any) -> tuple[list[Any], list[Any]]:
-        out, series = _pair(name, "jet", fn, fn(first, second, **params), "the result and its series")
-        return [out], [series]
+    def adapted(primals: Any, series: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+        out, out_series = _pair(name, "jet", fn, fn(primals, series, **params), "the result and its series")
+        return [out], [out_series]
 
     return adapted
 
@@ -125,11 +125,11 @@ def _adapt_out(kind: str) -> Adapter:
 _COTANGENT = "Return an array or None as the cotangent of an operand."
 
 
-def _pair(name: str, kind: str, fn: Function, result: Any, parts: str) -> Any:
+def _pair(name: str, kind: str, fn: Function, result: Any, contents: str) -> Any:
     if type(result) is tuple and len(result) == 2:
         return result
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise wrong_result(name, kind, fn, result, f"Return a pair: {parts}.")
+        raise wrong_result(name, kind, fn, result, f"Return a pair: {contents}.")
     return result
 
 
@@ -146,19 +146,19 @@ def _adapt_abstract_eval_of_lists(name: str, fn: Function) -> Function:
     return adapted
 
 
-def _adapt_lists(kind: str, parts: str) -> Adapter:
+def _adapt_lists(kind: str, contents: str) -> Adapter:
     """Return an adapter for rules that return two lists of one length."""
 
     def adapter(name: str, fn: Function) -> Function:
         def adapted(*args: Any, **params: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-            outs, others = _pair(name, kind, fn, fn(*args, **params), f"{parts}, as two lists")
-            for x in (outs, others):
+            first, second = _pair(name, kind, fn, fn(*args, **params), f"{contents}, as two lists")
+            for x in (first, second):
                 if not isinstance(x, (list, tuple)):
-                    raise wrong_result(name, kind, fn, x, f"Return two lists: {parts}.")
-            if len(outs) != len(others):
-                advice = f"Return two lists of one length: {parts}. They have {len(outs)} and {len(others)} items."
-                raise wrong_result(name, kind, fn, (outs, others), advice)
-            return outs, others
+                    raise wrong_result(name, kind, fn, x, f"Return two lists: {contents}.")
+            if len(first) != len(second):
+                advice = f"Return two lists of one length: {contents}. They have {len(first)} and {len(second)} items."
+                raise wrong_result(name, kind, fn, (first, second), advice)
+            return first, second
 
         return adapted
 
@@ -168,7 +168,7 @@ def _adapt_lists(kind: str, parts: str) -> Adapter:
 def _adapt_transpose_of_lists(name: str, fn: Function) -> Function:
     def adapted(*args: Any, **params: Any) -> Any:
         cts = fn(*args, **params)
-        if isinstance(cts, (list, tuple)):  # if not, who transposes says how many operands there are
+        if isinstance(cts, (list, tuple)):  # if not, the caller raises an error with the number of operands
             for ct in cts:
                 if ct is not None and type(ct) not in zeros and not is_array_like(ct):
                     raise wrong_result(name, "transpose", fn, ct, _COTANGENT)

@@ -1,9 +1,9 @@
-"""Rule tables: what each transformation knows about each primitive.
+"""Rule tables: for each kind of rule, a mapping from primitives to functions.
 
-One idea: a table is an object found by name, `rules("jvp")`, and a rule is stored on its primitive.  So the author of a
-primitive gives every rule with core alone, before or after the package that reads the table is imported, or without it.
+One idea: a table has a name, `rules("jvp")`, and a rule is stored on its primitive.  So the author of a primitive
+defines every rule with core alone, before or after the import of the package that reads the table, or without it.
 
-The machinery sees lists only: a rule is adapted once, by `rule_results.py`, and the author's function is kept beside
+The machinery sees lists only: `rule_results.py` adapts a rule once, and the table keeps the author's function beside
 the adapted one.
 """
 
@@ -26,20 +26,20 @@ primitives: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class Rule(NamedTuple):
-    """What an author gave, what the machinery calls, and where it was given."""
+    """A rule: the author's function, the adapted function, and the place of its definition."""
 
     function: Function
     adapted: Function
     position: Position | None
-    module: str  # the module that gave it
+    module: str  # the module that defines it
 
 
 class KindInfo(NamedTuple):
-    """What to say when a rule of this kind is missing: the message, who reads it, and how to register one."""
+    """Texts for the error about a missing rule of a kind: the message, the package that reads it, the registration."""
 
     message: str
     package: str
-    how: str
+    registration: str
 
 
 kinds: dict[str, KindInfo] = {
@@ -86,11 +86,12 @@ kinds: dict[str, KindInfo] = {
 
 
 def info_of(kind: str) -> KindInfo:
-    """Return what to say of a kind; one that nobody has asked for before is known from here on."""
+    """Return the texts of a kind; an unknown kind is registered."""
     info = kinds.get(kind)
     if info is None:
-        how = f'{{name}}_p.def_rule("{kind}", fn)'
-        info = kinds[kind] = KindInfo(f"Rule '{kind}' for '{{name}}' not implemented", "its transformation", how)
+        registration = f'{{name}}_p.def_rule("{kind}", fn)'
+        message = f"Rule '{kind}' for '{{name}}' not implemented"
+        info = kinds[kind] = KindInfo(message, "its transformation", registration)
     return info
 
 
@@ -98,25 +99,25 @@ _epoch = [0]
 
 
 def rule_epoch() -> int:
-    """Return a number that changes whenever a rule is replaced; every cache of traced programs has it in its key."""
+    """Return a number that changes when a rule is replaced; it is in the key of every cache of traced programs."""
     return _epoch[0]
 
 
 def advance_rule_epoch() -> None:
-    """Let no cache of traced or compiled programs give again what it holds: a rule was replaced, or a runtime lost."""
+    """Invalidate every cache of traced or compiled programs: a rule was replaced, or a runtime was lost."""
     _epoch[0] += 1
 
 
 def settings_key() -> tuple[Any, ...]:
-    """Return what a program derived from a jaxpr depends on beside the jaxpr: part of the key of every such cache."""
+    """Return the settings, axis environment and rule epoch: part of the key of every cache of derived programs."""
     context = here()
     return (context.settings, context.axis_env, _epoch[0])
 
 
 class RuleTable(MutableMapping[Any, Function]):
-    """All rules of one kind, as a mapping from primitive to the function its author gave.
+    """All rules of one kind, as a mapping from primitive to the author's function.
 
-    Assigning replaces a rule; `Primitive.def_rule` is the way to give one and be told if there is one already.
+    Assignment replaces a rule; `Primitive.def_rule` refuses to replace one.
 
     >>> from calque_core import rules
     >>> rules("jvp").kind
@@ -152,7 +153,7 @@ class RuleTable(MutableMapping[Any, Function]):
 
 
 def rules(kind: str, *, platform: str | None = None) -> RuleTable:
-    """Return the table of rules of one kind.  Asking for a kind of your own makes it known.
+    """Return the table of rules of one kind.  The call registers a new kind.
 
     >>> from calque_core import rules
     >>> rules("my_transform")
@@ -163,9 +164,9 @@ def rules(kind: str, *, platform: str | None = None) -> RuleTable:
 
 
 def store(primitive: Any, kind: Kind, function: Function, *, override: bool = False) -> None:
-    """Put a rule on its primitive, adapted; refuse a second one unless told to replace it.
+    """Adapt a rule and put it on its primitive; refuse a second one without `override`.
 
-    Raises: TypeError if `function` cannot be called; ValueError, with both places, if there is a rule already.
+    Raises: TypeError if `function` is not callable; ValueError, with both places, if there is a rule already.
     """
     if not callable(function):
         raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
@@ -185,17 +186,17 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     primitive.holes.pop(kind, None)
 
 
-_SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is taken before one of the second
+_SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is used in place of the second
 
 
 def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
-    """Tell whether a new rule of this kind takes the place of one that programs may have been traced with."""
+    """Tell whether a new rule of this kind replaces one that traced programs may have used."""
     general = kind if isinstance(kind, str) else kind[0]
     return any(k in stored for k in (kind, general, _SHADOWED.get(general), "decomposition"))
 
 
 def _origin(function: Function) -> tuple[Position | None, str]:
-    """Return where the rule is being given, and by which module; for calque's own, where the function is written."""
+    """Return the position and the module of the definition of a rule; for calque's own, those of the function."""
     frame = user_frame()
     if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")
@@ -208,7 +209,7 @@ def _place(rule: Rule) -> str:
 
 
 def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
-    """Return the error for a rule that is not there, with notes on how to give it and what there is."""
+    """Return the error for a missing rule, with notes on its registration and on the rules of the primitive."""
     info = info_of(kind)
     error = MissingRuleError(
         info.message.format(name=primitive.name, platform=platform),
@@ -219,26 +220,26 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
     )
     if kind in primitive.holes:
         error.add_note(f"There is none because {primitive.holes[kind]}.")
-    how = info.how.format(name=primitive.name, platform=platform)
-    error.add_note(f"{info.package} reads this rule; register one with {how}.")
+    registration = info.registration.format(name=primitive.name, platform=platform)
+    error.add_note(f"{info.package} reads this rule; register one with {registration}.")
     place = error.place = where()
     if place:
         error.add_note(f"'{primitive.name}' was bound{place}.")
     error.add_note(
         f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}."
     )
-    for stored in primitive._rules:
-        name = stored if isinstance(stored, str) else stored[0]
+    for stored_kind in primitive._rules:
+        name = stored_kind if isinstance(stored_kind, str) else stored_kind[0]
         close = difflib.get_close_matches(name, kinds, n=1)
         if name not in kinds:
             error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {close[0]!r}?" if close else "."))
     return error
 
 
-def _kind_arguments(kind: Kind, *others: str) -> str:
-    """Return the arguments that name a kind of rule, with others after the first: "'lowering', fn, platform='cpu'"."""
-    first, platform = (kind, []) if isinstance(kind, str) else (kind[0], [f"platform={kind[1]!r}"])
-    return ", ".join([repr(first), *others, *platform])
+def _kind_arguments(kind: Kind, *arguments: str) -> str:
+    """Return the arguments that name a kind of rule, with `arguments` after it: "'lowering', fn, platform='cpu'"."""
+    name, platform = (kind, []) if isinstance(kind, str) else (kind[0], [f"platform={kind[1]!r}"])
+    return ", ".join([repr(name), *arguments, *platform])
 
 
 def _kind_name(kind: Kind) -> str:
