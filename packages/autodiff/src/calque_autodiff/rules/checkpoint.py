@@ -1,7 +1,8 @@
-"""The derivatives of what is computed again: `remat`, `name` and `optimization_barrier`.
+"""The derivatives of `remat`, `name` and `optimization_barrier`.
 
-One idea: linearizing a checkpointed program keeps its operands and what the policy saves; the linear program is one
-`remat` that starts with computing the other residuals again.  That part is not linear: transposing runs it forward.
+One idea: linearizing a checkpointed program keeps its operands and the results that the policy saves; the linear
+program is one `remat`, which first computes the other residuals again.  These equations are not linear, so transposing
+runs them forward.
 
 Read next: `saving.py`, which cuts the first computation.
 """
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import only, others
+from calque_autodiff.rules.loops import marked, unmarked
 from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.traces.tangent_trace import record
@@ -38,75 +39,75 @@ def remat_jvp(
     """One program computes the results and their tangents; its derivatives follow the same policy."""
     nonzeros = is_nonzero(tangents)
     differentiated, out_mask = jvp_jaxpr(jaxpr, nonzeros)
-    results = remat_p.bind(*primals, *only(tangents, nonzeros), jaxpr=differentiated, **params)
-    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    results = remat_p.bind(*primals, *marked(tangents, nonzeros), jaxpr=differentiated, **params)
+    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
+    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
 
 
 class Rematted(NamedTuple):
-    """A program in two parts.
+    """A program cut in two.
 
-    `forward` takes the operands and gives the results, then what is saved; `rest` takes the operands marked in `used`,
-    what is saved, and operands of its own: it computes again what it needs.
+    `forward` takes the operands and returns the results, then the saved values; `second` takes the operands marked in
+    `used`, the saved values, and operands of its own; it computes the other residuals again.
     """
 
     forward: Jaxpr
-    rest: Jaxpr
+    second: Jaxpr
     used: list[bool]
 
 
 def again(jaxpr: Jaxpr, params: Params) -> Params:
-    """Return the parameters of the `remat` of a program that computes something for the second time."""
+    """Return the parameters of a `remat` whose program computes some values for the second time."""
     return params | {"jaxpr": jaxpr, "differentiated": True}
 
 
-def rematted(known: Jaxpr, num_outs: int, rest: Jaxpr, policy: Policy | None) -> Rematted:
-    """Return the two parts, where `rest` takes what `known` gives after its first `num_outs` results."""
+def rematted(known: Jaxpr, num_outs: int, second: Jaxpr, policy: Policy | None) -> Rematted:
+    """Return both programs, where `second` takes the results of `known` after its first `num_outs`."""
     cut = cut_jaxpr(known, policy or nothing_saveable)
     num_args, num_residuals = len(known.invars), len(known.outvars) - num_outs
     program, used = dce_jaxpr(cut.again, [False] * num_outs + [True] * num_residuals)
-    kept = [True] * num_outs + [False] * num_residuals + used[num_args:]
-    forward, _ = dce_jaxpr(cut.forward, kept, instantiate=True)
-    return Rematted(forward, followed(program, rest), used[:num_args])
+    used_outs = [True] * num_outs + [False] * num_residuals + used[num_args:]
+    forward, _ = dce_jaxpr(cut.forward, used_outs, instantiate=True)
+    return Rematted(forward, composed(program, second), used[:num_args])
 
 
-def followed(first: Jaxpr, rest: Jaxpr) -> Jaxpr:
-    """Return both programs as one, where the results of `first` are the first arguments of `rest`."""
-    atoms: dict[Any, Atom] = dict(zip(rest.invars, first.outvars))
-    eqns = [eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars]) for eqn in rest.eqns]
-    return rest.replace(
-        constvars=(*first.constvars, *rest.constvars),
-        consts=(*first.consts, *rest.consts),
-        invars=(*first.invars, *rest.invars[len(first.outvars) :]),
+def composed(first: Jaxpr, second: Jaxpr) -> Jaxpr:
+    """Return both programs as one, where the results of `first` are the first arguments of `second`."""
+    atoms: dict[Any, Atom] = dict(zip(second.invars, first.outvars))
+    eqns = [eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars]) for eqn in second.eqns]
+    return second.replace(
+        constvars=(*first.constvars, *second.constvars),
+        consts=(*first.consts, *second.consts),
+        invars=(*first.invars, *second.invars[len(first.outvars) :]),
         eqns=(*first.eqns, *eqns),
-        outvars=[atoms.get(v, v) for v in rest.outvars],
+        outvars=[atoms.get(v, v) for v in second.outvars],
     )
 
 
 @remat_p.def_rule("partial_eval")
 def remat_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """Run the known half now, and keep what the policy saves; make the rest one equation, which computes the others."""
+    """Run the known half now, keep the values that the policy saves, and record one equation that recomputes others."""
     policy = params["policy"]
     split = partial_eval_jaxpr(jaxpr, known_mask)
     num_known = sum(split.known_outs)
     key = ("remat split", tuple(known_mask), policy, *settings_key())
-    parts = jaxpr.memo(key, lambda: rematted(split.known, num_known, split.unknown, policy))
-    known = only(operands, known_mask)
-    results = remat_p.bind(*known, jaxpr=parts.forward, **params)
-    rest = [*only(known, parts.used), *results[num_known:], *others(operands, known_mask)]
-    knowns, unknowns = iter(results[:num_known]), iter(record(remat_p, rest, again(parts.rest, params)))
+    halves = jaxpr.memo(key, lambda: rematted(split.known, num_known, split.unknown, policy))
+    known = marked(operands, known_mask)
+    results = remat_p.bind(*known, jaxpr=halves.forward, **params)
+    second_operands = [*marked(known, halves.used), *results[num_known:], *unmarked(operands, known_mask)]
+    knowns, unknowns = iter(results[:num_known]), iter(record(remat_p, second_operands, again(halves.second, params)))
     return [next(knowns) if k else next(unknowns) for k in split.known_outs]
 
 
 @remat_p.def_rule("transpose")
 def remat_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """One program computes again what is not linear, and then the cotangents of the linear operands."""
+    """One program runs the equations that are not linear again, then computes the cotangents of the linear operands."""
     linear_mask, ct_mask = is_linear(operands), is_nonzero(cts)
     transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
-    args = [*others(operands, linear_mask), *only(cts, ct_mask)]
+    args = [*unmarked(operands, linear_mask), *marked(cts, ct_mask)]
     results = iter(remat_p.bind(*args, jaxpr=transposed, **params))
-    found = iter([next(results) if n else None for n in nonzero])
-    return [next(found) if m else None for m in linear_mask]
+    bars = iter([next(results) if n else None for n in nonzero])
+    return [next(bars) if m else None for m in linear_mask]
 
 
 # Names
@@ -128,15 +129,15 @@ def name_transpose(ct: Value, x: Value, *, name: str) -> list[Value]:
 
 @optimization_barrier_p.def_rule("jvp")
 def optimization_barrier_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-    """Let the tangents that are not zero pass a barrier of their own."""
+    """Pass the tangents that are not zero through a second barrier."""
     nonzeros = is_nonzero(tangents)
-    dots = iter(optimization_barrier_p.bind(*only(tangents, nonzeros)))
+    dots = iter(optimization_barrier_p.bind(*marked(tangents, nonzeros)))
     return optimization_barrier_p.bind(*primals), [next(dots) if n else t for t, n in zip(tangents, nonzeros)]
 
 
 @optimization_barrier_p.def_rule("transpose")
 def optimization_barrier_transpose(cts: Sequence[Value], *operands: Value) -> list[Value]:
-    """Let the cotangents that are not zero pass a barrier in their turn."""
+    """Pass the cotangents that are not zero through a barrier."""
     nonzeros = is_nonzero(cts)
-    bars = iter(optimization_barrier_p.bind(*only(cts, nonzeros)))
+    bars = iter(optimization_barrier_p.bind(*marked(cts, nonzeros)))
     return [next(bars) if n else None for n in nonzeros]

@@ -1,9 +1,10 @@
-"""A loop cut in two: one that runs now, and one that takes what the first leaves.
+"""A loop cut in two: the first runs now, the second takes the residuals of the first.
 
-One idea: the second loop gets each residual in the cheapest form there is.  What no step changes is computed once,
-before the loop; a slice of an input or of a result is that array itself; only the rest is stacked, a row for each step.
+One idea: the second loop gets each residual in its cheapest form.  A value that no step changes is computed once,
+before the loop; a slice of an input or of a result is that array itself; other residuals are stacked, a row for each
+step.
 
-Read next: `scan.py`, whose rules are made of this.
+Read next: `scan.py`, whose rules use both loops.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from calque_core.ops.loop_rules import How, Loop
 Value = Any
 
 
-def only(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
-    """Return the items that are marked."""
+def marked(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
+    """Return the items that `mask` marks."""
     return [x for x, m in zip(items, mask) if m]
 
 
-def others(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
-    """Return the items that are not marked."""
+def unmarked(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
+    """Return the items that `mask` does not mark."""
     return [x for x, m in zip(items, mask) if not m]
 
 
 class FirstLoop(NamedTuple):
     """The loop that runs now.
 
-    `hoisted` takes the operands marked in `is_fixed` and gives what no step changes: first the constants of `loop`,
-    which gives the carry, the results, and what it stacks for the second loop.  `places` says where each residual is
-    found: ("fixed", i) among the results of `hoisted`, ("x", i) among the inputs, ("y", i) among what is stacked.
+    `hoisted` takes the operands marked in `is_fixed` and returns the values that no step changes, first the constants
+    of `loop`.  `loop` returns the carry, the results, and the stacked residuals.  `places` holds the place of each
+    residual: ("fixed", i) among the results of `hoisted`, ("x", i) among the inputs, ("y", i) among the stacked values.
     """
 
     hoisted: Jaxpr
@@ -45,52 +46,54 @@ class FirstLoop(NamedTuple):
     places: list[Place]
 
     def sources(self, *kinds: str) -> list[Place]:
-        """Return the places of some kinds, each once."""
+        """Return the places of these kinds, without repeats."""
         return [place for place in dict.fromkeys(self.places) if place[0] in kinds]
 
     def run(self, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value], list[Value]]:
-        """Return the loop's results, then the residuals that are fixed, then those with a row for each step."""
-        fixed = eval_jaxpr(self.hoisted, self.hoisted.consts, *only(operands, self.is_fixed))
+        """Return the loop's results, the fixed residuals, and the residuals with a row for each step."""
+        fixed = eval_jaxpr(self.hoisted, self.hoisted.consts, *marked(operands, self.is_fixed))
         num_carry, num_consts = self.loop.num_carry, self.loop.num_consts
         steps = operands[len(operands) - (len(self.loop.jaxpr.invars) - num_consts) :]
         outs = scan_p.bind(*fixed[:num_consts], *steps, **self.loop.params(how)) if self.loop.jaxpr.outvars else []
-        found = {"fixed": fixed, "x": steps[num_carry:], "y": outs[num_carry:]}
-        held, rows = ([found[kind][i] for kind, i in self.sources(*kinds)] for kinds in (("fixed",), ("x", "y")))
-        return outs[: self.num_results], held, rows
+        values = {"fixed": fixed, "x": steps[num_carry:], "y": outs[num_carry:]}
+        fixed_residuals, stacked_residuals = (
+            [values[kind][i] for kind, i in self.sources(*kinds)] for kinds in (("fixed",), ("x", "y"))
+        )
+        return outs[: self.num_results], fixed_residuals, stacked_residuals
 
 
 def first_loop(loop: Loop, num_results: int, length: int) -> FirstLoop:
-    """Return the loop over a body whose first results are the carry and the results proper, the others residuals."""
+    """Return the loop over a body whose first `num_results` results are the carry and the ys; then come residuals."""
     results, residuals = loop.jaxpr.outvars[:num_results], loop.jaxpr.outvars[num_results:]
     consts, carry, xs = loop.thirds(loop.jaxpr.invars)
     is_fixed = [True] * len(consts) + [a is b for a, b in zip(carry, results)] + [False] * len(xs)
-    # A loop of no steps must not compute what might fail.
-    before, inside = hoist(loop.jaxpr, only(loop.jaxpr.invars, is_fixed)) if length else ([], list(loop.jaxpr.eqns))
-    fixed = [*loop.jaxpr.constvars, *only(loop.jaxpr.invars, is_fixed), *(v for eqn in before for v in eqn.outvars)]
+    # A loop of no steps must not run an operation that might fail.
+    before, inside = hoist(loop.jaxpr, marked(loop.jaxpr.invars, is_fixed)) if length else ([], list(loop.jaxpr.eqns))
+    fixed = [*loop.jaxpr.constvars, *marked(loop.jaxpr.invars, is_fixed), *(v for eqn in before for v in eqn.outvars)]
     used = {v for eqn in inside for v in eqn.invars} | set(results)
-    handed = [v for v in fixed if v in used]
+    body_consts = [v for v in fixed if v in used]
     unused = set(fixed) - used
-    held = [*handed, *(v for v in dict.fromkeys(residuals) if v in unused)]
-    places, stacked = _places(residuals, held, xs, results[len(carry) :])
-    # A carry that no step changes is a constant of the body too; the argument in its place is not used.
-    steps = [Var(v.aval) if v in set(held) else v for v in (*carry, *xs)]
+    hoisted_outs = [*body_consts, *(v for v in dict.fromkeys(residuals) if v in unused)]
+    places, stacked = _places(residuals, hoisted_outs, xs, results[len(carry) :])
+    # A carry that no step changes is also a constant of the body, which ignores the argument in its place.
+    steps = [Var(v.aval) if v in set(hoisted_outs) else v for v in (*carry, *xs)]
     body = loop.jaxpr.replace(
-        constvars=(), consts=(), invars=[*handed, *steps], eqns=inside, outvars=[*results, *stacked]
+        constvars=(), consts=(), invars=[*body_consts, *steps], eqns=inside, outvars=[*results, *stacked]
     )
-    hoisted = loop.jaxpr.replace(invars=only(loop.jaxpr.invars, is_fixed), eqns=before, outvars=held)
-    return FirstLoop(hoisted, Loop(body, len(handed), len(carry)), is_fixed, num_results, places)
+    hoisted = loop.jaxpr.replace(invars=marked(loop.jaxpr.invars, is_fixed), eqns=before, outvars=hoisted_outs)
+    return FirstLoop(hoisted, Loop(body, len(body_consts), len(carry)), is_fixed, num_results, places)
 
 
 def hoist(jaxpr: Jaxpr, fixed: Sequence[Var]) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
-    """Return the equations that need only constants and `fixed` arguments, and have no effect; then the others.
+    """Return the equations without effect that need only constants and `fixed` arguments, and those of the loop.
 
-    A `jit` that gives a result of these alone is cut in two.
+    A `jit` with a result that needs these alone is cut in two.
     """
     known: set[Any] = {*jaxpr.constvars, *fixed}
     before: list[JaxprEqn] = []
     inside: list[JaxprEqn] = []
-    for whole in jaxpr.eqns:
-        for eqn in halves(whole, known) if whole.primitive is jit_p else (whole,):
+    for uncut in jaxpr.eqns:
+        for eqn in halves(uncut, known) if uncut.primitive is jit_p else (uncut,):
             if not eqn.effects and all(type(v) is Literal or v in known for v in eqn.invars):
                 before.append(eqn)
                 known.update(eqn.outvars)
@@ -100,19 +103,19 @@ def hoist(jaxpr: Jaxpr, fixed: Sequence[Var]) -> tuple[list[JaxprEqn], list[Jaxp
 
 
 def _places(
-    residuals: Sequence[Any], held: Sequence[Var], xs: Sequence[Var], ys: Sequence[Any]
+    residuals: Sequence[Any], hoisted_outs: Sequence[Var], xs: Sequence[Var], ys: Sequence[Any]
 ) -> tuple[list[Place], list[Any]]:
-    """Return where each residual is found, and those that have to be stacked beside the results `ys`."""
-    spots: dict[Any, Place] = {}
-    for kind, atoms in (("fixed", held), ("x", xs), ("y", ys)):
+    """Return the place of each residual, and the residuals that the loop stacks beside the results `ys`."""
+    places: dict[Any, Place] = {}
+    for kind, atoms in (("fixed", hoisted_outs), ("x", xs), ("y", ys)):
         for i, v in enumerate(atoms):
-            spots.setdefault(v, (kind, i))
+            places.setdefault(v, (kind, i))
     stacked: list[Any] = []
     for v in residuals:
-        if v not in spots:
-            spots[v] = ("y", len(ys) + len(stacked))
+        if v not in places:
+            places[v] = ("y", len(ys) + len(stacked))
             stacked.append(v)
-    return [spots[v] for v in residuals], stacked
+    return [places[v] for v in residuals], stacked
 
 
 def second_loop(first: FirstLoop, unknown: Jaxpr, num_consts: int, num_carry: int) -> Loop:

@@ -1,8 +1,8 @@
-"""Running a loop backwards from a fixed number of saved states: what the reverse mode of `while` is made of.
+"""Running a loop backwards from a fixed number of saved states, for the reverse mode of `while`.
 
-One idea: the state before the last step is computed again from the nearest one kept, and states on the way are kept in
-the places that are free, for the steps before.  How far apart they are follows from the numbers of steps and of places
-that are left: so the number of places is part of the program, and the number of steps is a value.
+One idea: the state before the last step is computed again from the nearest saved state; on the way, free places of the
+stack take states for earlier steps.  The distance of saved states follows from the numbers of remaining steps and free
+places: the number of places is part of the program, the number of steps is a value.
 
 Source: Griewank (1992), Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
 differentiation.
@@ -38,8 +38,8 @@ Step = Callable[[State], State]
 Undo = Callable[[State, State], State]
 
 
-class Entry(NamedTuple):
-    """A state, its number, and how often the steps after it may be computed still; the stack is an entry of rows."""
+class SavedState(NamedTuple):
+    """A state, its number, and how often later steps may still be computed; the stack is one of these, of rows."""
 
     start: Value
     turns: Value
@@ -49,12 +49,12 @@ class Entry(NamedTuple):
 def run_backwards(count: Value, places: int, step: Step, undo: Undo, state: State, bars: State) -> State:
     """Return `undo(state, undo(step(state), undo(step(step(state)), ... bars)))`, of `count` states.
 
-    At most `places` of them are kept at a time.  Each step is computed `fewest_turns(count, places)` times at most.
+    At most `places` of them are saved at a time.  Each step is computed at most `fewest_turns(count, places)` times.
     """
     if not state:
         return _repeated(count, places, lambda bars: undo([], bars), bars)
-    first = Entry(convert_element_type(0, typeof(count).dtype), fewest_turns(count, places), list(state))
-    stack = tree_map(lambda x: broadcast(x, (places + 1,)), first)  # the last place takes what is not kept
+    first = SavedState(convert_element_type(0, typeof(count).dtype), fewest_turns(count, places), list(state))
+    stack = tree_map(lambda x: broadcast(x, (places + 1,)), first)  # the last place takes states that are not saved
 
     def back(carry: Any) -> Any:
         end, top, stack, bars = carry
@@ -67,13 +67,13 @@ def run_backwards(count: Value, places: int, step: Step, undo: Undo, state: Stat
     return bars
 
 
-def _rewound(end: Value, places: int, step: Step, top: Value, stack: Entry) -> tuple[Value, Entry, State]:
-    """Return the last of `end` states, computed from the entry at `top`, and the stack with those kept on the way."""
+def _rewound(end: Value, places: int, step: Step, top: Value, stack: SavedState) -> tuple[Value, SavedState, State]:
+    """Return the last of `end` states, computed from the stack's state at `top`, and the stack with states added."""
 
-    def advance(carry: tuple[Value, Entry, Entry]) -> tuple[Value, Entry, Entry]:
+    def advance(carry: tuple[Value, SavedState, SavedState]) -> tuple[Value, SavedState, SavedState]:
         top, stack, (start, turns, state) = carry
         ahead = split(end - start, turns, places - convert_element_type(top, typeof(start).dtype))
-        entry = Entry(start + ahead, turns, _repeated(ahead, places, step, state))
+        entry = SavedState(start + ahead, turns, _repeated(ahead, places, step, state))
         stack = stack._replace(turns=_written(stack.turns, top, turns - 1))
         is_kept = end - entry.start > 1
         top = top + convert_element_type(is_kept, np.int32)
@@ -112,14 +112,14 @@ def fewest_turns(count: Value, places: int) -> Value:
 
 
 def split(count: Value, turns: Value, places: Value) -> Value:
-    """Return after how many of `count` steps to keep the next state, given the places, that of the first one included.
+    """Return the number of steps, of `count`, after which to save the next state; `places` include the first state's.
 
-    The steps are divided as turns to places.  If they are C(places + turns, turns) at most, those before the state are
-    C(places + turns - 1, turns - 1) at most, and are left with a turn less; those after it are
-    C(places + turns - 1, turns) at most, and are left with a place less.
+    The steps are divided as turns to places.  If they are C(places + turns, turns) at most, the steps before the state
+    are C(places + turns - 1, turns - 1) at most, and have one turn less; the steps after it are
+    C(places + turns - 1, turns) at most, and have one place less.
     """
-    parts = places + turns
-    ahead = div(count, parts) * turns + div(rem(count, parts) * turns + parts - 1, parts)
+    shares = places + turns
+    ahead = div(count, shares) * turns + div(rem(count, shares) * turns + shares - 1, shares)
     return select(eq(places, 1), count - 1, max(min(ahead, count - 1), convert_element_type(1, typeof(count).dtype)))
 
 

@@ -1,8 +1,8 @@
 """The derivatives of `scan`: loops over the derivatives of its body.
 
-One idea: which parts of the carry have a tangent, are known, or have a cotangent, is found by repeating a step until
-the answer stays; then the body is derived once, for that answer.  Running forwards and keeping residuals is one loop,
-using them another: `loops.py` cuts a body so.
+One idea: which carries have a tangent, are known, or have a cotangent, is computed by repeating a step until the mask
+no longer changes; then the body is derived once, for that mask.  One loop runs forwards and keeps residuals, a second
+uses them: `loops.py` cuts a body so.
 
 Read next: `while_loop.py`.
 """
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import FirstLoop, first_loop, only, others, second_loop
+from calque_autodiff.rules.loops import FirstLoop, first_loop, marked, second_loop, unmarked
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, eval_jaxpr, instantiate_zeros, stage
@@ -28,12 +28,12 @@ Mask = list[bool]
 
 
 def is_nonzero(tangents: Sequence[Value]) -> Mask:
-    """Tell of each tangent or cotangent whether it is more than a symbolic zero."""
+    """Return a mask of the tangents or cotangents that are not symbolic zeros."""
     return [type(t) is not Zero for t in tangents]
 
 
 def stacked_aval(aval: Any, length: int) -> Any:
-    """Return the type of `length` values of a type, stacked along a new leading axis."""
+    """Return the type of `length` values of type `aval`, stacked along a new leading axis."""
     return shaped_array((length, *aval.shape), aval.dtype)
 
 
@@ -44,28 +44,28 @@ def stacked_aval(aval: Any, length: int) -> Any:
 def scan_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
 ) -> tuple[list[Value], list[Value]]:
-    """One loop carries the values and the tangents of those that have one at some step."""
+    """One loop carries the values, and a tangent for each value that has one at some step."""
     loop = Loop(jaxpr, num_consts, num_carry)
     nonzeros = is_nonzero(tangents)
     dual, carry_mask, ys_mask = loop.memo(("jvp", tuple(nonzeros)), lambda: jvp_loop(loop, nonzeros))
     const_mask, _, xs_mask = loop.thirds(nonzeros)
     (consts, carry, xs), (const_dots, carry_dots, xs_dots) = loop.thirds(primals), loop.thirds(tangents)
-    perturbed = [instantiate_zeros(t) for t in only(carry_dots, carry_mask)]
-    operands = [*consts, *only(const_dots, const_mask), *carry, *perturbed, *xs, *only(xs_dots, xs_mask)]
+    perturbed = [instantiate_zeros(t) for t in marked(carry_dots, carry_mask)]
+    operands = [*consts, *marked(const_dots, const_mask), *carry, *perturbed, *xs, *marked(xs_dots, xs_mask)]
     results = scan_p.bind(*operands, **dual.params(how))
     num_ys, num_dots = len(ys_mask), sum(carry_mask)
     outs = results[:num_carry] + results[num_carry + num_dots :][:num_ys]
-    rest = iter(results[num_carry:][:num_dots] + results[num_carry + num_dots + num_ys :])
-    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, [*carry_mask, *ys_mask])]
+    out_dots = iter(results[num_carry:][:num_dots] + results[num_carry + num_dots + num_ys :])
+    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, [*carry_mask, *ys_mask])]
 
 
 def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
-    """Return the loop over values and tangents, and which parts of the carry and which results have a tangent."""
+    """Return the loop over values and tangents, a mask of the carries with a tangent, and one of the results."""
     jaxpr, num_carry = loop.jaxpr, loop.num_carry
     const_mask, carry_mask, xs_mask = loop.thirds(nonzeros)
     carry_mask = marked_carries(carry_mask, lambda m: jvp_jaxpr(jaxpr, [*const_mask, *m, *xs_mask])[1][:num_carry])
-    wanted = [*carry_mask, *[False] * (len(jaxpr.outvars) - num_carry)]
-    dual, out_mask = jvp_jaxpr_with(jaxpr, [*const_mask, *carry_mask, *xs_mask], wanted)
+    required = [*carry_mask, *[False] * (len(jaxpr.outvars) - num_carry)]
+    dual, out_mask = jvp_jaxpr_with(jaxpr, [*const_mask, *carry_mask, *xs_mask], required)
     consts, carry, xs = loop.thirds(dual.invars[: len(jaxpr.invars)])
     num_const_dots, num_dots = sum(const_mask), sum(carry_mask)
     const_dots, carry_dots, xs_dots = Loop(dual, num_const_dots, num_dots).thirds(dual.invars[len(jaxpr.invars) :])
@@ -82,7 +82,7 @@ def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
 
 
 class SplitScan(NamedTuple):
-    """A scan cut where knowledge ends: `known` marks the operands and `known_outs` the results of the first loop."""
+    """A scan cut in two: `known` marks the operands of the first loop, and `known_outs` its results."""
 
     first: FirstLoop
     second: Loop
@@ -94,30 +94,30 @@ class SplitScan(NamedTuple):
 def scan_partial_eval(
     known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
 ) -> list[Value]:
-    """Run the loop over what is known now; make the rest one loop over the residuals and the unknown operands."""
-    parts = split_loop(Loop(jaxpr, num_consts, num_carry), known_mask, how["length"])
-    results, rest = run_known(parts, operands, how)
-    unknowns = iter(record(scan_p, rest, parts.second.params(how)))
+    """Run the loop over the known values now; record one loop over the residuals and the unknown operands."""
+    split = split_loop(Loop(jaxpr, num_consts, num_carry), known_mask, how["length"])
+    results, second_operands = run_first_loop(split, operands, how)
+    unknowns = iter(record(scan_p, second_operands, split.second.params(how)))
     knowns = iter(results)
-    return [next(knowns) if k else next(unknowns) for k in parts.known_outs]
+    return [next(knowns) if k else next(unknowns) for k in split.known_outs]
 
 
-def run_known(parts: SplitScan, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value]]:
+def run_first_loop(split: SplitScan, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value]]:
     """Return the known results, and the operands of the second loop."""
-    results, fixed, stacked = parts.first.run(only(operands, parts.known), how)
-    unknown = others(operands, parts.known)
-    num_own = parts.second.num_consts - len(fixed) + parts.second.num_carry
+    results, fixed, stacked = split.first.run(marked(operands, split.known), how)
+    unknown = unmarked(operands, split.known)
+    num_own = split.second.num_consts - len(fixed) + split.second.num_carry
     return results, [*fixed, *unknown[:num_own], *stacked, *unknown[num_own:]]
 
 
 def split_loop(loop: Loop, known_mask: Sequence[bool], length: int) -> SplitScan:
-    """Return the loop cut in two; a carry is known if it is so at every step."""
+    """Return the loop cut in two; a carry is known if it is known at every step."""
     key = ("split", tuple(known_mask), bool(length))
     return loop.memo(key, lambda: _split_loop(loop, list(known_mask), length))  # type: ignore[no-any-return]
 
 
 def known_operands(loop: Loop, known_mask: Mask) -> Mask:
-    """Return which operands are known at every step."""
+    """Return a mask of the operands that are known at every step."""
     consts, carry, xs = loop.thirds(known_mask)
 
     def unknown_after(unknown: Mask) -> Mask:
@@ -131,7 +131,7 @@ def _split_loop(loop: Loop, known_mask: Mask, length: int) -> SplitScan:
     known = known_operands(loop, known_mask)
     const_mask, carry_mask, _ = loop.thirds(known)
     split = partial_eval_jaxpr(loop.jaxpr, known)
-    # A step may make known what was not: such a carry is one of the second loop's, which gets it as a residual.
+    # A step may make a known value of an unknown carry: the second loop has such a carry, and gets it as a residual.
     split = split.restricted(
         [a and b for a, b in zip(split.known_outs, [*carry_mask, *[True] * len(split.known_outs)])]
     )
@@ -144,7 +144,7 @@ def _split_loop(loop: Loop, known_mask: Mask, length: int) -> SplitScan:
 
 
 class TransposedScan(NamedTuple):
-    """The loop that runs backwards, and which cotangents it gives: of constants, of the carry, and of inputs."""
+    """The loop that runs backwards, and masks of the constants, carries and inputs whose cotangents it returns."""
 
     loop: Loop
     const_mask: Mask
@@ -156,46 +156,47 @@ class TransposedScan(NamedTuple):
 def scan_transpose(
     cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
 ) -> list[Value]:
-    """Run backwards, with the cotangents of the carry and, summed up, of the constants; what is known runs first."""
+    """Run backwards with the cotangents of the carry and the sums of those of the constants, after the known half."""
     loop = Loop(jaxpr, num_consts, num_carry)
     is_known = [type(x) is not UndefinedPrimal for x in operands]
     known = known_operands(loop, is_known) if any(loop.thirds(is_known)[1]) else is_known
     if not any(loop.thirds(known)[1]):
-        return backwards(loop, cts, operands, how)
-    parts = split_loop(loop, is_known, how["length"])
-    _, rest = run_known(parts, operands, how)
-    found = backwards(parts.second, others(cts, parts.known_outs), rest, how)
-    given = iter(found[i] for i, x in enumerate(rest) if type(x) is UndefinedPrimal)
-    return [None if k else next(given) for k in is_known]
+        return transpose_linear_loop(loop, cts, operands, how)
+    split = split_loop(loop, is_known, how["length"])
+    _, second_operands = run_first_loop(split, operands, how)
+    second_bars = transpose_linear_loop(split.second, unmarked(cts, split.known_outs), second_operands, how)
+    bars = iter(second_bars[i] for i, x in enumerate(second_operands) if type(x) is UndefinedPrimal)
+    return [None if k else next(bars) for k in is_known]
 
 
-def backwards(loop: Loop, cts: Sequence[Value], operands: Sequence[Value], how: How) -> list[Value]:
-    """Return the cotangents of the operands of a loop that is linear in all its carries, known at the start or not."""
+def transpose_linear_loop(loop: Loop, cts: Sequence[Value], operands: Sequence[Value], how: How) -> list[Value]:
+    """Return the cotangents of the operands of a loop that is linear in all its carries; a first carry may be known."""
     linear = [type(x) is UndefinedPrimal for x in operands]
     ct_mask = is_nonzero(cts)
     key = ("transpose", tuple(linear), tuple(ct_mask))
-    parts: TransposedScan = loop.memo(key, lambda: transpose_loop(loop, linear, ct_mask))
+    transposed: TransposedScan = loop.memo(key, lambda: transpose_loop(loop, linear, ct_mask))
     consts, carry, xs = loop.thirds(operands)
-    sums = [zeros_of(x.aval) for x in only(only(consts, is_linear(consts)), parts.const_mask)]
-    ct_carry = [instantiate_zeros(ct) for ct in only(cts[: loop.num_carry], parts.carry_mask)]
-    ct_ys = only(cts[loop.num_carry :], ct_mask[loop.num_carry :])
-    known_consts, known_xs = others(consts, is_linear(consts)), others(xs, is_linear(xs))
-    params = parts.loop.params(how | {"reverse": not how["reverse"]})
+    sums = [zeros_of(x.aval) for x in marked(marked(consts, is_linear(consts)), transposed.const_mask)]
+    ct_carry = [instantiate_zeros(ct) for ct in marked(cts[: loop.num_carry], transposed.carry_mask)]
+    ct_ys = marked(cts[loop.num_carry :], ct_mask[loop.num_carry :])
+    known_consts, known_xs = unmarked(consts, is_linear(consts)), unmarked(xs, is_linear(xs))
+    params = transposed.loop.params(how | {"reverse": not how["reverse"]})
     results = iter(scan_p.bind(*known_consts, *sums, *ct_carry, *known_xs, *ct_ys, **params))
     const_bars, carry_bars, xs_bars = (
-        [next(results) if m else None for m in mask] for mask in (parts.const_mask, parts.carry_mask, parts.xs_mask)
+        [next(results) if m else None for m in mask]
+        for mask in (transposed.const_mask, transposed.carry_mask, transposed.xs_mask)
     )
-    found = iter([*const_bars, *only(carry_bars, is_linear(carry)), *xs_bars])
-    return [next(found) if m else None for m in linear]
+    bars = iter([*const_bars, *marked(carry_bars, is_linear(carry)), *xs_bars])
+    return [next(bars) if m else None for m in linear]
 
 
 def is_linear(operands: Sequence[Value]) -> Mask:
-    """Tell of each operand whether a cotangent is asked for."""
+    """Return a mask of the operands that need a cotangent."""
     return [type(x) is UndefinedPrimal for x in operands]
 
 
 def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:
-    """Transpose the body for the cotangents that the carry has at some step; sum those of constants in the carry."""
+    """Transpose the body for carries with a cotangent at some step; sum the cotangents of constants in the carry."""
     const_linear, _, xs_linear = loop.thirds(linear)
     num_consts, num_carry = sum(const_linear), loop.num_carry
     mask = [*const_linear, *[True] * num_carry, *xs_linear]
@@ -204,8 +205,8 @@ def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:
         ct_mask[:num_carry], lambda m: thirds(transpose_jaxpr(loop.jaxpr, mask, [*m, *ct_mask[num_carry:]])[1])[1]
     )
     ct_ys = ct_mask[num_carry:]
-    wanted = [*[False] * num_consts, *carry_mask, *[False] * sum(xs_linear)]
-    transposed, nonzero = transpose_jaxpr(loop.jaxpr, mask, [*carry_mask, *ct_ys], instantiate=wanted)
+    required = [*[False] * num_consts, *carry_mask, *[False] * sum(xs_linear)]
+    transposed, nonzero = transpose_jaxpr(loop.jaxpr, mask, [*carry_mask, *ct_ys], instantiate=required)
     const_mask, _, xs_mask = thirds(nonzero)
     num_known = len(const_linear) - num_consts
     backward = summing(transposed, num_known, len(xs_linear) - sum(xs_linear), sum(const_mask), sum(carry_mask))
@@ -215,21 +216,21 @@ def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:
 def summing(transposed: Jaxpr, num_consts: int, num_xs: int, num_sums: int, num_carry: int) -> Loop:
     """Return the loop over a transposed body, which takes constants, inputs, and cotangents of the carry and results.
 
-    Its first `num_sums` results are added up in a carry of their own.
+    A carry of its own sums up the first `num_sums` results of the body.
     """
 
     def body(*args: Value) -> list[Value]:
-        consts, sums, carry, xs = parted(args, num_consts, num_sums, num_carry)
+        consts, sums, carry, xs = in_groups(args, num_consts, num_sums, num_carry)
         outs = eval_jaxpr(transposed, transposed.consts, *consts, *xs[:num_xs], *carry, *xs[num_xs:])
         return [*map(add_tangents, sums, outs), *outs[num_sums:]]
 
-    consts, xs, carry, ct_ys = parted(transposed.in_avals, num_consts, num_xs, num_carry)
+    consts, xs, carry, ct_ys = in_groups(transposed.in_avals, num_consts, num_xs, num_carry)
     sums = transposed.out_avals[:num_sums]
     jaxpr = stage(body, [*consts, *sums, *carry, *xs, *ct_ys], verb="transpose")
     return Loop(jaxpr, num_consts, num_sums + num_carry)
 
 
-def parted(items: Sequence[Any], *counts: int) -> list[list[Any]]:
-    """Return the first items, as many as the first count says, then the next, and at last those that are left."""
-    rest = iter(items)
-    return [*([next(rest) for _ in range(count)] for count in counts), list(rest)]
+def in_groups(items: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """Return one list of items for each count, in order, then a list of the remaining items."""
+    remaining = iter(items)
+    return [*([next(remaining) for _ in range(count)] for count in counts), list(remaining)]

@@ -1,9 +1,9 @@
-"""The reverse pass of `while`: a step cut in two, and the program that takes the steps back.
+"""The reverse pass of `while`: a step cut in two, and the program that undoes the steps.
 
-One idea: what a step needs to be taken back follows from its halves.  The half that is not linear is computed again,
-from those carries only that change and that it needs; the linear half is transposed.
+One idea: the halves of a step determine the values that undo it.  The half that is not linear is computed again, from
+the changing carries that it needs; the linear half is transposed.
 
-Read next: `reversal.py`, which says when a state is kept, and when it is computed again.
+Read next: `reversal.py`, the schedule of saved and recomputed states.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import only, others
+from calque_autodiff.rules.loops import marked, unmarked
 from calque_autodiff.rules.reversal import run_backwards
-from calque_autodiff.rules.scan import parted
+from calque_autodiff.rules.scan import in_groups
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
 from calque_core.frames.source import where
@@ -25,8 +25,8 @@ Value = Any
 Mask = list[bool]
 
 
-def settled_linear(body_jaxpr: Jaxpr, const_linear: Mask, start_linear: Mask) -> Mask:
-    """Return which carries depend on a linear operand at some step."""
+def linear_carries(body_jaxpr: Jaxpr, const_linear: Mask, start_linear: Mask) -> Mask:
+    """Return a mask of the carries that depend on a linear operand at some step."""
 
     def after(mask: Mask) -> Mask:
         known = [not m for m in (*const_linear, *mask)]
@@ -36,7 +36,7 @@ def settled_linear(body_jaxpr: Jaxpr, const_linear: Mask, start_linear: Mask) ->
 
 
 def without_linear(cond_jaxpr: Jaxpr, linear: Mask) -> Jaxpr:
-    """Return the condition as one that does not take its linear operands.
+    """Return the condition without its linear operands.
 
     Raises: MissingRuleError if it needs one.
     """
@@ -55,10 +55,10 @@ def without_linear(cond_jaxpr: Jaxpr, linear: Mask) -> Jaxpr:
 class Step(NamedTuple):
     """A step of a loop that is linear in some operands, cut in two.
 
-    `forward` takes the other constants and carries; it gives the next carries, then residuals.  Of these carries, those
-    in `is_saved` have to be known to take back the step.  `backward` takes the residuals, then the cotangents of those
-    linear carries in `carry_mask` that are in `is_open`: the others are not linear after the step.  It gives the
-    cotangents of the linear constants in `const_mask`, then those of the carries in `carry_mask`.
+    `forward` takes the constants and carries that are not linear; it returns the next such carries, then residuals.
+    `is_saved` marks the carries that are needed to undo the step.  `backward` takes the residuals, then the cotangents
+    of the linear carries that both `carry_mask` and `is_open` mark: a carry outside `is_open` is not linear after the
+    step.  It returns the cotangents of the linear constants in `const_mask`, then of the carries in `carry_mask`.
     """
 
     forward: Jaxpr
@@ -70,24 +70,24 @@ class Step(NamedTuple):
 
 
 def cut_step(body_jaxpr: Jaxpr, const_linear: Mask, carry_linear: Mask, ct_mask: Mask) -> Step:
-    """Cut the body of a loop in two; transpose the linear half for the cotangents that carries have at some step."""
+    """Cut the body of a loop in two; transpose the linear half for the carries with a cotangent at some step."""
     split = partial_eval_jaxpr(body_jaxpr, [not m for m in (*const_linear, *carry_linear)])
     num_known, num_values = sum(split.known_outs), carry_linear.count(False)
     outs, residuals = split.known.outvars[:num_known], split.known.outvars[num_known:]
-    forward = split.known.replace(outvars=[*others(outs, only(carry_linear, split.known_outs)), *residuals])
-    is_open = [not k for k in only(split.known_outs, carry_linear)]
+    forward = split.known.replace(outvars=[*unmarked(outs, marked(carry_linear, split.known_outs)), *residuals])
+    is_open = [not k for k in marked(split.known_outs, carry_linear)]
     linear = [*[False] * len(residuals), *[True] * (sum(const_linear) + len(is_open))]
     num_consts = sum(const_linear)
     carry_mask = marked_carries(
-        ct_mask, lambda m: transpose_jaxpr(split.unknown, linear, only(m, is_open))[1][num_consts:]
+        ct_mask, lambda m: transpose_jaxpr(split.unknown, linear, marked(m, is_open))[1][num_consts:]
     )
-    wanted = [*[False] * num_consts, *carry_mask]
-    backward, nonzero = transpose_jaxpr(split.unknown, linear, only(carry_mask, is_open), instantiate=wanted)
+    required = [*[False] * num_consts, *carry_mask]
+    backward, nonzero = transpose_jaxpr(split.unknown, linear, marked(carry_mask, is_open), instantiate=required)
     return Step(forward, saved_carries(forward, num_values), backward, is_open, nonzero[:num_consts], carry_mask)
 
 
 def saved_carries(forward: Jaxpr, num_carry: int) -> Mask:
-    """Return which carries change from step to step, and are needed for residuals, of this step or of later ones."""
+    """Return a mask of the carries that change, and that the residuals of this step or a later one need."""
     num_consts, num_residuals = len(forward.invars) - num_carry, len(forward.outvars) - num_carry
     is_needed = marked_carries(
         [False] * num_carry, lambda m: dce_jaxpr(forward, [*m, *[True] * num_residuals])[1][num_consts:]
@@ -96,29 +96,29 @@ def saved_carries(forward: Jaxpr, num_carry: int) -> Mask:
     return [a and b for a, b in zip(is_needed, is_changed)]
 
 
-def backwards(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
+def reverse_program(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
     """Return the reverse pass.
 
-    It takes the operands that are not linear, then cotangents: sums of those of constants, and those of carries after
-    the last step.  It gives the sums after, and the others before, the first step.
+    It takes the operands that are not linear, the sums of the cotangents of constants, and the cotangents of carries
+    after the last step.  It returns the final sums, and the cotangents of carries before the first step.
     """
     num_values, num_sums = len(step.is_saved), sum(step.const_mask)
     num_conds, num_consts = len(condition.invars) - num_values, len(step.forward.invars) - num_values
 
     def program(*args: Value) -> Sequence[Value]:
-        cond_consts, consts, carry, bars = parted(args, num_conds, num_consts, num_values)
+        cond_consts, consts, carry, bars = in_groups(args, num_conds, num_consts, num_values)
 
         def forward(values: Sequence[Value]) -> list[Value]:
             return eval_jaxpr(step.forward, step.forward.consts, *consts, *values)
 
         def after(saved: Sequence[Value]) -> list[Value]:
-            rest = iter(saved)
-            return forward([next(rest) if s else x for x, s in zip(carry, step.is_saved)])
+            saved_values = iter(saved)
+            return forward([next(saved_values) if s else x for x, s in zip(carry, step.is_saved)])
 
         def undo(saved: Sequence[Value], bars: Sequence[Value]) -> list[Value]:
-            given = only(bars[num_sums:], only(step.is_open, step.carry_mask))
-            found = eval_jaxpr(step.backward, step.backward.consts, *after(saved)[num_values:], *given)
-            return [*map(add_tangents, bars, found[:num_sums]), *found[num_sums:]]
+            open_bars = marked(bars[num_sums:], marked(step.is_open, step.carry_mask))
+            step_bars = eval_jaxpr(step.backward, step.backward.consts, *after(saved)[num_values:], *open_bars)
+            return [*map(add_tangents, bars, step_bars[:num_sums]), *step_bars[num_sums:]]
 
         count, _ = while_loop(
             lambda state: eval_jaxpr(condition, condition.consts, *cond_consts, *state[1])[0],
@@ -126,8 +126,8 @@ def backwards(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
             (0, carry),
             checkpoints=checkpoints,
         )
-        redo = lambda saved: only(after(saved)[:num_values], step.is_saved)
-        return run_backwards(count, checkpoints, redo, undo, only(carry, step.is_saved), bars)
+        redo = lambda saved: marked(after(saved)[:num_values], step.is_saved)
+        return run_backwards(count, checkpoints, redo, undo, marked(carry, step.is_saved), bars)
 
     bar_avals = [aval.strip_weak_type() for aval in step.backward.out_avals]
     jaxpr = stage(program, [*condition.in_avals[:num_conds], *step.forward.in_avals, *bar_avals], verb="transpose")

@@ -1,9 +1,9 @@
-"""The derivatives of `while`: a loop that carries values and tangents, and one that takes its steps back.
+"""The derivatives of `while`: a loop that carries values and tangents, and a loop that undoes its steps.
 
-One idea: the condition sees no tangent.  Under `linearize` the values run now, and what is recorded is the whole loop,
-of the values again and the tangents: it is linear in the tangents, although equations in its body are not.
-Such a loop has kept no values of its steps.  Backwards, it counts them, and computes the values once more where they
-are needed, from the few that it keeps then.
+One idea: the condition sees no tangent.  Under `linearize` the values run now, and the whole loop, over values and
+tangents, is recorded: it is linear in the tangents, although equations in its body are not.
+Such a loop has kept no values of its steps.  Its transpose counts the steps, saves a few states, and computes the
+values again from them.
 
 Read next: `while_backwards.py`.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import only, others
+from calque_autodiff.rules.loops import marked, unmarked
 from calque_autodiff.rules.scan import is_linear, is_nonzero
-from calque_autodiff.rules.while_backwards import Step, backwards, cut_step, settled_linear, without_linear
+from calque_autodiff.rules.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.lax import while_p
@@ -43,7 +43,7 @@ def while_jvp(
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> tuple[list[Value], list[Value]]:
-    """One loop carries the values and the tangents of those that have one at some step."""
+    """One loop carries the values, and a tangent for each value that has one at some step."""
     cond_consts, body_consts, carry = while_parts(primals, cond_nconsts, body_nconsts)
     _, const_dots, carry_dots = while_parts(tangents, cond_nconsts, body_nconsts)
     const_mask = is_nonzero(const_dots)
@@ -52,23 +52,27 @@ def while_jvp(
     results = while_p.bind(
         *cond_consts,
         *body_consts,
-        *only(const_dots, const_mask),
+        *marked(const_dots, const_mask),
         *carry,
-        *(instantiate_zeros(t) for t in only(carry_dots, mask)),
+        *(instantiate_zeros(t) for t in marked(carry_dots, mask)),
         body_jaxpr=dual.memo(("while", body_nconsts), lambda: consts_first(dual, body_nconsts, len(mask))),
         body_nconsts=body_nconsts + sum(const_mask),
         checkpoints=checkpoints,
-        cond_jaxpr=cond_jaxpr.memo(("unseen", tuple(mask)), lambda: unseeing(cond_jaxpr, cond_nconsts, mask)),
+        cond_jaxpr=cond_jaxpr.memo(
+            ("with tangents", tuple(mask)), lambda: with_tangents(cond_jaxpr, cond_nconsts, mask)
+        ),
         cond_nconsts=cond_nconsts,
     )
-    outs, rest = results[: len(mask)], iter(results[len(mask) :])
-    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, mask)]
+    outs, out_dots = results[: len(mask)], iter(results[len(mask) :])
+    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, mask)]
 
 
-def unseeing(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
-    """Return the condition as one that also takes the tangents in `mask` of the carry, and ignores them."""
+def with_tangents(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
+    """Return the condition with ignored operands: the tangents of the carries in `mask`."""
     carry = cond_jaxpr.invars[num_consts:]
-    return cond_jaxpr.replace(invars=[*cond_jaxpr.invars, *(Var(v.aval.to_tangent_aval()) for v in only(carry, mask))])
+    return cond_jaxpr.replace(
+        invars=[*cond_jaxpr.invars, *(Var(v.aval.to_tangent_aval()) for v in marked(carry, mask))]
+    )
 
 
 # Partial evaluation
@@ -84,7 +88,7 @@ def while_partial_eval(
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> list[Value]:
-    """Run the loop over the carries that are known at every step; record the whole loop for the others."""
+    """Run the loop over the carries that are known at every step; record the whole loop for the unknown ones."""
     cond_mask, const_mask, start_mask = while_parts(known_mask, cond_nconsts, body_nconsts)
     params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
     results = record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})
@@ -97,21 +101,21 @@ def while_partial_eval(
     if not any(known) or not condition.known_outs[0]:
         return results
     body = partial_eval_jaxpr(body_jaxpr, [*const_mask, *known])
-    kept = [*only(known, body.known_outs), *[False] * (len(body.known.outvars) - sum(body.known_outs))]
+    used_outs = [*marked(known, body.known_outs), *[False] * (len(body.known.outvars) - sum(body.known_outs))]
     cond_consts, body_consts, carry = while_parts(operands, cond_nconsts, body_nconsts)
-    found = iter(
+    known_results = iter(
         while_p.bind(
-            *only(cond_consts, cond_mask),
-            *only(body_consts, const_mask),
-            *only(carry, known),
-            body_jaxpr=dce_jaxpr(body.known, kept, instantiate=True)[0],
+            *marked(cond_consts, cond_mask),
+            *marked(body_consts, const_mask),
+            *marked(carry, known),
+            body_jaxpr=dce_jaxpr(body.known, used_outs, instantiate=True)[0],
             body_nconsts=sum(const_mask),
             checkpoints=checkpoints,
             cond_jaxpr=condition.known,
             cond_nconsts=sum(cond_mask),
         )
     )
-    return [next(found) if k else x for x, k in zip(results, known)]
+    return [next(known_results) if k else x for x, k in zip(results, known)]
 
 
 # Backwards
@@ -127,27 +131,27 @@ def while_transpose(
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> list[Value]:
-    """Count the steps, and take them back, from the last to the first; `checkpoints` states at most are kept.
+    """Count the steps, then undo them from the last to the first; at most `checkpoints` states are kept.
 
     Raises: MissingRuleError if the condition depends on a linear operand.
     """
     linear = is_linear(operands)
     cond_linear, const_linear, start_linear = while_parts(linear, cond_nconsts, body_nconsts)
-    carry_linear = settled_linear(body_jaxpr, const_linear, start_linear)
+    carry_linear = linear_carries(body_jaxpr, const_linear, start_linear)
     condition = without_linear(cond_jaxpr, [*cond_linear, *carry_linear])
-    ct_mask = only(is_nonzero(cts), carry_linear)
+    ct_mask = marked(is_nonzero(cts), carry_linear)
 
     def make() -> tuple[Jaxpr, Step]:
         step = cut_step(body_jaxpr, const_linear, carry_linear, ct_mask)
-        return backwards(step, condition, checkpoints), step
+        return reverse_program(step, condition, checkpoints), step
 
     key = ("backwards", body_nconsts, condition, checkpoints, *linear, *ct_mask, *settings_key())
     program, step = body_jaxpr.memo(key, make) if condition.is_closed else make()
     consts = operands[cond_nconsts : cond_nconsts + body_nconsts]
-    sums = [zeros_of(x.aval) for x in only(only(consts, const_linear), step.const_mask)]
-    bars = [instantiate_zeros(ct) for ct in only(only(cts, carry_linear), step.carry_mask)]
-    known = others(operands, [*cond_linear, *const_linear, *carry_linear])
-    found = iter(eval_jaxpr(program, program.consts, *known, *sums, *bars))
-    per_linear = iter([next(found) if m else None for m in (*step.const_mask, *step.carry_mask)])
-    spread = [next(per_linear) if m else None for m in (*cond_linear, *const_linear, *carry_linear)]
-    return [ct if m else None for ct, m in zip(spread, linear)]
+    sums = [zeros_of(x.aval) for x in marked(marked(consts, const_linear), step.const_mask)]
+    bars = [instantiate_zeros(ct) for ct in marked(marked(cts, carry_linear), step.carry_mask)]
+    known = unmarked(operands, [*cond_linear, *const_linear, *carry_linear])
+    nonzero_bars = iter(eval_jaxpr(program, program.consts, *known, *sums, *bars))
+    per_linear = iter([next(nonzero_bars) if m else None for m in (*step.const_mask, *step.carry_mask)])
+    operand_bars = [next(per_linear) if m else None for m in (*cond_linear, *const_linear, *carry_linear)]
+    return [ct if m else None for ct, m in zip(operand_bars, linear)]
