@@ -1,9 +1,9 @@
-"""Programs that are computed twice rather than remembered: the primitives `remat`, `name` and `optimization_barrier`.
+"""Programs that are computed again in place of stored residuals: `remat`, `name` and `optimization_barrier`.
 
-One idea: `remat` is a program applied to operands, and means the same as its equations.  What sets it apart is what its
-derivative keeps: results that the static parameter `policy` chooses, by default none; all else is computed again.  The
-program that does so is `differentiated`: a compiler must not merge it with the first computation, which a barrier says.
-A `name` is a handle by which a policy finds a value.
+One idea: `remat` is a program applied to operands, and means the same as its equations.  Its derivative keeps the
+results that the static parameter `policy` chooses, by default none, and computes the other values again.  The program
+that does so is `differentiated`: a barrier keeps a compiler from merging it with the first computation.  A policy finds
+a value by its `name`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def remat_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def remat_interpret(run: Callable[..., list[Value]], *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
-    """Interpret the program inside, as part of the one around it."""
+    """Interpret the inner program as part of the outer one."""
     return run(jaxpr, *args)
 
 
@@ -79,11 +79,11 @@ optimization_barrier_p.def_impl(lambda *args: strong_results(args), leaf=True)
 
 
 def dce_optimization_barrier(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop the operands whose results nobody uses."""
+    """Drop the operands of unused results."""
     used = list(used_outputs)
     if not any(used):
         return used, None
-    invars, outvars = ([v for v, u in zip(some, used) if u] for some in (eqn.invars, eqn.outvars))
+    invars, outvars = ([v for v, u in zip(variables, used) if u] for variables in (eqn.invars, eqn.outvars))
     return used, eqn.replace(invars=invars, outvars=outvars)
 
 
@@ -91,9 +91,9 @@ optimization_barrier_p.def_rule("dce", dce_optimization_barrier)
 
 
 def optimization_barrier(operand: Any) -> Any:
-    """Return `operand`, a pytree of arrays, as it is; to a compiler, all of it is there before any of it is used.
+    """Return `operand`, a pytree of arrays, unchanged; a compiler must compute all of it before it uses any of it.
 
-    What is computed from the result is neither merged with what is computed from `operand` nor moved before it.
+    Operations on the result are neither merged with operations on `operand` nor moved before them.
     Shapes and dtypes: kept.
     Raises: TypeError if a leaf is not an array.
 

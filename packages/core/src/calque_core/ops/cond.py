@@ -1,9 +1,9 @@
 """Branches: the primitive `cond`, bound by `cond` and `switch`.
 
-One idea: the branches are jaxprs over the same operands, in the order of an integer index.  What a branch closes over,
-tracer or array, becomes an operand of all of them, so that no branch holds a value of its own.
+One idea: the branches are jaxprs over the same operands, in the order of an integer index.  A value that a branch
+closes over, tracer or array, becomes an operand of all branches, so that no branch holds a value.
 
-What `vmap` does with a batched index is the static parameter `batched` of the equation.
+The static parameter `batched` of the equation says how `vmap` handles a batched index.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def cond_abstract_eval(index_aval: ShapedArray, *avals: Any, branches: Sequence[
 
 
 def chosen_branches(index: Value, branches: tuple[Jaxpr, ...]) -> tuple[Value, tuple[Jaxpr, ...]]:
-    """Return the index and the branches; where the index is known, the branch that it chooses alone."""
+    """Return the index and the branches; for a known index, only the branch that it chooses."""
     if is_tracer(index):
         return index, branches
     return index, (branches[min(max(int(index), 0), len(branches) - 1)],)
@@ -72,7 +72,7 @@ def cond_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def dce_cond(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop the results that nobody uses and the operands that no branch needs for the others."""
+    """Drop the unused results, and the operands that no branch needs for the used results."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches: Sequence[Jaxpr] = eqn.params["branches"]
@@ -94,7 +94,7 @@ def cond(
     """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
 
     Both functions are traced; one runs.  They must return the same pytree of the same types; a Python scalar takes the
-    dtype of its counterpart.  `batched` says what `vmap` does with a mapped `pred`: "select" (run both, choose by
+    dtype of its counterpart.  `batched` says how `vmap` handles a mapped `pred`: "select" (run both, choose by
     element), "skip" (run a branch only if some element takes it) or "error".
     Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
 
@@ -133,7 +133,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
 
 
 def _nearest(index: Value, count: int) -> Value:
-    """Return the index of a branch; one of a wide dtype is clamped before it is made one of 32 bits."""
+    """Return the index of a branch, clamped to the number of branches; it is clamped before it loses bits."""
     dtype = np.dtype(np.int32) if np.can_cast(typeof(index).dtype, np.int32) else typeof(index).dtype
     return clamp(dtype.type(0), convert_element_type(index, dtype), dtype.type(count - 1))
 
@@ -176,9 +176,9 @@ def stage_once(
     trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
     may_keep: Callable[[], bool] = lambda: True,
 ) -> _Program:
-    """Return the program of a function and the structure of its result, from before if it reads what it read then.
+    """Return the program of a function and the structure of its result, from a table if `program_of` has it there.
 
-    A new one is recorded by a trace of `trace_type`, and not remembered unless `may_keep()` afterwards.
+    A new program is recorded by a trace of `trace_type`, and stored if `may_keep()` is true afterwards.
     """
     return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_keep)
 
@@ -191,15 +191,15 @@ def program_of(
     make: Callable[[], _Program],
     may_keep: Callable[[], bool] = lambda: True,
 ) -> _Program:
-    """Return `make()`, or what it was for this function before: if all that its code reads is what it was then.
+    """Return `make()`, or the stored program of this function, if its code reads the same values as when it was staged.
 
-    A program is kept if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.
+    A program is stored if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.
     """
-    own = reach(fun)
-    if own is None:
+    reached = reach(fun)
+    if reached is None:
         return make()
-    at = here()
-    key = verb, own, in_tree.key, tuple(avals), at.settings, at.axis_env, rule_epoch()
+    context = here()
+    key = verb, reached, in_tree.key, tuple(avals), context.settings, context.axis_env, rule_epoch()
     program = _programs.get(key)
     if program is None:
         program = make()
@@ -212,15 +212,15 @@ def program_of(
 
 
 def apart(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
-    """Return programs to bind together: as they are if all are kept here or none is, otherwise none that is kept.
+    """Return programs to bind together: copies of the stored ones, unless all are stored in `_programs`.
 
-    A program remembers what is derived from it and the programs beside it.  One that is kept would keep those too, with
-    all that their rules refer to.
+    A program has a memo of programs derived from it and from the programs bound with it.  A stored program would keep
+    these alive, with everything that their rules refer to.
     """
-    is_kept = [program in _kept for program in programs]
-    if all(is_kept):
+    stored = [program in _kept for program in programs]
+    if all(stored):
         return list(programs)
-    return [program.replace() if yes else program for program, yes in zip(programs, is_kept)]
+    return [program.replace() if is_stored else program for program, is_stored in zip(programs, stored)]
 
 
 def _staged(
@@ -235,12 +235,12 @@ def _staged(
 
 
 _programs: dict[Hashable, _Program] = {}
-_kept: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in it
+_kept: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
 _MAX_PROGRAMS = 1024
 
 
 def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_trees: Sequence[PyTreeDef]) -> PyTreeDef:
-    """Return the common output tree of all branches.  Raises: TypeError that shows two that differ."""
+    """Return the common output tree of all branches.  Raises: TypeError that shows two different trees."""
     first = out_trees[-1]
     for fun, out_tree in zip(functions, out_trees):
         if out_tree != first:
@@ -253,7 +253,7 @@ def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_tr
 
 
 def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], out_tree: PyTreeDef) -> list[Jaxpr]:
-    """Return branches with results of equal types: weak ones take their counterparts' dtype, and stay weak together.
+    """Return branches with results of equal types; a weak result takes the dtype of a strong counterpart.
 
     Raises: TypeError that names the leaf, the functions and their types.
     """
@@ -264,10 +264,11 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
         same_shape = all(aval.shape == avals[-1].shape for aval in avals)
         if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
             path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
-            last, *rest = [(describe_function(f), str(a)) for f, a in zip(reversed(functions), reversed(avals))]
+            last, *earlier = [(describe_function(f), str(a)) for f, a in zip(reversed(functions), reversed(avals))]
             raise TypeError(
                 f"{verb} branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
-                f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in rest)}. Convert one of them."
+                f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in earlier)}. "
+                "Convert one of them."
             )
         targets.append(shaped_array(avals[0].shape, dtype, strong is None))
     return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
@@ -289,20 +290,20 @@ def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
 
 
 def converted_to(x: Value, aval: ShapedArray) -> Value:
-    """Return a value in the dtype of a type, as weak or as strong as that; a Python scalar without an operation."""
+    """Return a value with the dtype and the weakness of `aval`; a Python scalar is converted without an operation."""
     if aval.weak_type:
         return weak(x, scalar_kind(aval))
     return aval.dtype.type(x) if type(x) in PYTHON_SCALARS else convert_element_type(x, aval.dtype)
 
 
 def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:
-    """Turn the constants of all branches into leading arguments of each; return the branches and the constants."""
+    """Return the branches with the constants of all of them as leading arguments, and these constants."""
     values = {id(c): c for jaxpr in jaxprs for c in jaxpr.consts}
     if not values:
         return tuple(jaxprs), []
     branches = []
     for jaxpr in jaxprs:
-        own = {id(c): v for c, v in zip(jaxpr.consts, jaxpr.constvars)}
-        leading = [own.get(i) or Var(typeof(c)) for i, c in values.items()]
+        constvars = {id(c): v for c, v in zip(jaxpr.consts, jaxpr.constvars)}
+        leading = [constvars.get(i) or Var(typeof(c)) for i, c in values.items()]
         branches.append(jaxpr.replace(constvars=(), consts=(), invars=(*leading, *jaxpr.invars)))
     return tuple(branches), list(values.values())

@@ -1,6 +1,6 @@
-"""The parts of loops that the rules of every transformation take apart: operands by their role, carries by marks.
+"""Splitting loops for the rules of transformations: operands by their role, carries by marks.
 
-Read next: `scan.py` and `while_loop.py` for the loops themselves.
+Read next: `scan.py` and `while_loop.py` for the loops.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.primitives.rules import settings_key
 
-How = dict[str, Any]  # the parameters of a scan that say nothing about its body: length, reverse, unroll
+How = dict[str, Any]  # the parameters of a scan that do not describe its body: length, reverse, unroll
 
 
 def marked_carries(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
-    """Return which carries are marked at some step: those in `mask`, and those that `step` adds until none is new.
+    """Return the carries that are marked at some step: `mask`, joined with `step(mask)` until nothing changes.
 
     >>> marked_carries([True, False, False], lambda mask: [False, mask[0], mask[1]])
     [True, True, True]
@@ -50,7 +50,7 @@ class Loop(NamedTuple):
 
 
 def while_parts(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the items of the constants of a condition, of those of a body, and of the carry.
+    """Return the items of the constants of the condition, of the constants of the body, and of the carry.
 
     >>> while_parts("abcde", 1, 2)
     (['a'], ['b', 'c'], ['d', 'e'])

@@ -1,11 +1,11 @@
-"""What the loops have in common: tracing a body, and a carry whose type stays what it was.
+"""Tracing the body of a loop, with a carry that keeps its types.
 
-A weak carry takes the type that a step gives it, as in a loop of Python's: the body is traced again until its carry has
-the types that it takes.  So that loops inside of loops are not traced again and again, the trace of a body remembers
-the types of the carries inside it, and the next trace of that body starts from them; and the first trace of a body, of
-which only types are wanted, traces no loop inside it again whose types follow from its first trace.
+A weak carry takes the type of the result of a step, as in a Python loop: the body is traced again until its results
+have the types of its carry.  Nested loops would be traced many times, so the trace of a body stores the types of the
+carries of its inner loops, and the next trace of that body starts from them.  If only the types of a trace are needed,
+an inner loop is traced once, provided that `retyping.py` derives its types from that trace.
 
-Read next: `scan.py` and `while_loop.py`; `retyping.py` for types that follow from a trace.
+Read next: `scan.py` and `while_loop.py`; `retyping.py` for the types that follow from a trace.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Value = Any
 
 
 class Body(NamedTuple):
-    """A traced function of a loop: what it closed over comes first among its arguments."""
+    """A traced function of a loop; the values that it closes over are its leading arguments."""
 
     jaxpr: Jaxpr
     consts: list[Value]
@@ -38,20 +38,20 @@ class Body(NamedTuple):
 
 
 class LoopTrace(JaxprTrace):
-    """The trace of the body of a loop, which remembers the types of the carries of the loops inside it."""
+    """The trace of the body of a loop; it stores the types of the carries of inner loops."""
 
     def __init__(self, parent: Trace) -> None:
         super().__init__(parent)
-        self.types_only = False  # whether the body may be traced again, for a carry of other types
-        self.is_rough = False  # whether it has to be: a loop inside has the right types only
+        self.types_only = False  # the body may be traced again, for a carry of other types
+        self.is_rough = False  # the body must be traced again: the program of an inner loop has the right types only
         self.inside: list[CarryTypes] = []
         self.guesses: Sequence[CarryTypes] = ()
 
     def guess(self, start: Types) -> CarryTypes:
-        """Return what the trace of the body before this one found of the next loop inside."""
-        place = len(self.inside)
-        if place < len(self.guesses) and _may_become(start, self.guesses[place].types):
-            return self.guesses[place]
+        """Return the types of the next inner loop in the previous trace of this body, or `start` if they do not fit."""
+        index = len(self.inside)
+        if index < len(self.guesses) and _may_become(start, self.guesses[index].types):
+            return self.guesses[index]
         return CarryTypes(start, ())
 
 
@@ -59,14 +59,14 @@ Types = Sequence[Any]
 
 
 class CarryTypes(NamedTuple):
-    """The types that the carry of a loop has, and those of the loops inside its body, in the order of tracing."""
+    """The types of the carry of a loop, and the `CarryTypes` of the loops inside its body, in the order of tracing."""
 
     types: Types
     inside: Sequence[CarryTypes]
 
 
 def trace_body(verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, avals: Types) -> Body:
-    """Return `fun` traced, with every constant, tracer or array, as a leading argument."""
+    """Return the trace of `fun`, with every constant, tracer or array, as a leading argument."""
     return _body(*stage_once(verb, fun, in_tree, avals))
 
 
@@ -78,9 +78,9 @@ def _body(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Body:
 def trace_step(
     verb: str, fun: Callable[..., Any], in_tree: PyTreeDef, carry: Types, xs: Types, check: Callable[[Body], None]
 ) -> tuple[Body, Types]:
-    """Return the traced body of a loop and the types of its carry, which its results have too where it is weak.
+    """Return the traced body of a loop and the types of its carry; weak carries have the types of the body's results.
 
-    The carry is the first arguments and results; `check(body)` raises if the results have another structure.
+    Arguments and results begin with the carry; `check(body)` raises if the results have another structure.
     """
     outer = _enclosing_loop()
     before, guesses = CarryTypes(carry, ()) if outer is None else outer.guess(carry)
@@ -97,7 +97,7 @@ def trace_step(
     while True:
         count = len(traces)
         avals = [*before, *xs]
-        # A program with a loop of the right types only is not for others.
+        # No other call may use a program with a loop that has the right types only.
         body = _body(*stage_once(verb, fun, in_tree, avals, new_trace, lambda: not traces[-1].is_rough))
         check(body)
         is_rough = len(traces) > count and traces[-1].is_rough
@@ -117,7 +117,7 @@ def trace_step(
 
 
 def _enclosing_loop() -> LoopTrace | None:
-    """Return the trace of the loop whose body is being traced, if it is the innermost program that is."""
+    """Return the trace of a loop's body if it is the innermost staging trace, otherwise None."""
     trace: Trace | None = current_trace()
     while trace is not None and not isinstance(trace, JaxprTrace):
         trace = trace.parent
@@ -125,7 +125,7 @@ def _enclosing_loop() -> LoopTrace | None:
 
 
 def _after_step(before: Any, after: Any) -> Any:
-    """Return the type of a carry: a weak one takes that which a step gives it, if that can hold it."""
+    """Return the type of a carry after a step: a weak carry takes the type of the result, if that can hold it."""
     return after if _may_become([before], [after]) else before
 
 
@@ -136,7 +136,7 @@ def _may_become(before: Types, after: Types) -> bool:
 
 
 def _derived(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
-    """Return the types that the carry of a body settles at and those of its other results, None if there is a doubt."""
+    """Return the final types of the carry and the types of the other results, or None if they cannot be derived."""
     if len(body.jaxpr.outvars) == len(before):
         return after, ()
     avals = body.jaxpr.in_avals
@@ -145,14 +145,14 @@ def _derived(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Type
         outs = derived_types(body.jaxpr, [*avals[: stop - len(after)], *after, *avals[stop:]])
         if outs is None:
             return None
-        then = list(map(_after_step, after, outs))
-        if then == list(after):
+        next_after = list(map(_after_step, after, outs))
+        if next_after == list(after):
             return after, outs[len(after) :]
-        after = then
+        after = next_after
 
 
 def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) -> Body:
-    """Return a body that takes a carry of other types and converts it: as good as the right one if only types count."""
+    """Return a body for a carry of the types `after`, which it converts for `body`: only its types are right."""
     stop = len(body.jaxpr.invars) - num_xs
     start = stop - len(before)
 
@@ -165,65 +165,65 @@ def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) ->
     return body._replace(jaxpr=stage(converted, [*avals[:start], *after, *avals[stop:]], verb="loop"))
 
 
-def carry_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
+def carry_leaves(caller: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
     """Return the leaves of an initial carry.  Raises: TypeError if a leaf is not an array."""
     leaves, treedef = tree_flatten(tree)
-    check_arrays(leaves, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]], what)
+    check_arrays(leaves, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]], caller)
     return [*narrowed(leaves)], treedef
 
 
 def as_carry(x: Value, aval: Any) -> Value:
-    """Return a leaf of an initial carry in the type that the loop has for it."""
+    """Return a leaf of an initial carry in its type in the loop."""
     return x if typeof(x) is aval else converted_to(x, aval)
 
 
 def as_dtype_of(before: Value, after: Value) -> Value:
-    """Return a leaf after a step in the dtype it had before if it is weak, and was an array."""
+    """Return a leaf after a step, in the dtype of the leaf `before` if only that one is strong."""
     old, new = typeof(before), typeof(after)
     return convert_element_type(after, old.dtype) if new.weak_type and not old.weak_type else after
 
 
-def strong_leaves(what: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
-    """Return the leaves of a tree, Python scalars made arrays.  Raises: TypeError if a leaf is not an array."""
-    leaves, treedef = carry_leaves(what, name, tree)
+def strong_leaves(caller: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
+    """Return the leaves of a tree, Python scalars converted to arrays.  Raises: TypeError if a leaf is not an array."""
+    leaves, treedef = carry_leaves(caller, name, tree)
     return [strong(x) for x in leaves], treedef
 
 
-def check_carry(what: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTreeDef) -> None:
-    """Check that a step gives a carry of the structure it took.
+def check_carry(caller: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTreeDef) -> None:
+    """Check that a step returns a carry of the same structure.
 
     Raises: TypeError with both structures.
     """
     if after_tree != carry_tree:
         raise TypeError(
-            f"{what}: the carry has the structure {carry_tree}, but {describe_function(fun)} returned {after_tree}. "
+            f"{caller}: the carry has the structure {carry_tree}, but {describe_function(fun)} returned {after_tree}. "
             "Return a carry of the structure of the initial one."
         )
 
 
-def check_step(what: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
-    """Check that a step of the programs of a loop gives a carry of the types it takes.
+def check_step(verb: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
+    """Check that the program of a step returns a carry of the same types.
 
-    Raises: TypeError with both.
+    Raises: TypeError with both types.
     """
     if [(a.shape, a.dtype) for a in carry] != [(a.shape, a.dtype) for a in after]:
-        before, then = (", ".join(str(a) for a in types) for types in (carry, after))
+        before, result = (", ".join(str(a) for a in types) for types in (carry, after))
         raise TypeError(
-            f"{what} got a program that makes of a carry ({before}) the carry ({then}). Let it keep the types."
+            f"{verb} got a program that makes of a carry ({before}) the carry ({result}). Let it keep the types."
         )
 
 
-def settled_carry(what: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
-    """Return the body's jaxpr with carry results of the carry's types, the leaves of `carry`: weak ones take its dtype.
+def settled_carry(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
+    """Return the jaxpr of `body`, whose first results are converted to the types of the carry, the leaves of `carry`.
 
-    The carry's results come first.  Raises: TypeError that names the leaf, its type before and after, and the fix.
+    Only weak results are converted.  Raises: TypeError that names the leaf, its type before and after, and the fix.
     """
     pairs = tree_flatten_with_path(carry)[0]
     for (path, before), after in zip(pairs, body.jaxpr.out_avals):
         is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
         if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
             raise TypeError(
-                f"{what}: the carry{keystr(path)} is {before} before a step of {describe_function(fun)}, "
+                f"{caller}: the carry{keystr(path)} is {before} before a step of {describe_function(fun)}, "
                 f"and {after} after it; a carry keeps its type. Start with {after}, or convert "
                 f"what the step returns to {before}."
             )
@@ -239,7 +239,7 @@ def settled_carry(what: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
 
 
 def add_step(error: FloatingPointError, verb: str, step: int) -> None:
-    """Say in which step of an evaluated loop an operation made a nan or an infinity."""
+    """Add a note with the step of an evaluated loop in which an operation made a nan or an infinity."""
     error.add_note(f"This happened in step {step} of a {verb}{where()}, counted from 0.")
 
 

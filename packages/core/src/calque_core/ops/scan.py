@@ -1,9 +1,9 @@
 """A loop over the leading axis of arrays: the primitive `scan`.
 
 One idea: the body is a jaxpr from constants, a carry and one slice of each input to the next carry and one slice of
-each result.  What the body closes over are the constants: they are operands, the same at every step.
+each result.  The constants are the values that the body closes over: operands that are the same at every step.
 
-Read next: `while_loop.py` for loops whose number of steps is not known; `mapping.py` for what is made of scans.
+Read next: `while_loop.py` for loops with an unknown number of steps; `mapping.py` for functions made of scans.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def scan_impl(
 
 
 def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop results, carries that only serve themselves, and inputs, until nothing more can go."""
+    """Drop unused results, carries on which only themselves depend, and unused inputs."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     params = eqn.params
@@ -121,9 +121,8 @@ def scan(
     """Run `carry, y = f(carry, x)` over the leading axis of `xs`; return the last carry and the stacked `y`s.
 
     `init`, `xs` and the `y`s are pytrees of arrays; the carry keeps its structure, shapes and dtypes, but a Python
-    scalar takes the dtype that `f` gives it.  Without `xs`,
-    `f` gets None `length` times.  With `reverse`, the last slice comes first, and the `y`s are in the order of the
-    `xs`.  `unroll` steps are compiled into one.
+    scalar takes the dtype of the result of `f`.  Without `xs`, `f` gets None `length` times.  With `reverse`, the last
+    slice comes first, and the `y`s are in the order of the `xs`.  `unroll` steps are compiled into one.
     Shapes: xs [n, *s] -> ys [n, *t].
     Raises: TypeError if the carry changes its type, or `f` does not return a pair; ValueError if lengths differ.
 
@@ -133,22 +132,22 @@ def scan(
     (np.float64(6.0), array([0., 1., 3.]))
     """
     check_callable(f, "scan")
-    what = loop_name("scan", f)
-    carry, carry_tree = carry_leaves(what, "init", init)
+    caller = loop_name("scan", f)
+    carry, carry_tree = carry_leaves(caller, "init", init)
     xs_leaves, xs_tree = tree_flatten(xs)
     xs_leaves = [*narrowed(xs_leaves)]
-    steps = _length(what, xs, length)
-    unroll = _count(what, "unroll", unroll, 1)
+    steps = _length(caller, xs, length)
+    unroll = _count(caller, "unroll", unroll, 1)
     if here().settings.disable_jit and steps:
         order = range(steps)[::-1] if reverse else range(steps)
-        return _run_by_python(what, f, carry_tree.unflatten(carry), xs_tree.unflatten(xs_leaves), order)
+        return _run_by_python(caller, f, carry_tree.unflatten(carry), xs_tree.unflatten(xs_leaves), order)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
-    check = lambda body: check_carry(what, f, carry_tree, _split_pair(what, f, body.out_tree)[0])
+    check = lambda body: check_carry(caller, f, carry_tree, _split_pair(caller, f, body.out_tree)[0])
     slices = [slice_aval(typeof(x)) for x in xs_leaves]
     body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
     carry = list(map(as_carry, carry, types))
-    _, ys_tree = _split_pair(what, f, body.out_tree)
-    jaxpr = settled_carry(what, f, body, carry_tree.unflatten(types))
+    _, ys_tree = _split_pair(caller, f, body.out_tree)
+    jaxpr = settled_carry(caller, f, body, carry_tree.unflatten(types))
     outs = scan_p.bind(
         *body.consts,
         *carry,
@@ -165,13 +164,13 @@ def scan(
 
 
 def _run_by_python(
-    what: str, f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, order: range
+    caller: str, f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, order: range
 ) -> tuple[Any, Any]:
-    """Return what `scan` does, from calls of `f` on values, one for each step."""
+    """Return the results of `scan` by one call of `f` per step, on values."""
     carry, carry_tree, ys = init, tree_structure(init), []
     for i in order:
         result = f(carry, tree_map(lambda x: x[i], xs))  # noqa: B023  called at once
-        check_carry(what, f, carry_tree, _split_pair(what, f, tree_structure(result))[0])
+        check_carry(caller, f, carry_tree, _split_pair(caller, f, tree_structure(result))[0])
         carry, y = tree_map(as_dtype_of, carry, result[0]), result[1]
         ys.append(y)
     if order.step < 0:
@@ -183,50 +182,50 @@ def _stacked(*ys: Value) -> Value:
     return concatenate([reshape(strong(y), (1, *typeof(y).shape)) for y in ys], 0)
 
 
-def _length(what: str, xs: Any, length: int | None) -> int:
+def _length(caller: str, xs: Any, length: int | None) -> int:
     """Return the number of steps.
 
     Raises: ValueError, naming the leaf, if lengths differ; TypeError for a scalar leaf.
     """
     pairs, _ = tree_flatten_with_path(xs)
     names = [f"xs{keystr(path)}" for path, _ in pairs]
-    check_arrays([leaf for _, leaf in pairs], lambda: names, what)
-    steps = None if length is None else _count(what, "length", length, 0)
+    check_arrays([leaf for _, leaf in pairs], lambda: names, caller)
+    steps = None if length is None else _count(caller, "length", length, 0)
     first = f"length={length}"
     for name, (_, leaf) in zip(names, pairs):
         shape = typeof(leaf).shape
         if not shape:
-            raise TypeError(f"{what}: {name} is {typeof(leaf)}, which has no axis to run over. Close over it.")
+            raise TypeError(f"{caller}: {name} is {typeof(leaf)}, which has no axis to run over. Close over it.")
         if steps is not None and shape[0] != steps:
             raise ValueError(
-                f"{what}: the leading axis of {name} has size {shape[0]}, but {first} asks for {steps} steps. All "
+                f"{caller}: the leading axis of {name} has size {shape[0]}, but {first} asks for {steps} steps. All "
                 "inputs must have one leading size."
             )
         if steps is None:
             steps, first = shape[0], f"that of {name}"
     if steps is None:
-        raise ValueError(f"{what} got neither inputs nor a length. Give xs, or length.")
+        raise ValueError(f"{caller} got neither inputs nor a length. Give xs, or length.")
     return steps
 
 
-def _count(what: str, name: str, given: Any, least: int) -> int:
-    """Return an argument as an int.  Raises: TypeError if it is none; ValueError if it is less than `least`."""
+def _count(caller: str, name: str, value: Any, least: int) -> int:
+    """Return an argument as an int.  Raises: TypeError if it is no integer; ValueError if it is less than `least`."""
     try:
-        count = plain_index(given)
+        count = plain_index(value)
     except TypeError:
-        raise TypeError(f"{what} got {name}={given!r}. Give an int.") from None
+        raise TypeError(f"{caller} got {name}={value!r}. Give an int.") from None
     if count < least:
-        raise ValueError(f"{what} got {name}={given!r}. Give {least} or more.")
+        raise ValueError(f"{caller} got {name}={value!r}. Give {least} or more.")
     return count
 
 
-def _split_pair(what: str, f: Any, out_tree: PyTreeDef) -> tuple[Any, Any]:
-    """Return the structures of the carry and of the results.  Raises: TypeError if the function gave no pair."""
+def _split_pair(caller: str, f: Any, out_tree: PyTreeDef) -> tuple[Any, Any]:
+    """Return the structures of the carry and of the results.  Raises: TypeError if it returned no pair."""
     children = out_tree.children()
     node = out_tree.node_data()
     if node is None or node[0] is not tuple or len(children) != 2:
         raise TypeError(
-            f"{what}: {describe_function(f)} must return a pair (carry, y), but it returned {out_tree}. Return "
+            f"{caller}: {describe_function(f)} must return a pair (carry, y), but it returned {out_tree}. Return "
             "None as y if there is nothing to stack."
         )
     return children[0], children[1]

@@ -1,8 +1,9 @@
 """Loops that run until a condition fails: the primitive `while`, and counting loops.
 
-One idea: condition and body are jaxprs over a carry that keeps its type; what each closes over are operands of its own.
+One idea: condition and body are jaxprs over a carry that keeps its type; the values that each closes over are operands
+of the loop.
 
-Read next: `scan.py` for loops whose number of steps is known.
+Read next: `scan.py` for loops with a known number of steps.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any
 
-CHECKPOINTS = 16  # how many states reverse mode keeps by default
+CHECKPOINTS = 16  # the number of states that reverse mode keeps by default
 
 while_p = Primitive("while", multiple_results=True)
 
@@ -90,7 +91,7 @@ def while_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop carries that neither the condition nor a used result depends on, and constants that only they needed."""
+    """Drop carries on which neither the condition nor a used result depends, and the constants that only they need."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     params = eqn.params
@@ -132,13 +133,13 @@ def while_loop(
     """Run `value = body_fun(value)` for as long as `cond_fun(value)` is true; return the last value.
 
     The value is a pytree of arrays that keeps its structure, shapes and dtypes, but a Python scalar takes the dtype
-    that `body_fun` gives it.
+    of the result of `body_fun`.
 
     Reverse mode runs the loop again, and keeps `checkpoints` of its values (16, by default) at a time, from which it
-    computes the others when it needs them.  If s are kept, each of n steps is computed at most r + 2 times more, where
-    r is the least number with C(s + r, r) >= n.  By default that is 3 times up to 17 steps, 4 up to 153, 6 up to 4,845
-    and 10 up to 735,471.  With `max_steps`, the loop ends after that many steps at the latest; it then is a `scan` of
-    branches, of which reverse mode keeps every step and computes none again.
+    computes the values between them when it needs them.  If s values are kept, each of n steps is computed at most
+    r + 2 times more, where r is the least number with C(s + r, r) >= n.  By default that is 3 times up to 17 steps, 4
+    up to 153, 6 up to 4,845 and 10 up to 735,471.  With `max_steps`, the loop ends after that many steps at the latest;
+    it then is a `scan` of branches, of which reverse mode keeps every step and computes none again.
     Raises: TypeError if the value changes its type, or `cond_fun` does not return a bool scalar; ValueError if
     `max_steps` is negative, `checkpoints` is not positive, or both are given.
 
@@ -150,23 +151,23 @@ def while_loop(
     """
     check_callable(cond_fun, "while_loop")
     check_callable(body_fun, "while_loop")
-    what = loop_name("while_loop", body_fun)
-    kept = _checkpoints(what, checkpoints, max_steps)
+    caller = loop_name("while_loop", body_fun)
+    kept = _checkpoints(caller, checkpoints, max_steps)
     if max_steps is not None:
         return _bounded(cond_fun, body_fun, init_val, max_steps)
-    carry, carry_tree = carry_leaves(what, "init_val", init_val)
+    carry, carry_tree = carry_leaves(caller, "init_val", init_val)
     if here().settings.disable_jit:
-        value, is_over = _run_by_python(what, cond_fun, body_fun, carry_tree.unflatten(carry))
+        value, is_over = _run_by_python(caller, cond_fun, body_fun, carry_tree.unflatten(carry))
         if is_over:
             return owned_tree(value)
-        carry, carry_tree = carry_leaves(what, "init_val", value)
+        carry, carry_tree = carry_leaves(caller, "init_val", value)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
-    check = lambda body: check_carry(what, body_fun, carry_tree, body.out_tree)
+    check = lambda body: check_carry(caller, body_fun, carry_tree, body.out_tree)
     body, types = trace_step("while_loop", body_fun, in_tree, [typeof(x) for x in carry], (), check)
     carry = list(map(as_carry, carry, types))
     condition = trace_body("while_loop", cond_fun, in_tree, types)
-    _check_condition(what, cond_fun, condition.jaxpr.out_avals)
-    step = settled_carry(what, body_fun, body, carry_tree.unflatten(types))
+    _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
+    step = settled_carry(caller, body_fun, body, carry_tree.unflatten(types))
     body_jaxpr, cond_jaxpr = apart([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,
@@ -181,23 +182,23 @@ def while_loop(
     return carry_tree.unflatten(unshared(outs, condition.consts, body.consts, carry))
 
 
-def _checkpoints(what: str, checkpoints: int | None, max_steps: int | None) -> int:
-    """Return how many values to keep.  Raises: TypeError or ValueError if the argument does not say."""
+def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) -> int:
+    """Return the number of values to keep.  Raises: TypeError or ValueError for a wrong argument."""
     if checkpoints is None:
         return CHECKPOINTS
     if max_steps is not None:
         raise ValueError(
-            f"{what} got max_steps={max_steps!r} and checkpoints={checkpoints!r}, but a bounded loop keeps every step. "
-            "Give one of the two."
+            f"{caller} got max_steps={max_steps!r} and checkpoints={checkpoints!r}, but a bounded loop keeps "
+            "every step. Give one of the two."
         )
     count = integer("while_loop", "checkpoints", checkpoints)
     if count < 1:
-        raise ValueError(f"{what} got checkpoints={checkpoints}. Give 1 or more.")
+        raise ValueError(f"{caller} got checkpoints={checkpoints}. Give 1 or more.")
     return count
 
 
 def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int) -> Any:
-    """Run a fixed number of steps, each of which does nothing once the condition has failed."""
+    """Run a fixed number of steps; a step does nothing after the condition has failed."""
     count = integer("while_loop", "max_steps", max_steps)
     if count < 0:
         raise ValueError(f"{loop_name('while_loop', body_fun)} got max_steps={max_steps}. Give 0 or more.")
@@ -211,27 +212,27 @@ def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], ini
 
 
 def _run_by_python(
-    what: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any
+    caller: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any
 ) -> tuple[Any, bool]:
-    """Run steps on values until the condition fails or is not known; return the value and whether it has failed."""
+    """Run steps on values until the condition fails or is unknown; return the value and whether it failed."""
     value, tree = init, tree_structure(init)
     while True:
         answer = cond_fun(value)
-        _check_condition(what, cond_fun, [typeof(x) for x in tree_leaves(answer)])
-        going = known(answer)
-        if going is unknown or not going:
-            return value, going is not unknown
+        _check_condition(caller, cond_fun, [typeof(x) for x in tree_leaves(answer)])
+        is_true = known(answer)
+        if is_true is unknown or not is_true:
+            return value, is_true is not unknown
         after = body_fun(value)
-        check_carry(what, body_fun, tree, tree_structure(after))
+        check_carry(caller, body_fun, tree, tree_structure(after))
         value = tree_map(as_dtype_of, value, after)
 
 
-def _check_condition(what: str, cond_fun: Any, avals: Sequence[Any]) -> None:
+def _check_condition(caller: str, cond_fun: Any, avals: Sequence[Any]) -> None:
     types = [str(aval) for aval in avals]
     if types != ["bool[]"]:
         raise TypeError(
-            f"{what}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return one "
-            "bool scalar: a comparison, say."
+            f"{caller}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return "
+            "one bool scalar: a comparison, say."
         )
 
 
@@ -249,8 +250,8 @@ def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], i
     np.int64(6)
     """
     check_callable(body_fun, "fori_loop")
-    what = loop_name("fori_loop", body_fun)
-    dtype = _counter_dtype(what, lower, upper)
+    caller = loop_name("fori_loop", body_fun)
+    dtype = _counter_dtype(caller, lower, upper)
     if not is_tracer(lower) and not is_tracer(upper):
         return _counted(dtype.type(int(lower)), max(int(upper) - int(lower), 0), body_fun, init_val)
     start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
@@ -264,19 +265,21 @@ def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], i
     return value
 
 
-def _counter_dtype(what: str, lower: Value, upper: Value) -> np.dtype[Any]:
-    """Return the common dtype of the bounds, one that is not Python's if there is one."""
+def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
+    """Return the common dtype of the bounds; a strong bound decides over a weak one."""
     for name, bound in (("lower", lower), ("upper", upper)):
         if not is_array_like(bound) or typeof(bound).shape or typeof(bound).dtype.kind not in "iu":
-            raise TypeError(f"{what} got {describe_value(bound)} as its bound {name!r}. Give an integer scalar.")
+            raise TypeError(f"{caller} got {describe_value(bound)} as its bound {name!r}. Give an integer scalar.")
     avals = [typeof(lower), typeof(upper)]
     dtype = np.result_type(*([aval.dtype for aval in avals if not aval.weak_type] or [avals[0].dtype]))
     if dtype.kind not in "iu":
         types = " and ".join(str(aval) for aval in avals)
-        raise TypeError(f"{what} got bounds of the types {types}, which no integer dtype holds. Convert one of them.")
+        raise TypeError(f"{caller} got bounds of the types {types}, which no integer dtype holds. Convert one of them.")
     for bound in (lower, upper):
         if type(bound) is int and not np.iinfo(dtype).min <= bound <= np.iinfo(dtype).max:
-            raise ValueError(f"{what} got the bound {bound}, which the {dtype} of the other cannot hold. Convert that.")
+            raise ValueError(
+                f"{caller} got the bound {bound}, which the {dtype} of the other cannot hold. Convert that."
+            )
     return dtype
 
 
