@@ -1,1 +1,1 @@
-"""What NumPy and Python ask of an array: operators, methods, indices, NumPy's functions."""
+"""The interface of an array in Python and NumPy: operators, methods, indices, NumPy's functions."""

@@ -1,7 +1,7 @@
-"""Basic indexing: `x[1, ::-2, None]` with NumPy's semantics, and iteration, which rests on it.
+"""Basic indexing: `x[1, ::-2, None]` with NumPy's semantics, and iteration, which uses it.
 
-One idea: an index is planned from the type alone into at most one slice, one reversal and one change of shape, and the
-plan is kept.  So which elements are taken must be known while tracing.
+One idea: the type and the index determine a plan of at most one slice, one reversal and one change of shape, and plans
+are cached.  So the positions of the elements must be known while tracing.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -25,15 +25,15 @@ from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
 Bounds = tuple[int | None, int | None, int | None]
-Part = Any  # an int, None, Ellipsis, or the Bounds of a slice
+Item = Any  # an int, None, Ellipsis, or the Bounds of a slice
 Step = tuple[Primitive, dict[str, Any]]
 
 
 @array_method
 def __getitem__(self: Value, index: Any) -> Value:
-    parts = index if type(index) is tuple else (index,)
+    items = index if type(index) is tuple else (index,)
     out = self
-    for primitive, params in _plan(typeof(self), tuple([p if type(p) is int else _part(self, p) for p in parts])):
+    for primitive, params in _plan(typeof(self), tuple([i if type(i) is int else _item(self, i) for i in items])):
         out = primitive.bind(out, **params)
     return view_of(self, out)
 
@@ -47,28 +47,28 @@ def is_advanced(index: Any) -> bool:
     return any(map(_takes_elements, index if type(index) is tuple else (index,)))
 
 
-def _takes_elements(part: Any) -> bool:
-    if isinstance(part, (np.ndarray, np.generic, ArrayMethods)):
-        return bool(typeof(part).shape) or typeof(part).dtype.kind == "b"
-    return isinstance(part, (list, tuple, bool))
+def _takes_elements(item: Any) -> bool:
+    if isinstance(item, (np.ndarray, np.generic, ArrayMethods)):
+        return bool(typeof(item).shape) or typeof(item).dtype.kind == "b"
+    return isinstance(item, (list, tuple, bool))
 
 
-# From what the user wrote to integers, None, Ellipsis and bounds
+# From the index of the user to integers, None, Ellipsis and bounds
 
 _KINDS = "Use integers, slices, None and '...'"
 _MASKS = "Use numpy.where(mask, x, other), which keeps the shape"
 
 
-def _part(x: Value, part: Any) -> Part:
-    """Return one part of an index in the form that plans are kept under; refuse what is not basic indexing."""
-    if part is None or part is Ellipsis:
-        return part
-    if type(part) is slice:
-        return _bound(part.start), _bound(part.stop), _bound(part.step)
-    if isinstance(part, bool) or not isinstance(part, (int, np.integer)):
-        _refuse_other_kinds(f"an index of {typeof(x)}{where()}", part)
+def _item(x: Value, item: Any) -> Item:
+    """Return one item of an index in the form of the cache keys; refuse all but basic indexing."""
+    if item is None or item is Ellipsis:
+        return item
+    if type(item) is slice:
+        return _bound(item.start), _bound(item.stop), _bound(item.step)
+    if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
+        _refuse_other_kinds(f"an index of {typeof(x)}{where()}", item)
     try:
-        return integer(part)
+        return integer(item)
     except TracerIntegerConversionError as error:
         raise IndexError(
             f"an index of {typeof(x)}{where()} is a traced integer, but x[i] takes integers that are known while "
@@ -76,15 +76,15 @@ def _part(x: Value, part: Any) -> Part:
         ) from error
 
 
-def _refuse_other_kinds(name: str, part: Any) -> None:
-    """Refuse all but an array that stands for one integer."""
-    if isinstance(part, (list, tuple)):
-        raise TypeError(f"{name} is a {type(part).__name__}. {_KINDS}; to take several elements, numpy.stack them.")
-    if not isinstance(part, (bool, np.ndarray, np.generic, ArrayMethods)):
-        raise IndexError(f"{name} is {part!r} of type {type(part).__name__}. {_KINDS}.")
-    aval = typeof(part)
+def _refuse_other_kinds(name: str, item: Any) -> None:
+    """Refuse all but an array of one integer."""
+    if isinstance(item, (list, tuple)):
+        raise TypeError(f"{name} is a {type(item).__name__}. {_KINDS}; to take several elements, numpy.stack them.")
+    if not isinstance(item, (bool, np.ndarray, np.generic, ArrayMethods)):
+        raise IndexError(f"{name} is {item!r} of type {type(item).__name__}. {_KINDS}.")
+    aval = typeof(item)
     if aval.dtype.kind == "b":
-        if not isinstance(part, ArrayMethods):
+        if not isinstance(item, ArrayMethods):
             raise IndexError(f"{name} is a boolean mask of type {aval}. {_MASKS}.")
         raise NonConcreteBooleanIndexError(
             f"{name} is a boolean mask of type {aval}: how many elements it takes is not known while tracing. {_MASKS}."
@@ -98,7 +98,7 @@ def _refuse_other_kinds(name: str, part: Any) -> None:
 
 
 def _bound(value: Any) -> int | None:
-    """Return a bound of a slice as an integer; one that is traced must have a known value."""
+    """Return a bound of a slice as an integer; a traced bound must have a known value."""
     if value is None or type(value) is int:
         return value
     try:
@@ -112,13 +112,13 @@ def _bound(value: Any) -> int | None:
         raise IndexError(f"a slice bound{where()} is {value!r}. Use an integer or None.") from None
 
 
-# From there to operations
+# From these items to operations
 
 
 class AxisPlan(NamedTuple):
-    """What is taken of one axis: elements start, start + stride, ... below limit, perhaps in reverse order.
+    """The elements of one axis: start, start + stride, ... below limit, in reverse order if `is_reversed`.
 
-    `size` is the size of the axis in the result.  An integer removes its axis; None makes a new one, of nothing old.
+    `size` is the size of the axis in the result.  An integer removes its axis; None makes a new axis.
     """
 
     start: int
@@ -131,23 +131,23 @@ class AxisPlan(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _plan(aval: ShapedArray, index: tuple[Part, ...]) -> list[Step]:
-    """Return the operations that take `index` of an array: at most three, none if that is the array itself."""
+def _plan(aval: ShapedArray, index: tuple[Item, ...]) -> list[Step]:
+    """Return the operations that compute `x[index]`: at most three, none if it is the array itself."""
     axes: list[AxisPlan] = []
     axis = 0
-    for part in _expand(aval, index):
-        axes.append(_plan_axis(aval, axis, part))
-        axis += part is not None
+    for item in _expand(aval, index):
+        axes.append(_plan_axis(aval, axis, item))
+        axis += item is not None
     old = [p for p in axes if not p.is_new]
     return [*_cut(aval, old), *_turn(old), *_reshape(axes, old)]
 
 
-def _expand(aval: ShapedArray, index: tuple[Part, ...]) -> list[Part]:
+def _expand(aval: ShapedArray, index: tuple[Item, ...]) -> list[Item]:
     """Return the index with its ellipsis, written or implied at the end, as full slices."""
-    places = [place for place, part in enumerate(index) if part is Ellipsis]
+    places = [place for place, item in enumerate(index) if item is Ellipsis]
     if len(places) > 1:
         raise IndexError(f"an index{where()} has {len(places)} ellipses ('...'). Use one at most.")
-    missing = aval.ndim - sum(part is not None and part is not Ellipsis for part in index)
+    missing = aval.ndim - sum(item is not None and item is not Ellipsis for item in index)
     if missing < 0:
         raise IndexError(
             f"too many indices for an array of type {aval}{where()}: it has {aval.ndim} axes, but "
@@ -157,16 +157,16 @@ def _expand(aval: ShapedArray, index: tuple[Part, ...]) -> list[Part]:
     return [*index[:place], *[(None, None, None)] * missing, *index[place + 1 :]]
 
 
-def _plan_axis(aval: ShapedArray, axis: int, part: Part) -> AxisPlan:
-    if part is None:
+def _plan_axis(aval: ShapedArray, axis: int, item: Item) -> AxisPlan:
+    if item is None:
         return AxisPlan(0, 1, is_new=True)
     size = aval.shape[axis]
-    if type(part) is tuple:
-        return _plan_slice(part, size)
-    position = part + size if part < 0 else part
+    if type(item) is tuple:
+        return _plan_slice(item, size)
+    position = item + size if item < 0 else item
     if not 0 <= position < size:
         advice = f"Use an index from {-size} to {size - 1}" if size else "Take a slice"
-        raise IndexError(f"index {part} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}.")
+        raise IndexError(f"index {item} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}.")
     return AxisPlan(position, position + 1, is_removed=True)
 
 
@@ -174,12 +174,12 @@ def _plan_slice(bounds: Bounds, size: int) -> AxisPlan:
     if bounds[2] == 0:
         raise ValueError(f"slice step cannot be zero{where()}. Use a positive or a negative step.")
     start, stop, step = slice(*bounds).indices(size)
-    taken = range(start, stop, step)
-    if not taken:
+    positions = range(start, stop, step)
+    if not positions:
         return AxisPlan(0, 0, size=0)
-    first, last = (taken[0], taken[-1]) if step > 0 else (taken[-1], taken[0])
-    several = len(taken) > 1
-    return AxisPlan(first, last + 1, len(taken), abs(step) if several else 1, step < 0 and several)
+    first, last = (positions[0], positions[-1]) if step > 0 else (positions[-1], positions[0])
+    several = len(positions) > 1
+    return AxisPlan(first, last + 1, len(positions), abs(step) if several else 1, step < 0 and several)
 
 
 def _cut(aval: ShapedArray, axes: list[AxisPlan]) -> list[Step]:
@@ -214,7 +214,7 @@ def _reshape(axes: list[AxisPlan], old: list[AxisPlan]) -> list[Step]:
     return [(lax.reshape_p, {"new_sizes": shape})]
 
 
-# What rests on indexing
+# Iteration, length and assignment
 
 
 @array_method

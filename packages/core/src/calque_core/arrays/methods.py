@@ -1,6 +1,6 @@
-"""The properties of arrays, and the methods that are spelled otherwise than NumPy's function: `x.reshape(2, 3)`.
+"""The properties of arrays, and the methods whose arguments differ from NumPy's function: `x.reshape(2, 3)`.
 
-The other methods are NumPy's functions themselves: `numpy_shapes.py`, `numpy_reductions.py`, `numpy_products.py`.
+Other methods are NumPy's functions themselves: `numpy_shapes.py`, `numpy_reductions.py`, `numpy_products.py`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -26,8 +26,8 @@ from calque_core.types.avals import Shape, typeof
 Value = Any
 
 
-def _part(function: Callable[[Value], Value], primitive: Primitive, x: Value) -> Value:
-    """Return a part of complex numbers, by a function of all arrays or by its primitive; weak for a weak scalar."""
+def _component(function: Callable[[Value], Value], primitive: Primitive, x: Value) -> Value:
+    """Return a component of complex numbers, by `function` or, for a weak scalar, by its primitive, weak."""
     aval = typeof(x)
     if not aval.weak_type:
         return function(x)
@@ -92,15 +92,15 @@ def mT(a: Value) -> Value:
 @implements(np.real)
 @array_property
 def real(val: Value) -> Value:
-    """Return the real parts; a real array is returned as it is.  Of a weak scalar it is weak, as Python's is."""
-    return view_of(val, _part(lax.real, lax.real_p, val))
+    """Return the real parts; a real array is returned unchanged.  For a weak scalar the result is weak."""
+    return view_of(val, _component(lax.real, lax.real_p, val))
 
 
 @implements(np.imag)
 @array_property
 def imag(val: Value) -> Value:
-    """Return the imaginary parts; zeros for a real array.  Of a weak scalar it is weak, as Python's is."""
-    return view_of(val, _part(lax.imag, lax.imag_p, val))
+    """Return the imaginary parts; zeros for a real array.  For a weak scalar the result is weak."""
+    return view_of(val, _component(lax.imag, lax.imag_p, val))
 
 
 # Methods
@@ -110,25 +110,25 @@ array_method(dot)
 
 @array_method
 def conj(self: Value) -> Value:
-    """Return the complex conjugates; a real array is returned as it is."""
-    return _part(lax.conj, lax.conj_p, self)
+    """Return the complex conjugates; a real array is returned unchanged."""
+    return _component(lax.conj, lax.conj_p, self)
 
 
 @array_method
 def conjugate(self: Value) -> Value:
-    """Return the complex conjugates; a real array is returned as it is."""
-    return _part(lax.conj, lax.conj_p, self)
+    """Return the complex conjugates; a real array is returned unchanged."""
+    return _component(lax.conj, lax.conj_p, self)
 
 
 @array_method
 def reshape(self: Value, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
-    """Return the elements with another shape, given as `(2, 3)` or `2, 3`."""
+    """Return the elements with another shape: `(2, 3)` or `2, 3`."""
     return numpy_shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 @array_method
 def transpose(self: Value, *axes: Any) -> Value:
-    """Return the array with its axes in another order, given as `(1, 0)` or `1, 0`; reversed if none is given."""
+    """Return the array with its axes in another order: `(1, 0)` or `1, 0`; without arguments, in reverse order."""
     return numpy_shapes.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
 

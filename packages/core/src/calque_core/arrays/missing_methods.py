@@ -1,7 +1,7 @@
-"""The attributes of NumPy's arrays that no other module gives ours: `x.argsort()`, `x.flat`, `x.tobytes()`.
+"""The attributes of NumPy's arrays that no other module defines: `x.argsort()`, `x.flat`, `x.tobytes()`.
 
-One idea: a method that is a function of NumPy is that function, which asks the array what to do.  Any other attribute
-is about memory: that of a device array is its value's on the host, and a tracer has none.
+One idea: a method that is a function of NumPy is that function, which calls `__array_function__` of the array.  Any
+other attribute is about memory: a device array has the attribute of its value on the host, and a tracer has none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CHANGES = {
     "setfield": "Use numpy.where(mask, values, x)",
     "setflags": "Every such array is read-only. Leave it out",
 }
-_OF_EACH_CLASS = ("item", "tolist")  # a tracer has an error of its own for them
+_OF_EACH_CLASS = ("item", "tolist")  # tracers have their own errors for these
 _INSTEAD = {
     "compress": "Use numpy.where(condition, x, 0), which keeps the shape",
     "flat": "Use x.ravel()",

@@ -1,10 +1,9 @@
-"""NumPy's arithmetic, where it is not `lax`'s: what `/ // % ** << >>` mean, and the ufuncs of the same names.
+"""NumPy's arithmetic, where it differs from `lax`: the operators `/ // % ** << >>` and the ufuncs of the same names.
 
-One idea: `lax` has StableHLO's semantics and NumPy's promotion; where NumPy computes something else (true division of
-integers, floor division, remainders with the sign of the divisor), the difference is made here, once, for operators and
-ufuncs alike.
+One idea: `lax` has StableHLO's semantics and NumPy's promotion.  Where NumPy's semantics differ (true division of
+integers, floor division, remainders with the sign of the divisor), this module has them, for operators and ufuncs.
 
-Read next: `numpy_ufuncs.py`, which has the rest of the ufuncs and the table of them all.
+Read next: `numpy_ufuncs.py`, which has the other ufuncs and the table of all ufuncs.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def positive(x: Value) -> Value:
 
 
 def absolute(x: Value) -> Value:
-    """Return |x|; what cannot be negative is returned as it is."""
+    """Return |x|; an array that cannot be negative is returned unchanged."""
     return lax.abs(x)
 
 
@@ -83,7 +82,7 @@ def sign(x: Value) -> Value:
 
 
 def true_divide(x: Value, y: Value) -> Value:
-    """Return x / y: a float, of integers too.
+    """Return x / y: a float, for integers, too.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -104,19 +103,19 @@ def _is_static(x: Value) -> bool:
 
 
 def _sign_is_wrong(r: Value, y: Value) -> Value:
-    """Tell where a truncated remainder is not zero and has not the sign of the divisor."""
+    """Tell where a truncated remainder is nonzero and lacks the sign of the divisor."""
     if _is_static(y):  # one comparison instead of five
         return lax.lt(r, 0) if y > 0 else lax.gt(r, 0)
     return lax.bitwise_and(lax.ne(r, 0), lax.ne(lax.lt(r, 0), lax.lt(y, 0)))
 
 
 def _is_known(*operands: Value) -> bool:
-    """Tell whether NumPy can compute with these integers at once: it then warns of zero divisors and of overflow."""
+    """Tell whether NumPy can compute with these integers now; it then warns of zero divisors and overflow."""
     return not active and all(type(x) in plain_types for x in operands) and kind(operands[0]) in "iu"
 
 
 def _divisor(y: Value) -> Value:
-    """Return a divisor with 1 in place of the integer 0, for a remainder of 0, which is NumPy's."""
+    """Return a divisor with 1 in place of the integer 0, so that the remainder is 0, as in NumPy."""
     if kind(y) not in "iu" or (_is_static(y) and y != 0):
         return y
     return lax.select(lax.eq(y, 0), typeof(y).dtype.type(1), y)
@@ -186,7 +185,7 @@ def divmod(x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def power(x: Value, y: Value) -> Value:
-    """Return x ** y; an exponent that is a Python or NumPy integer is repeated multiplication.
+    """Return x ** y; a Python or NumPy integer as exponent means repeated multiplication.
 
     Raises: ValueError for an integer to a negative integer power; NumpyRuleError for an integer to an array of
     integers.
@@ -209,7 +208,7 @@ def power(x: Value, y: Value) -> Value:
 
 
 def _integer_power(x: Value, y: Any) -> Value:
-    if type(y) is int and kind(x) in "fc":  # nearly always; saves 2 of 7 us
+    if type(y) is int and kind(x) in "fc":  # the usual case; saves 2 of 7 us
         return lax.integer_pow(x, y)
     dtype = promoted_dtype("power", x, y)
     if dtype.kind in "iu" and y < 0:
@@ -233,7 +232,7 @@ def square(x: Value) -> Value:
 
 
 def reciprocal(x: Value) -> Value:
-    """Return 1 / x, truncated for integers; for the integer 0 what NumPy makes of infinity on this machine."""
+    """Return 1 / x, truncated for integers; for the integer 0, infinity as NumPy converts it on this machine."""
     x = number(x)
     dtype = typeof(x).dtype
     if _is_known(x):

@@ -1,7 +1,7 @@
 """NumPy's matrix products: `matmul`, which broadcasts leading axes, and `dot`, which does not.
 
-One idea: each is one `dot_general`.  An operand with two axes or fewer is never broadcast: it is contracted with all
-leading axes of the other at once.
+One idea: each is one `dot_general`.  An operand with two axes or fewer is never broadcast: one contraction covers
+all leading axes of the other operand.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _contract(x: Value, y: Value, axes: tuple[int, int], batch: int = 0) -> Valu
 
 
 def _small_times_batched(x1: Value, x2: Value) -> Value:
-    """Return x1 [n, k] or [k] times x2 [*b, k, m], as the product the other way round with its last axes swapped."""
+    """Return x1 [n, k] or [k] times x2 [*b, k, m], as the product of x2 and x1 with its last axes swapped."""
     ndim, x1_ndim = len(typeof(x2).shape), len(typeof(x1).shape)
     out = _contract(x2, x1, (ndim - 2, x1_ndim - 1))
     return out if x1_ndim == 1 else lax.transpose(out, (*range(ndim - 2), ndim - 1, ndim - 2))
@@ -104,7 +104,7 @@ def dot(a: Value, b: Value, out: None = None) -> Value:
 
 
 def _strong(x: Value) -> Value:
-    """Return `x` with the dtype of its own that NumPy's `dot` gives a Python scalar."""
+    """Return `x` as a strong value: NumPy's `dot` gives a Python scalar a dtype of its own."""
     return lax.convert_element_type(x, typeof(x).dtype)
 
 

@@ -1,11 +1,12 @@
 """NumPy's own functions on arrays that are not NumPy's: `np.sin(x)`, `np.sum(x)`, `ndarray * x`.
 
 One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
-`import numpy as np` is traced unchanged.  Two tables answer: `ufuncs`, and `array_functions` for all else.  Functions
-that are methods of arrays too are implemented in core; the others in calque_numpy, loaded when one is first called.
-What no rule answers is an error for a tracer; where no operand is one, every value is there, and NumPy computes.
+`import numpy as np` is traced unchanged.  Two tables hold the implementations: `ufuncs`, and `array_functions` for
+other functions.  Core implements the functions that are also methods of arrays; calque_numpy implements the other
+functions, and is loaded when one is first called.  A function without implementation is an error for a tracer; without
+a tracer every value is known, and NumPy computes.
 
-Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, and for `array_functions` whatever has `@implements`.
+Read next: `numpy_sequences.py`, `numpy_ufuncs.py`; for `array_functions`, the functions with `@implements`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -40,7 +41,7 @@ array_functions: dict[Function, Function] = {}
 
 
 def implements(*numpy_functions: Function) -> Callable[[F], F]:
-    """Return a decorator: what is decorated answers for these functions of NumPy, whose signature it has."""
+    """Return a decorator: the decorated function implements these functions of NumPy, and has their signature."""
 
     def register(function: F) -> F:
         array_functions.update(dict.fromkeys(numpy_functions, function))
@@ -58,9 +59,9 @@ _ADVICE = {
 
 
 def refuse(name: str, **options: Any) -> None:
-    """Refuse options of a NumPy function that mean something only for arrays in memory, unless they say the default.
+    """Refuse options of a NumPy function that apply only to arrays in memory, unless they have the default.
 
-    Raises: NumpyRuleError, naming the option and what to do instead.
+    Raises: NumpyRuleError that names the option and an alternative.
     """
     for option, value in options.items():
         if value is not None and not (isinstance(value, (str, bool)) and value == _DEFAULTS.get(option)):
@@ -106,7 +107,7 @@ def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, *
 
 
 def _operand(x: Value) -> Value:
-    """Return `x` if it can be an operand, a list as an array, and NotImplemented for a class that is unknown here."""
+    """Return `x` if it can be an operand, a list as an array, and NotImplemented for an unknown class."""
     if is_array_like(x):
         return x
     if isinstance(x, (list, tuple)):
@@ -117,12 +118,12 @@ def _operand(x: Value) -> Value:
 
 
 def unusable(x: Value) -> TypeError:
-    """Return the error for a value that was used beside an array, but can be no operand."""
+    """Return the error for a value that was used beside an array, but cannot be an operand."""
     return TypeError(f"the other operand{where()} cannot be used: {_refusal(x)}")
 
 
 def _with_options(ufunc: np.ufunc, operands: Sequence[Value], options: dict[str, Any]) -> Sequence[Value]:
-    """Return the operands converted as `dtype=` says; refuse the options that make no sense here."""
+    """Return the operands, converted to the option `dtype`; refuse other options."""
     dtype = options.get("dtype")
     refuse(f"numpy.{ufunc.__name__}", **{name: value for name, value in options.items() if name != "dtype"})
     return operands if dtype is None else [_cast(ufunc, x, canonicalize_dtype(dtype)) for x in operands]
@@ -142,7 +143,7 @@ def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
-    """Answer for `ufunc.reduce` and its like; `at` would write to the read-only memory of a device array."""
+    """Apply `ufunc.reduce`; refuse other methods: `at` would write to the read-only memory of a device array."""
     name = f"numpy.{ufunc.__name__}.{method}{where()}"
     if method == "at" and isinstance(inputs[0], ArrayMethods):
         raise TypeError(f"{name} would change a traced array or a device array in place. Use numpy.{ufunc.__name__}.")
@@ -157,9 +158,9 @@ def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: di
     return function(*inputs, **{"axis": 0, **options})
 
 
-# All other functions
+# Other functions
 
-# Callers trust them to give NumPy's own arrays: SciPy hands the result to compiled code, a user writes to a copy.
+# Their callers need NumPy's own arrays: SciPy passes the result to compiled code, a user writes to a copy.
 _CONVERSIONS = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy))
 
 
@@ -180,13 +181,13 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
 
 
 def _load(table: Mapping[Any, Function], function: Any) -> Function:
-    """Return the implementation of a NumPy function that core itself does not have.
+    """Return the implementation of a NumPy function that core does not implement.
 
-    Raises: NumpyRuleError if calque_numpy has none either, or is not installed.
+    Raises: NumpyRuleError if calque_numpy does not implement it, or is not installed.
     """
     name = _name_of(function)
     try:
-        with eval_context():  # what a module computes at import is no part of anybody's trace
+        with eval_context():  # no trace records the operations of an import
             importlib.import_module("calque_numpy")
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
@@ -231,7 +232,7 @@ _INSTEAD = {
 
 
 def _instead(table: Mapping[Any, Function], function: Any) -> str:
-    """Return advice for a function without a rule: another that does the same, or one of a similar name."""
+    """Return advice for a function without a rule: an alternative, or a function of a similar name."""
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
     similar = difflib.get_close_matches(function.__name__, [known.__name__ for known in table], 1, 0.75)

@@ -1,7 +1,7 @@
 """NumPy's reductions: `sum mean var std max min any all argmax argmin`, with NumPy's signatures and dtypes.
 
-One idea: a reduction of `lax` keeps the dtype and drops the axes; NumPy's widens small integers, counts bools, and
-keeps axes on demand.  Each function is a method of arrays too, under the same name and with the same arguments.
+One idea: a reduction of `lax` keeps the dtype and drops the axes; a reduction of NumPy widens small integers, counts
+bools, and keeps axes on request.  Each function is also a method of arrays, with the same name and arguments.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ DType = Any
 
 
 def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
-    """Return the axes that a reduction of NumPy's is over: all for None, one, or those of a tuple.
+    """Return the axes of a reduction of NumPy as a tuple: all axes for None, one for an integer.
 
-    Raises: TypeError for a list, which NumPy refuses; ValueError for an axis that is not there.
+    Raises: TypeError for a list, which NumPy refuses; ValueError for an axis out of range.
     """
     if isinstance(axis, list):
         raise TypeError(f"{name}{place()}: the axis is {axis!r}. Give an integer or a tuple of integers.")
@@ -39,7 +39,7 @@ def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
 
 
 def _keep(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
-    """Return a result with the reduced axes put back, of size 1."""
+    """Return a result in which the reduced axes have size 1, with `keepdims`."""
     return lax.expand_dims(out, axes) if keepdims and axes else out
 
 
@@ -64,10 +64,10 @@ def sum(
     initial: Value = 0,
     where: Value = True,
 ) -> Value:
-    """Return the sum over `axis`: None for all axes, or one or several.
+    """Return the sum over `axis`: one axis, several axes, or all for None.
 
-    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` says otherwise.
-    Raises: ValueError for an axis that is not there; TypeError for `out`.
+    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.
+    Raises: ValueError for an axis out of range; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -90,7 +90,7 @@ def _is_zero(x: Value) -> bool:
 
 
 def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which NumPy adds up: at least the default integer for bools and integers."""
+    """Return the dtype of a NumPy sum: at least the default integer for bools and integers."""
     default = scalar_dtype(int)
     if dtype.kind == "b":
         return default
@@ -99,10 +99,10 @@ def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def _mean_dtypes(dtype: np.dtype[Any], wanted: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Return the dtype that a mean is computed in, and the one it is returned in."""
-    if wanted is not None:
-        return canonicalize_dtype(wanted), canonicalize_dtype(wanted)
+def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return the dtype in which a mean is computed, and the dtype of the result."""
+    if out_dtype is not None:
+        return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
     if dtype.kind in "biu":
         return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
     return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
@@ -125,8 +125,8 @@ def mean(
 ) -> Value:
     """Return the mean over `axis`.
 
-    Dtype: kept for floats (those of 16 bits are summed in 32); float64 for integers and bools.
-    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out` and `where`.
+    Dtype: kept for floats (floats of 16 bits are summed in 32 bits); float64 for integers and bools.
+    Raises: ValueError for an axis out of range, or for no elements; TypeError for `out` and `where`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -144,7 +144,7 @@ def mean(
 
 
 def _per(total: Value, count: float) -> Value:
-    """Return total / count; NaN for no elements, as NumPy gives."""
+    """Return total / count; NaN for no elements, as in NumPy."""
     return lax.div(total, typeof(total).dtype.type(count)) if count > 0 else lax.mul(total, math.nan)
 
 
@@ -161,9 +161,9 @@ def var(
 ) -> Value:
     """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
 
-    Dtype: as `mean`; real for complex numbers, whose deviations are measured by their moduli.
-    Raises: ValueError for an axis that is not there; TypeError for `out`, `where` and `mean`, and for a `dtype` that
-    drops the fractions of deviations, or is complex where they are not, or not where they are.
+    Dtype: as `mean`; real for complex numbers, by the moduli of the deviations.
+    Raises: ValueError for an axis out of range; TypeError for `out`, `where` and `mean`, and for a `dtype` that
+    is not floating, or is complex for a real array, or real for a complex array.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -187,7 +187,7 @@ def var(
 
 
 def _squared_size(x: Value) -> Value:
-    """Return the square of |x|: unlike `square(abs(x))`, with a derivative at 0."""
+    """Return the square of |x|; it has a derivative at 0, unlike `square(abs(x))`."""
     if typeof(x).dtype.kind == "c":
         return lax.add(lax.square(lax.real(x)), lax.square(lax.imag(x)))
     return lax.square(x)
@@ -240,9 +240,9 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
 def max(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:
-    """Return the largest element over `axis`; NaN if there is one.
+    """Return the largest element over `axis`; NaN if an element is NaN.
 
-    Raises: ValueError for an axis that is not there, or for no elements and no `initial`; TypeError for `out`.
+    Raises: ValueError for an axis out of range, or for no elements and no `initial`; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -259,9 +259,9 @@ def max(
 def min(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:
-    """Return the smallest element over `axis`; NaN if there is one.
+    """Return the smallest element over `axis`; NaN if an element is NaN.
 
-    Raises: ValueError for an axis that is not there, or for no elements and no `initial`; TypeError for `out`.
+    Raises: ValueError for an axis out of range, or for no elements and no `initial`; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -291,7 +291,7 @@ def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value
 def argmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
     """Return the position of the first largest element along `axis`, or in the flat array.  NaN is the largest.
 
-    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
+    Raises: ValueError for an axis out of range, or for no elements; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -308,7 +308,7 @@ def argmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
     """Return the position of the first smallest element along `axis`, or in the flat array.  NaN is the smallest.
 
-    Raises: ValueError for an axis that is not there, or for no elements; TypeError for `out`.
+    Raises: ValueError for an axis out of range, or for no elements; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -326,7 +326,7 @@ def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 @implements(np.any)
 @array_method
 def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
-    """Tell whether one element over `axis` is not zero.
+    """Tell whether an element over `axis` is nonzero.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -342,7 +342,7 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
 @implements(np.all)
 @array_method
 def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
-    """Tell whether every element over `axis` is not zero.
+    """Tell whether every element over `axis` is nonzero.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr

@@ -1,7 +1,7 @@
-"""Lists and tuples where NumPy takes arrays, traced ones and device arrays in them included.
+"""Lists and tuples in place of arrays; they may hold tracers and device arrays.
 
-One idea: a list stands for the array that NumPy would make of it, so it becomes one before any rule sees it.  Which
-arguments of a function are arrays is told by their names, which are NumPy's.
+One idea: a list stands for the array that NumPy would make from it, so it becomes an array before any rule runs.  The
+names of the parameters, which are NumPy's, tell which arguments of a function are arrays.
 
 Read next: `numpy_protocol.py`, which converts the arguments of NumPy's functions.
 """
@@ -33,7 +33,7 @@ SCALARS = (bool, int, float, complex)
 
 
 def leaves(x: Any) -> Iterator[Value]:
-    """Return what nested lists, tuples and dicts hold; anything else holds itself.
+    """Return the items of nested lists, tuples and dicts; any other value is its own leaf.
 
     >>> list(leaves([1, (2, {"three": 3})]))
     [1, 2, 3]
@@ -69,9 +69,9 @@ def host_values(x: Any) -> Any:
 def array_of(items: Sequence[Value]) -> Value:
     """Return nested lists and tuples as an array.
 
-    Shapes: n items of shape [*s] -> [n, *s].  Dtype: promoted from the elements'; a Python scalar has the default
-    of its kind.
-    Raises: ShapeError if traced items or device arrays differ in shape from each other or from the rest.
+    Shapes: n items of shape [*s] -> [n, *s].  Dtype: promoted from the dtypes of the elements; a Python scalar
+    has the default dtype of its kind.
+    Raises: ShapeError if traced items or device arrays differ in shape from other items.
 
     >>> array_of([[1, 2], [3, 4]])
     array([[1, 2],
@@ -117,7 +117,7 @@ _SEQUENCES_OF_ARRAYS = frozenset(["arrays", "choicelist", "condlist", "tup"])
 def with_arrays(
     function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Value, ...], Mapping[str, Value]]:
-    """Return the arguments of a function with NumPy's signature, with arrays in place of the lists that mean arrays."""
+    """Return the arguments of a function with NumPy's signature, with arrays in place of lists."""
     for position, x in enumerate(args):
         if type(x) in _SEQUENCES:
             name = _name(function, position)
@@ -136,7 +136,7 @@ def _argument(name: str, x: Value) -> Value:
 
 @cache
 def _name(function: Function, position: int) -> str:
-    """Return the name of the parameter that takes the argument at `position`, or '' if there is none."""
+    """Return the name of the parameter that takes the argument at `position`, or '' without such a parameter."""
     positional: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:

@@ -1,6 +1,6 @@
-"""NumPy's functions that move, convert or bound elements, where arrays have a method of the same name.
+"""NumPy's functions that move, convert or bound elements, for which arrays have a method of the same name.
 
-One idea: a method and NumPy's function are one function, with NumPy's arguments, so neither can drift from the other.
+One idea: a method and NumPy's function are one function, with NumPy's arguments, so the two cannot differ.
 
 Read next: `methods.py` for the methods whose spelling differs, `numpy_reductions.py`, `numpy_products.py`.
 """
@@ -44,7 +44,7 @@ def ndim(a: Value) -> int:
 
 @implements(np.size)
 def size(a: Value, axis: Axes = None) -> int:
-    """Return the number of elements, or that along `axis`.
+    """Return the number of elements, or the size along `axis`.
 
     >>> import numpy as np
     >>> from calque_core import make_jaxpr
@@ -57,9 +57,9 @@ def size(a: Value, axis: Axes = None) -> int:
 
 @implements(np.reshape)
 def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Value:
-    """Return the elements with another shape; one size may be -1, and is then worked out.
+    """Return the elements with another shape; a size of -1 is computed from the others.
 
-    `order` is "C" (the last axis varies fastest) or "F" (the first does).
+    `order` is "C" (the last axis varies fastest) or "F" (the first axis does).
     Raises: ShapeError if the number of elements does not fit; ValueError for another `order`.
 
     >>> import numpy as np
@@ -70,7 +70,7 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
     sizes = _known_sizes(a, shape)
     if order == "F":
         return view_of(a, transpose(lax.reshape(transpose(a), sizes[::-1])))
-    if order != "C":  # "A" and "K" mean that of the memory, which no program knows
+    if order != "C":  # "A" and "K" depend on the order in memory, which no program knows
         raise ValueError(f"the order of elements{where()} is {order!r}. Use 'C' or 'F'.")
     return view_of(a, lax.reshape(a, sizes))
 
@@ -80,13 +80,13 @@ def _known_sizes(a: Value, shape: Any) -> Shape:
     sizes = integers("reshape", "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
     if sizes.count(-1) != 1:
         return sizes
-    others, size = -math.prod(sizes), typeof(a).size
-    if others <= 0 or size % others:
+    product, size = -math.prod(sizes), typeof(a).size  # of the other sizes
+    if product <= 0 or size % product:
         raise ShapeError(
             f"reshape of {typeof(a)} to {sizes}{where()}: {size} elements do not fill it. "
             "Give sizes whose product divides the number of elements."
         )
-    return tuple(size // others if n == -1 else n for n in sizes)
+    return tuple(size // product if n == -1 else n for n in sizes)
 
 
 @implements(np.ravel)
@@ -98,7 +98,7 @@ def ravel(a: Value, order: str = "C") -> Value:
 
 @implements(np.transpose)
 def transpose(a: Value, axes: Any = None) -> Value:
-    """Return the array with its axes in the order `axes`, reversed if that is None.
+    """Return the array with its axes in the order `axes`; in reverse order for None.
 
     Raises: ValueError if `axes` does not name each axis once.
 
@@ -133,9 +133,9 @@ def swapaxes(a: Value, axis1: int, axis2: int) -> Value:
 @implements(np.squeeze)
 @array_method
 def squeeze(a: Value, axis: Axes = None) -> Value:
-    """Return the array without axes of size 1: those in `axis`, or all.
+    """Return the array without the axes in `axis`, which have size 1; for None, without all such axes.
 
-    Raises: ValueError if one of them has another size.
+    Raises: ValueError if an axis in `axis` has another size.
 
     >>> import numpy as np
     >>> from calque_core import eval_shape
@@ -147,16 +147,16 @@ def squeeze(a: Value, axis: Axes = None) -> Value:
     return view_of(a, lax.squeeze(a, axis))
 
 
-# Other elements
+# Elements
 
 
 @array_method
 def astype(
     x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Value:
-    """Return the array in another dtype; `order`, `subok` and `copy` speak of memory, and change nothing here.
+    """Return the array in another dtype; `order`, `subok` and `copy` are about memory, and have no effect here.
 
-    As with NumPy, what is not zero becomes True, and a warning says so where imaginary parts are lost.
+    As in NumPy, a nonzero number becomes True, and a warning tells of lost imaginary parts.
     Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype.
 
     >>> import numpy as np
@@ -179,9 +179,9 @@ def astype(
 @implements(np.copy)
 @array_method
 def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
-    """Return the array itself: nothing can change it.
+    """Return the array itself, which is immutable.
 
-    Raises: ValueError for an `order` that is none of "C", "F", "A" and "K".
+    Raises: ValueError for an `order` other than "C", "F", "A" and "K".
     """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"copy{where()}: the order of elements is {order!r}. Use 'C', 'F', 'A' or 'K'.")
@@ -191,10 +191,10 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
 @implements(np.clip)
 @array_method
 def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, **bounds: Any) -> Value:
-    """Return the elements, moved to the nearer bound where they lie outside; a bound may be None.
+    """Return the elements; an element outside the bounds becomes the nearer bound.  A bound may be None.
 
     Dtype: promoted.  The bounds may also be given as `min` and `max`.
-    Raises: TypeError for complex numbers, `out`, and options that only arrays in memory have.
+    Raises: TypeError for complex numbers, `out`, and options that apply only to arrays in memory.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr

@@ -1,9 +1,9 @@
-"""NumPy's other ufuncs, written with `lax`, and the table of them all: what `np.hypot(x, y)` of a tracer calls.
+"""NumPy's other ufuncs, written with `lax`, and the table of all ufuncs: `np.hypot(x, y)` of a tracer uses it.
 
 One idea: a ufunc is in the table only if its values, its dtypes and its derivatives are right everywhere: at ties, at
-zero, at infinity, for NaN.  So the larger of two is chosen by a mask where `max` would halve the derivative.
+zero, at infinity, for NaN.  So a mask chooses the larger of two where `max` would halve the derivative.
 
-Read next: `numpy_protocol.py`, which owns the table that the last lines here fill.
+Read next: `numpy_protocol.py`, which owns the table; the last lines here fill it.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 
 def trunc(x: Value) -> Value:
-    """Return x without its fraction; integers stay as they are."""
+    """Return x without its fraction; integers are returned unchanged."""
     return settled(x) if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
 
 
 def rint(x: Value) -> Value:
-    """Return the nearest integer as a float, ties to even; of complex numbers, both parts are rounded."""
+    """Return the nearest integer as a float, ties to even; both components of a complex number are rounded."""
     x = floating(x)
     if kind(x) == "c":
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
@@ -91,13 +91,13 @@ def rad2deg(x: Value) -> Value:
 
 
 def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two promoted operands as floats: NumPy makes each a float by itself, unless one is a Python scalar.
+    """Return two promoted operands as floats: NumPy converts each alone, unless one is a Python scalar.
 
-    The float16 that it makes of 8 bits would widen bfloat16, which is promoted first, as in jax.
+    NumPy converts 8 bits to float16, which would widen bfloat16; so bfloat16 is promoted first, as in jax.
     """
     x_aval, y_aval = typeof(x), typeof(y)
-    is_numpys = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)
-    if is_numpys and not x_aval.weak_type and not y_aval.weak_type:
+    all_builtin = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)
+    if all_builtin and not x_aval.weak_type and not y_aval.weak_type:
         if x_aval.dtype is not y_aval.dtype:
             check_dtypes(name, (x_aval, y_aval))
         return binary(name, floating(x), floating(y))
@@ -106,7 +106,7 @@ def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _ordered(is_first: Value, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return (larger, smaller) by a mask.  Unlike max and min they have all derivatives where the two are equal."""
+    """Return (larger, smaller) by a mask.  Unlike max and min, they have all derivatives at a tie."""
     return lax.select(is_first, x, y), lax.select(is_first, y, x)
 
 
@@ -121,7 +121,7 @@ def logaddexp(x: Value, y: Value) -> Value:
     """
     x, y = _floats("logaddexp", x, y)
     high, low = _ordered(lax.ge(x, y), x, y)
-    # Only inf - inf must be kept out: there the sum is the larger operand itself.
+    # inf - inf is avoided: there the sum is the larger operand itself.
     ordinary = lax.bitwise_or(lax.ne(low, high), lax.is_finite(high))
     difference = lax.sub(lax.select(ordinary, low, -math.inf), lax.select(ordinary, high, 0.0))
     return lax.add(high, lax.log1p(lax.exp(difference)))
@@ -130,8 +130,8 @@ def logaddexp(x: Value, y: Value) -> Value:
 def hypot(x: Value, y: Value) -> Value:
     """Return sqrt(x**2 + y**2) without overflow.
 
-    Both are multiplied by the same power of two, so that their squares, and with them the derivatives, neither overflow
-    nor underflow; an infinite side decides alone, even beside NaN.
+    Both are multiplied by the same power of two, so that their squares and the derivatives neither overflow nor
+    underflow; if a side is infinite, so is the result, even beside NaN.
     """
     x, y = (real("hypot", side) for side in _floats("hypot", x, y))
     dtype = canonicalize_dtype(typeof(x).dtype)  # a value of 64 bits is narrowed in a block of 32 bits
@@ -148,7 +148,7 @@ def hypot(x: Value, y: Value) -> Value:
 
 
 def _moderating(size: Value, dtype: np.dtype[Any]) -> Value:
-    """Return a power of two that brings numbers far from 1 to where squares have all digits; 1 for the others."""
+    """Return a power of two that scales numbers far from 1 so that their squares keep all digits; otherwise 1."""
     exponent = 600 if dtype == _DOUBLE else 90
     up, down, one = dtype.type(2.0**exponent), dtype.type(2.0**-exponent), dtype.type(1)
     is_small, is_large = lax.lt(size, 2.0 ** (-exponent / 2)), lax.gt(size, 2.0 ** (exponent / 2))
@@ -171,21 +171,21 @@ def isnan(x: Value) -> Value:
 
 
 def isfinite(x: Value) -> Value:
-    """Tell where x is neither infinite nor NaN; integers always are finite, complex numbers if both parts are."""
+    """Tell where x is neither infinite nor NaN; integers are; complex numbers are if both parts are."""
     if kind(x) == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
     return lax.eq(x, x) if kind(x) in "biu" else lax.is_finite(x)
 
 
 def isinf(x: Value) -> Value:
-    """Tell where x is plus or minus infinity; integers never are, complex numbers if one of the parts is."""
+    """Tell where x is plus or minus infinity; integers never are; complex numbers are if one part is."""
     if kind(x) == "c":
         return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
     return lax.ne(x, x) if kind(x) in "biu" else lax.eq(lax.abs(x), math.inf)
 
 
 def truth(x: Value) -> Value:
-    """Return bools: whether each element is not zero."""
+    """Return bools: whether each element is nonzero."""
     return settled(x) if kind(x) == "b" else lax.ne(x, 0)
 
 
@@ -210,24 +210,24 @@ def logical_not(x: Value) -> Value:
 
 
 def fmax(x: Value, y: Value) -> Value:
-    """Return the larger; the other where one is NaN."""
+    """Return the larger; where one operand is NaN, the other operand."""
     return lax.max(*_without_nan(*binary("fmax", x, y)))
 
 
 def fmin(x: Value, y: Value) -> Value:
-    """Return the smaller; the other where one is NaN."""
+    """Return the smaller; where one operand is NaN, the other operand."""
     return lax.min(*_without_nan(*binary("fmin", x, y)))
 
 
 def _without_nan(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two operands, each in place of the other where that is NaN: before the choice, whose derivative is NaN."""
+    """Return both operands, with NaNs replaced by the other operand before the choice, whose derivative is NaN."""
     if kind(x) in "biu":
         return x, y
     return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)
 
 
 def conjugate(x: Value) -> Value:
-    """Return the complex conjugate; a real number is its own."""
+    """Return the complex conjugate; a real number is returned unchanged."""
     return lax.conj(x) if kind(x) == "c" else number(x)
 
 

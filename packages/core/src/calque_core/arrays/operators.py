@@ -1,9 +1,9 @@
 """Python's operators on arrays that are not NumPy's: tracers of every trace, device arrays.
 
-One idea: an operator is one primitive with NumPy's semantics, if the other operand is an array or a scalar.  Of weak
-operands alone it gives a weak result, as eagerly they are Python scalars; that is where it differs from the function.
-A list is the array that NumPy makes of it.  A class unknown here gets its chance to handle the operation
-(`NotImplemented`); what can never be an operand (a dict, a string) is refused by name.
+One idea: an operator is one primitive with NumPy's semantics, if the other operand is an array or a scalar.  From weak
+operands alone, an operator makes a weak result, since eagerly they are Python scalars; the function makes a strong one.
+A list becomes the array that NumPy makes from it.  A class unknown here may handle the operation itself
+(`NotImplemented`); a dict, a string or another value that can never be an operand is refused by name.
 
 Read next: `numpy_py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
 """
@@ -65,8 +65,8 @@ Value = Any
 _NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes))
 
 
-def _rest(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
-    """Apply `function` where the class of `other` is not registered as an operand's."""
+def _fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
+    """Apply `function` to `x` and `y`, where `other` is the one whose class is not registered as an operand."""
     if is_array_like(other):
         return function(x, y)  # a subclass of NumPy's arrays
     if isinstance(other, (list, tuple, range)):
@@ -80,7 +80,7 @@ def _rest(function: Callable[..., Value], x: Value, y: Value, other: Value) -> V
 
 
 def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) -> None:
-    """Refuse a list beside a scalar for which Python repeats it, or has no operation: `[0.0] * n`, `[1.0] + 2.0`."""
+    """Refuse a list beside a scalar: Python would repeat it, or has no such operation: `[0.0] * n`, `[1.0] + 2.0`."""
     if aval.weak_type or (function is lax.mul and not aval.shape and aval.dtype.kind in "biu"):
         raise TypeError(
             f"a {type(other).__name__} beside a traced scalar of type {aval}{where()}: Python repeats "
@@ -89,7 +89,7 @@ def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) ->
 
 
 def _of_weak(function: Callable[[Value, Value], Any]) -> Callable[[Value, Value], Any]:
-    """Return the operator that computes with a function of strong operands; its results on weak ones are weak too."""
+    """Return the operator for a function of strong operands; on weak operands its results are weak, too."""
 
     def operator(x: Value, y: Value) -> Any:
         if not (typeof(x).weak_type and typeof(y).weak_type):
@@ -105,7 +105,7 @@ _left_shift, _right_shift = _of_weak(left_shift), _of_weak(right_shift)
 
 
 def _quotient(x: Value, y: Value) -> Value:
-    """Return x / y: a float, of integers too."""
+    """Return x / y: a float, for integers, too."""
     x_aval, y_aval = typeof(x), typeof(y)
     if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
         if not (x_aval.weak_type and y_aval.weak_type):
@@ -121,96 +121,96 @@ def _quotient(x: Value, y: Value) -> Value:
 def __add__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", self, other))
-    return _rest(lax.add, self, other, other)
+    return _fallback(lax.add, self, other, other)
 
 
 @array_method
 def __radd__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", other, self))
-    return _rest(lax.add, other, self, other)
+    return _fallback(lax.add, other, self, other)
 
 
 @array_method
 def __sub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", self, other))
-    return _rest(lax.sub, self, other, other)
+    return _fallback(lax.sub, self, other, other)
 
 
 @array_method
 def __rsub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", other, self))
-    return _rest(lax.sub, other, self, other)
+    return _fallback(lax.sub, other, self, other)
 
 
 @array_method
 def __mul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", self, other))
-    return _rest(lax.mul, self, other, other)
+    return _fallback(lax.mul, self, other, other)
 
 
 @array_method
 def __rmul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", other, self))
-    return _rest(lax.mul, other, self, other)
+    return _fallback(lax.mul, other, self, other)
 
 
 @array_method
 def __truediv__(self: Value, other: Value) -> Value:
-    return _quotient(self, other) if type(other) in operand_types else _rest(true_divide, self, other, other)
+    return _quotient(self, other) if type(other) in operand_types else _fallback(true_divide, self, other, other)
 
 
 @array_method
 def __rtruediv__(self: Value, other: Value) -> Value:
-    return _quotient(other, self) if type(other) in operand_types else _rest(true_divide, other, self, other)
+    return _quotient(other, self) if type(other) in operand_types else _fallback(true_divide, other, self, other)
 
 
 @array_method
 def __floordiv__(self: Value, other: Value) -> Value:
-    return _floor_divide(self, other) if type(other) in operand_types else _rest(floor_divide, self, other, other)
+    return _floor_divide(self, other) if type(other) in operand_types else _fallback(floor_divide, self, other, other)
 
 
 @array_method
 def __rfloordiv__(self: Value, other: Value) -> Value:
-    return _floor_divide(other, self) if type(other) in operand_types else _rest(floor_divide, other, self, other)
+    return _floor_divide(other, self) if type(other) in operand_types else _fallback(floor_divide, other, self, other)
 
 
 @array_method
 def __mod__(self: Value, other: Value) -> Value:
-    return _remainder(self, other) if type(other) in operand_types else _rest(remainder, self, other, other)
+    return _remainder(self, other) if type(other) in operand_types else _fallback(remainder, self, other, other)
 
 
 @array_method
 def __rmod__(self: Value, other: Value) -> Value:
-    return _remainder(other, self) if type(other) in operand_types else _rest(remainder, other, self, other)
+    return _remainder(other, self) if type(other) in operand_types else _fallback(remainder, other, self, other)
 
 
 @array_method
 def __divmod__(self: Value, other: Value) -> Value:
-    return _divmod(self, other) if type(other) in operand_types else _rest(divmod, self, other, other)
+    return _divmod(self, other) if type(other) in operand_types else _fallback(divmod, self, other, other)
 
 
 @array_method
 def __rdivmod__(self: Value, other: Value) -> Value:
-    return _divmod(other, self) if type(other) in operand_types else _rest(divmod, other, self, other)
+    return _divmod(other, self) if type(other) in operand_types else _fallback(divmod, other, self, other)
 
 
 @array_method
 def __pow__(self: Value, other: Value) -> Value:
-    return _power(self, other) if type(other) in operand_types else _rest(_power, self, other, other)
+    return _power(self, other) if type(other) in operand_types else _fallback(_power, self, other, other)
 
 
 @array_method
 def __rpow__(self: Value, other: Value) -> Value:
-    return _power(other, self) if type(other) in operand_types else _rest(_power, other, self, other)
+    return _power(other, self) if type(other) in operand_types else _fallback(_power, other, self, other)
 
 
 def _power(x: Value, y: Value) -> Value:
-    """Return x ** y; NumPy's operator, unlike its ufunc, takes 2.0 and 0.5 for square and square root."""
+    """Return x ** y; the exponents 2.0 and 0.5 are square and square root, as in NumPy's operator, not its ufunc."""
     if typeof(x).weak_type and typeof(y).weak_type:
         return _weak_power(number(x), y)
     if type(y) is float and y in (0.5, 2.0):
@@ -220,24 +220,24 @@ def _power(x: Value, y: Value) -> Value:
 
 
 def _weak_power(x: Value, y: Value) -> Value:
-    """Return x ** y of weak operands: an integer to a known integer power is one, unless that is negative."""
+    """Return x ** y of weak operands; an integer to a known power is an integer if the power is not negative."""
     if isinstance(y, int) or (type(y) is float and y == 2.0):
         is_float = type(y) is float or y < 0
         return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).dtype.kind == "i" else x, y=int(y))
     if typeof(x).dtype.kind == typeof(y).dtype.kind == "i":
-        return power(x, y)  # which refuses them: whether Python gives an int or a float depends on the exponent
+        return power(x, y)  # raises: the exponent decides whether Python returns an int or a float
     x, y = paired("power", x, y)
     return pow_p.bind(x, y)
 
 
 @array_method
 def __matmul__(self: Value, other: Value) -> Value:
-    return matmul(self, other) if type(other) in operand_types else _rest(matmul, self, other, other)
+    return matmul(self, other) if type(other) in operand_types else _fallback(matmul, self, other, other)
 
 
 @array_method
 def __rmatmul__(self: Value, other: Value) -> Value:
-    return matmul(other, self) if type(other) in operand_types else _rest(matmul, other, self, other)
+    return matmul(other, self) if type(other) in operand_types else _fallback(matmul, other, self, other)
 
 
 @array_method
@@ -264,42 +264,42 @@ def __abs__(self: Value) -> Value:
 def __eq__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return eq_p.bind(*paired("eq", self, other))
-    return _rest(lax.eq, self, other, other)
+    return _fallback(lax.eq, self, other, other)
 
 
 @array_method
 def __ne__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ne_p.bind(*paired("ne", self, other))
-    return _rest(lax.ne, self, other, other)
+    return _fallback(lax.ne, self, other, other)
 
 
 @array_method
 def __lt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return lt_p.bind(*have_order("lt", *paired("lt", self, other)))
-    return _rest(lax.lt, self, other, other)
+    return _fallback(lax.lt, self, other, other)
 
 
 @array_method
 def __le__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return le_p.bind(*have_order("le", *paired("le", self, other)))
-    return _rest(lax.le, self, other, other)
+    return _fallback(lax.le, self, other, other)
 
 
 @array_method
 def __gt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return gt_p.bind(*have_order("gt", *paired("gt", self, other)))
-    return _rest(lax.gt, self, other, other)
+    return _fallback(lax.gt, self, other, other)
 
 
 @array_method
 def __ge__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ge_p.bind(*have_order("ge", *paired("ge", self, other)))
-    return _rest(lax.ge, self, other, other)
+    return _fallback(lax.ge, self, other, other)
 
 
 @array_method
@@ -317,62 +317,62 @@ def __hash__(self: Value) -> int:
 def __and__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *paired("and", self, other)))
-    return _rest(lax.bitwise_and, self, other, other)
+    return _fallback(lax.bitwise_and, self, other, other)
 
 
 @array_method
 def __rand__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *paired("and", other, self)))
-    return _rest(lax.bitwise_and, other, self, other)
+    return _fallback(lax.bitwise_and, other, self, other)
 
 
 @array_method
 def __or__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *paired("or", self, other)))
-    return _rest(lax.bitwise_or, self, other, other)
+    return _fallback(lax.bitwise_or, self, other, other)
 
 
 @array_method
 def __ror__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *paired("or", other, self)))
-    return _rest(lax.bitwise_or, other, self, other)
+    return _fallback(lax.bitwise_or, other, self, other)
 
 
 @array_method
 def __xor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *paired("xor", self, other)))
-    return _rest(lax.bitwise_xor, self, other, other)
+    return _fallback(lax.bitwise_xor, self, other, other)
 
 
 @array_method
 def __rxor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *paired("xor", other, self)))
-    return _rest(lax.bitwise_xor, other, self, other)
+    return _fallback(lax.bitwise_xor, other, self, other)
 
 
 @array_method
 def __lshift__(self: Value, other: Value) -> Value:
-    return _left_shift(self, other) if type(other) in operand_types else _rest(left_shift, self, other, other)
+    return _left_shift(self, other) if type(other) in operand_types else _fallback(left_shift, self, other, other)
 
 
 @array_method
 def __rlshift__(self: Value, other: Value) -> Value:
-    return _left_shift(other, self) if type(other) in operand_types else _rest(left_shift, other, self, other)
+    return _left_shift(other, self) if type(other) in operand_types else _fallback(left_shift, other, self, other)
 
 
 @array_method
 def __rshift__(self: Value, other: Value) -> Value:
-    return _right_shift(self, other) if type(other) in operand_types else _rest(right_shift, self, other, other)
+    return _right_shift(self, other) if type(other) in operand_types else _fallback(right_shift, self, other, other)
 
 
 @array_method
 def __rrshift__(self: Value, other: Value) -> Value:
-    return _right_shift(other, self) if type(other) in operand_types else _rest(right_shift, other, self, other)
+    return _right_shift(other, self) if type(other) in operand_types else _fallback(right_shift, other, self, other)
 
 
 @array_method
