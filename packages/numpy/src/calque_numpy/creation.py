@@ -21,7 +21,7 @@ from calque_core.arrays.numpy_sequences import SCALARS, array_of
 from calque_core.ops.axes import integers
 from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import settled
+from calque_core.ops.declare import as_result
 
 Value = Any
 DType = Any
@@ -47,7 +47,7 @@ def asarray(a: Value, dtype: DType = None) -> Value:
     out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
         return out_dtype.type(as_dtype(a, out_dtype))
-    return settled(lax.convert_element_type(a, out_dtype))
+    return as_result(lax.convert_element_type(a, out_dtype))
 
 
 def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:

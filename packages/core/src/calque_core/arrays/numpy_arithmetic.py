@@ -17,7 +17,7 @@ from calque_core import lax
 from calque_core.context import active
 from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where
-from calque_core.ops.declare import settled, undefined
+from calque_core.ops.declare import as_result, undefined
 from calque_core.ops.operands import _converted, binary, check_dtypes, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
 from calque_core.types.avals import typeof
@@ -63,7 +63,7 @@ def positive(x: Value) -> Value:
     """Return x.  Raises: TypeError for bools, as NumPy does."""
     if kind(x) == "b":
         raise TypeError(undefined("positive", typeof(x)))
-    return settled(x)
+    return as_result(x)
 
 
 def absolute(x: Value) -> Value:

@@ -19,7 +19,7 @@ from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.declare import settled
+from calque_core.ops.declare import as_result
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import typeof
@@ -100,7 +100,7 @@ def _numpy_array(items: Sequence[Value]) -> Value:
 def _row(item: Value) -> Value:
     if isinstance(item, (list, tuple)):
         return array_of(item)
-    return as_dtype(item, typeof(item).dtype) if type(item) in SCALARS else settled(item)
+    return as_dtype(item, typeof(item).dtype) if type(item) in SCALARS else as_result(item)
 
 
 # Arguments of NumPy's functions

@@ -36,7 +36,7 @@ from calque_core.arrays.numpy_arithmetic import (
     true_divide,
 )
 from calque_core.arrays.numpy_protocol import ufuncs
-from calque_core.ops.declare import settled
+from calque_core.ops.declare import as_result
 from calque_core.ops.operands import binary, check_dtypes, floating
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype
@@ -50,7 +50,7 @@ _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 def trunc(x: Value) -> Value:
     """Return x without its fraction; integers are returned unchanged."""
-    return settled(x) if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
+    return as_result(x) if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
 
 
 def rint(x: Value) -> Value:
@@ -186,7 +186,7 @@ def isinf(x: Value) -> Value:
 
 def truth(x: Value) -> Value:
     """Return bools: whether each element is nonzero."""
-    return settled(x) if kind(x) == "b" else lax.ne(x, 0)
+    return as_result(x) if kind(x) == "b" else lax.ne(x, 0)
 
 
 def logical_and(x: Value, y: Value) -> Value:

@@ -23,7 +23,7 @@ from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.ops.jit import jit_p
-from calque_core.ops.loops import Body, settled_carry
+from calque_core.ops.loops import Body, with_carry_types
 from calque_core.ops.scan import scan_p
 from calque_core.ops.shape import concatenate
 from calque_core.ops.while_loop import while_p
@@ -148,7 +148,7 @@ def scan_interpret(
         steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
         return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
     carry, step = args[num_consts : num_consts + num_carry], _interpreted(run, jaxpr)
-    program = settled_carry("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
+    program = with_carry_types("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
     sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
     return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
 
@@ -185,7 +185,7 @@ def while_interpret(
         *body.consts,
         *body_consts,
         *carry,
-        body_jaxpr=settled_carry("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
+        body_jaxpr=with_carry_types("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
         body_nconsts=len(body.consts) + body_nconsts,
         checkpoints=checkpoints,
         cond_jaxpr=condition.jaxpr,

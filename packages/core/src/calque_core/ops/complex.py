@@ -18,7 +18,7 @@ import numpy as np
 from calque_core.ops import scalars
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
-from calque_core.ops.declare import FLOAT, declare, elementwise, insist, settled, undefined
+from calque_core.ops.declare import FLOAT, as_result, declare, elementwise, insist, undefined
 from calque_core.ops.operands import floating_pair, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -84,7 +84,7 @@ def real(x: Value) -> Value:
     >>> real(np.array([1 + 2j, 3 - 4j]))
     array([1., 3.])
     """
-    return real_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else settled(x)
+    return real_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else as_result(x)
 
 
 def imag(x: Value) -> Value:
@@ -116,7 +116,7 @@ def conj(x: Value) -> Value:
     >>> conj(1 + 2j)
     np.complex128(1-2j)
     """
-    return conj_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else settled(x)
+    return conj_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else as_result(x)
 
 
 # Putting together

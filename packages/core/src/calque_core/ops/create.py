@@ -15,7 +15,7 @@ from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.convert import convert_element_type, convert_element_type_impl
-from calque_core.ops.declare import settled
+from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import canonicalize_dtype, dtype_name, is_float, scalar_dtype
@@ -105,7 +105,7 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     params = {"new_dtype": dtype, "weak_type": False}
     is_scalar = type(fill_value) in _PYTHON_SCALARS
     value = convert_element_type_impl(fill_value, **params) if is_scalar else convert_element_type(fill_value, dtype)
-    return broadcast_in_dim(value, shape, ()) if shape else settled(value)
+    return broadcast_in_dim(value, shape, ()) if shape else as_result(value)
 
 
 def full_like(x: Value, fill_value: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:

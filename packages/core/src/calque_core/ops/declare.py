@@ -94,8 +94,8 @@ def fitting(name: str, *args: Value) -> Sequence[Value]:
     return args
 
 
-def settled(x: Value) -> Value:
-    """Return `x` as the result of an operation that has nothing to do: strong, and in its dtype under the settings."""
+def as_result(x: Value) -> Value:
+    """Return `x` as the result of an operation that changes no element: strong, in its dtype under the settings."""
     aval = typeof(x)
     if aval.weak_type:
         return strong(x)

@@ -23,10 +23,10 @@ from calque_core.ops.declare import (
     REAL,
     REAL_OR_COMPLEX,
     SIGNED,
+    as_result,
     declare,
     insist,
     ordered,
-    settled,
     undefined,
 )
 from calque_core.ops.operands import binary, floating, floating_pair, strong
@@ -209,7 +209,7 @@ def abs(x: Value) -> Value:
     >>> abs(-2.0), abs(3 + 4j)
     (np.float64(2.0), np.float64(5.0))
     """
-    return abs_p.bind(strong(x)) if typeof(x).dtype.kind not in "ub" else settled(x)
+    return abs_p.bind(strong(x)) if typeof(x).dtype.kind not in "ub" else as_result(x)
 
 
 def sign(x: Value) -> Value:

@@ -213,7 +213,7 @@ def check_step(verb: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
         )
 
 
-def settled_carry(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
+def with_carry_types(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
     """Return the jaxpr of `body`, whose first results are converted to the types of the carry, the leaves of `carry`.
 
     Only weak results are converted.  Raises: TypeError that names the leaf, its type before and after, and the fix.

@@ -15,7 +15,7 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import BITS, NUMBER, ORDERED, settled, undefined
+from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined
 from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, dtype_name, greatest
@@ -52,7 +52,7 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
     aval = typeof(operand)
     axes = canonical_axes(primitive.name, axis, aval.ndim)
     primitive.abstract(aval, axes=axes)
-    return primitive.bind(operand, axes=axes) if axes else settled(operand)
+    return primitive.bind(operand, axes=axes) if axes else as_result(operand)
 
 
 def reduce_sum_impl(x: Value, *, axes: Shape) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas
-from calque_core.ops.declare import BITS, FLOAT, declare, insist, settled, undefined
+from calque_core.ops.declare import BITS, FLOAT, as_result, declare, insist, undefined
 from calque_core.ops.operands import floating
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
@@ -50,7 +50,7 @@ def _rounded(primitive: Primitive, x: Value, **params: Any) -> Value:
     """Bind a rounding of floats; integers and bools are whole already."""
     aval = typeof(x)
     if aval.dtype.kind in BITS:
-        return settled(x)
+        return as_result(x)
     if aval.dtype.kind not in FLOAT:
         raise TypeError(undefined(primitive.name, aval))
     return primitive.bind(x, **params)

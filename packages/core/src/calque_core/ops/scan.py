@@ -30,8 +30,8 @@ from calque_core.ops.loops import (
     check_carry,
     check_step,
     loop_name,
-    settled_carry,
     trace_step,
+    with_carry_types,
 )
 from calque_core.ops.operands import strong
 from calque_core.ops.shape import concatenate, reshape
@@ -147,7 +147,7 @@ def scan(
     body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
     carry = list(map(as_carry, carry, types))
     _, ys_tree = _split_pair(caller, f, body.out_tree)
-    jaxpr = settled_carry(caller, f, body, carry_tree.unflatten(types))
+    jaxpr = with_carry_types(caller, f, body, carry_tree.unflatten(types))
     outs = scan_p.bind(
         *body.consts,
         *carry,

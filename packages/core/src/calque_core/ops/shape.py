@@ -18,7 +18,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import settled
+from calque_core.ops.declare import as_result
 from calque_core.ops.operands import promoted_dtype
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
@@ -78,7 +78,7 @@ def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
     """
     new_sizes, aval = integers("reshape", "new_sizes", new_sizes), typeof(operand)
     if aval.shape == new_sizes:
-        return settled(operand)
+        return as_result(operand)
     reshape_p.abstract(aval, new_sizes=new_sizes)
     return reshape_p.bind(operand, new_sizes=new_sizes)
 
@@ -117,7 +117,7 @@ def transpose(operand: Value, permutation: Sequence[int]) -> Value:
     permutation, aval = integers("transpose", "permutation", permutation), typeof(operand)
     transpose_p.abstract(aval, permutation=permutation)
     if permutation == tuple(range(aval.ndim)):
-        return settled(operand)
+        return as_result(operand)
     return transpose_p.bind(operand, permutation=permutation)
 
 
@@ -149,7 +149,7 @@ def rev(operand: Value, dimensions: Axes) -> Value:
     """
     aval = typeof(operand)
     dims = canonical_axes("rev", dimensions, aval.ndim)
-    return rev_p.bind(operand, dimensions=dims) if dims else settled(operand)
+    return rev_p.bind(operand, dimensions=dims) if dims else as_result(operand)
 
 
 squeeze_p = Primitive("squeeze", linearity="linear")
@@ -186,7 +186,7 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
     aval = typeof(array)
     dims = canonical_axes("squeeze", dimensions, aval.ndim)
     squeeze_p.abstract(aval, dimensions=dims)
-    return squeeze_p.bind(array, dimensions=dims) if dims else settled(array)
+    return squeeze_p.bind(array, dimensions=dims) if dims else as_result(array)
 
 
 # Parts
@@ -245,7 +245,7 @@ def slice(
     aval = typeof(operand)
     (out_aval,) = slice_p.abstract(aval, start_indices=starts, limit_indices=limits, strides=steps)
     if out_aval.shape == aval.shape:
-        return settled(operand)
+        return as_result(operand)
     return slice_p.bind(operand, start_indices=starts, limit_indices=limits, strides=steps)
 
 
@@ -376,4 +376,4 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     dimension = canonical_axis("concatenate", dimension, typeof(operands[0]).ndim)
     operands = of_one_dtype("concatenate", *operands)
     concatenate_p.abstract(*[typeof(x) for x in operands], dimension=dimension)
-    return settled(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)
+    return as_result(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)

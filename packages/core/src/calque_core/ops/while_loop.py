@@ -35,9 +35,9 @@ from calque_core.ops.loops import (
     check_carry,
     check_step,
     loop_name,
-    settled_carry,
     trace_body,
     trace_step,
+    with_carry_types,
 )
 from calque_core.ops.operands import strong
 from calque_core.ops.scan import scan
@@ -167,7 +167,7 @@ def while_loop(
     carry = list(map(as_carry, carry, types))
     condition = trace_body("while_loop", cond_fun, in_tree, types)
     _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
-    step = settled_carry(caller, body_fun, body, carry_tree.unflatten(types))
+    step = with_carry_types(caller, body_fun, body, carry_tree.unflatten(types))
     body_jaxpr, cond_jaxpr = apart([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,

@@ -20,7 +20,7 @@ from calque_core.kits.table_interpreter import scan_by_steps, while_by_steps
 from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.jit import jit_p, run_program
-from calque_core.ops.loops import Body, settled_carry
+from calque_core.ops.loops import Body, with_carry_types
 from calque_core.ops.scan import scan_p, slice_aval
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
@@ -112,7 +112,7 @@ def scan_on_values(
     slice_layouts = [_slice_layout(trace, layout, options["length"]) for layout in xs_layouts]
     init = args[num_consts:num_fixed]
     step, carry, arrays = run_under(trace.parent, _step, trace, jaxpr, init, const_layouts, slice_layouts)
-    program = settled_carry("scan", partial(run_program, jaxpr), _body(step), list(map(typeof, arrays)))
+    program = with_carry_types("scan", partial(run_program, jaxpr), _body(step), list(map(typeof, arrays)))
     sizes = {"num_carry": len(arrays), "num_consts": len(step.consts) + len(consts)}
     operands = [*step.consts, *consts, *arrays, *xs]
     outs = run_under(trace.parent, scan_p.bind, *operands, jaxpr=program, **sizes, **options)
@@ -134,7 +134,7 @@ def while_on_values(
     init = args[num_consts:]
     step, carry, arrays = run_under(trace.parent, _step, trace, body_jaxpr, init, body_layouts, [])
     condition = run_under(trace.parent, condition_program, trace, cond_jaxpr, [*cond_layouts, *carry])
-    program = settled_carry("while", partial(run_program, body_jaxpr), _body(step), list(map(typeof, arrays)))
+    program = with_carry_types("while", partial(run_program, body_jaxpr), _body(step), list(map(typeof, arrays)))
     outs = run_under(
         trace.parent,
         while_p.bind,
