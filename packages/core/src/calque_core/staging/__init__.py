@@ -1,1 +1,1 @@
-"""From a Python function to a program that is checked and has no dead code."""
+"""From a Python function to a program, checked and without dead code."""

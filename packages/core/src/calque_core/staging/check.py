@@ -1,8 +1,8 @@
-"""Checking that a jaxpr is what it claims to be: closed, every variable bound once, typed by its primitives' rules.
+"""Checking that a jaxpr is well formed: closed, every variable bound once, typed by the rules of its primitives.
 
-One idea: a type rule is asked again for every equation, and its answer compared with what the equation declares; for an
-operation that is evaluated, with the values.  Weak types are left out of the comparison: they belong to Python scalars,
-and change no result.
+One idea: the type rule runs again for every equation, and its types must equal the declared types; for an evaluated
+operation, the types of the values.  The comparison ignores weak types: they belong to Python scalars, and change no
+result.
 
 Tests and `enable_checks` run this; production does not.
 """
@@ -29,7 +29,7 @@ from calque_core.types.avals import ShapedArray, is_array_like, typeof
 
 
 class JaxprType(NamedTuple):
-    """The types of a program's arguments, constants included, and of its results.
+    """The types of the constants and arguments of a program, and of its results.
 
     >>> from calque_core import JaxprType, ShapedArray
     >>> JaxprType((ShapedArray((), "float64"),), (ShapedArray((2,), "int32"),))
@@ -46,8 +46,8 @@ class JaxprType(NamedTuple):
 def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     """Check a jaxpr and those inside it; return its type.
 
-    Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has another
-    type than it declares; with the variable and the equation as `jaxpr` prints them, and the user's line.
+    Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has not its
+    declared type; with the variable and the equation as `jaxpr` prints them, and the user's line.
 
     >>> from calque_core import ShapedArray, check_jaxpr, stage
     >>> from calque_core.lax import sin
@@ -64,7 +64,7 @@ program_checks.append(check_jaxpr)
 
 
 class Checker:
-    """The state of checking one jaxpr, which stands somewhere inside `root`."""
+    """The state while one jaxpr, somewhere inside `root`, is checked."""
 
     def __init__(self, root: Jaxpr, jaxpr: Jaxpr) -> None:
         self.root, self.jaxpr = root, jaxpr
@@ -72,7 +72,7 @@ class Checker:
         self.eqn: JaxprEqn | None = None
 
     def check(self) -> bool:
-        """Check everything but the jaxprs among the parameters, whatever the settings: a value has its own dtype."""
+        """Check all but the inner jaxprs, under the default settings, so that a value keeps its dtype."""
         with entered(settings=DEFAULT_SETTINGS):
             self.check_all()
         return True
@@ -91,7 +91,7 @@ class Checker:
         self.check_operands(self.jaxpr.outvars)
 
     def bind(self, outvars: Sequence[Var]) -> None:
-        """Note that variables are bound here."""
+        """Record that these variables are bound."""
         for v in outvars:
             if v in self.bound:
                 raise self.error(f"the variable {self.name(v)} is bound twice", "Make a new Var for each result")
@@ -111,8 +111,8 @@ class Checker:
         """Check the value of a constant or a literal against its declared type."""
         got = typeof(value)
         if _strong(got) != _strong(x.aval):
-            what = f"the {'literal' if type(x) is Literal else 'constant'} {self.name(x)}"
-            problem = f"{what} is declared {x.aval}, but its value is {got}"
+            atom = f"the {'literal' if type(x) is Literal else 'constant'} {self.name(x)}"
+            problem = f"{atom} is declared {x.aval}, but its value is {got}"
             raise self.error(problem, "Convert the value, or declare its type")
 
     def check_results(self, eqn: JaxprEqn) -> None:
@@ -127,16 +127,16 @@ class Checker:
             raise self.error(problem, "Give it operands that it takes") from refusal
         declared = [v.aval for v in eqn.outvars]
         if [_strong(a) for a in avals] != [_strong(a) for a in declared]:
-            want, got = (", ".join(str(a) for a in some) for some in (declared, avals))
+            want, got = (", ".join(map(str, types)) for types in (declared, avals))
             problem = f"the results are declared ({want}), but the type rule of '{name}' gives ({got})"
             raise self.error(problem, "Declare the types that the rule gives")
 
     def name(self, x: Atom) -> str:
-        """Return a variable or a literal as it is printed."""
+        """Return the printed form of a variable or a literal."""
         return Printer(self.root, Options()).scope(self.jaxpr).atom(x)
 
     def error(self, problem: str, advice: str) -> JaxprTypeError:
-        """Return the error, with the equation and its line."""
+        """Return the error, with the equation and its place."""
         place = ""
         if self.eqn is not None:
             info = self.eqn.source_info
@@ -146,9 +146,9 @@ class Checker:
 
 
 def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any], outs: Any) -> None:
-    """Check that an evaluated operation gave what its type rule says, while `enable_checks` is on.
+    """Check that the results of an evaluated operation have the types of its type rule, while `enable_checks` is on.
 
-    Raises: TypeError that names the primitive and both rules; what the type rule raises, if it refuses the operands.
+    Raises: TypeError that names the primitive and both rules; the error of the type rule, if it refuses the operands.
     """
     if not here().settings.enable_checks or primitive.abstract is None:
         return
@@ -160,9 +160,9 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
     got = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
     if got is None or got != [_strong(aval) for aval in avals]:
         pairs = [(outs, None)] if got is None else zip(outs, got)
-        given = ", ".join(str(aval or describe_value(x)) for x, aval in pairs) or "nothing"
+        results = ", ".join(str(aval or describe_value(x)) for x, aval in pairs) or "nothing"
         raise TypeError(
-            f"{_rule(primitive, 'impl')} gave {given}{where()}, but {_rule(primitive, 'abstract_eval')} says "
+            f"{_rule(primitive, 'impl')} gave {results}{where()}, but {_rule(primitive, 'abstract_eval')} says "
             f"{', '.join(map(str, avals)) or 'nothing'}. Correct one of the two."
         )
 
@@ -178,7 +178,7 @@ def _rule(primitive: Any, kind: str) -> str:
 
 
 def _own_type(x: Any) -> Any:
-    """Return the strong type of a result: that of its own dtype, even if the settings narrow it; None for no array."""
+    """Return the strong type of a result, with its own dtype even under narrowing settings; None if it is no array."""
     if not is_array_like(x):
         return None
     if type(x) in (bool, int, float, complex):

@@ -26,11 +26,11 @@ def make_jaxpr(
     static_argnames: str | Sequence[str] = (),
     return_shape: bool = False,
 ) -> Callable[P, Any]:
-    """Return a function that gives the jaxpr of `fun` on its arguments instead of the result.
+    """Return a function that returns the jaxpr of `fun` on its arguments instead of the result.
 
-    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; the static ones, at the positions
-    `static_argnums` or with the names `static_argnames`, are passed as they are.
-    With `return_shape`, it gives a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
+    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; static arguments, at the positions
+    `static_argnums` or with the names `static_argnames`, are passed unchanged.
+    With `return_shape`, it returns a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
     Raises: TypeError if an argument or a result is not an array.
 
     >>> from calque_core import lax, make_jaxpr
@@ -43,23 +43,23 @@ def make_jaxpr(
     @api_boundary
     @functools.wraps(fun)
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
-        what = f"make_jaxpr of {describe_function(fun)}"
-        static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums"))
+        caller = f"make_jaxpr of {describe_function(fun)}"
+        static = set(normalize_argnums(static_argnums, len(args), caller, "static_argnums"))
         dynamic = tuple(x for i, x in enumerate(args) if i not in static)
         dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
 
         @functools.wraps(fun)
-        def restricted(*xs: Any, **keywords: Any) -> Any:
-            rest = iter(xs)
-            merged = [x if i in static else next(rest) for i, x in enumerate(args)]
-            return call(fun, "make_jaxpr", *merged, **{k: keywords.get(k, v) for k, v in kwargs.items()})
+        def fun_of_dynamic(*xs: Any, **keywords: Any) -> Any:
+            remaining = iter(xs)
+            all_args = [x if i in static else next(remaining) for i, x in enumerate(args)]
+            return call(fun, "make_jaxpr", *all_args, **{k: keywords.get(k, v) for k, v in kwargs.items()})
 
         leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
         named = [() if i in static else x for i, x in enumerate(args)]  # an empty tree has no leaf to name
         named_kwargs = {k: () if k in static_names else v for k, v in kwargs.items()}
         names = functools.partial(arg_names, fun, named, named_kwargs)
-        check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, what)
-        flat = FlatFunction(restricted, in_tree, "make_jaxpr")
+        check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
+        flat = FlatFunction(fun_of_dynamic, in_tree, "make_jaxpr")
         jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:
             return jaxpr
@@ -70,9 +70,9 @@ def make_jaxpr(
 
 @api_boundary
 def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
-    """Return the result of `fun` as a pytree of `ShapeDtypeStruct`, computing nothing.
+    """Return the result of `fun` as a pytree of `ShapeDtypeStruct`, without computing it.
 
-    Raises: what calling `fun` would raise about types and shapes.
+    Raises: the errors of `fun` about types and shapes.
 
     >>> from calque_core import ShapeDtypeStruct, eval_shape, lax
     >>> eval_shape(lax.sin, ShapeDtypeStruct((2,), "float32"))
@@ -82,5 +82,5 @@ def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
 
 
 def abstract(x: Any) -> Any:
-    """Return the aval of an argument that may be given as its own aval."""
+    """Return the aval of an argument, which may be an aval itself."""
     return x if isinstance(x, AbstractValue) else typeof(x)

@@ -1,7 +1,7 @@
-"""Making a jaxpr smaller without changing what it computes: dead code, constant folding.
+"""Passes that make a jaxpr smaller and keep its results: dead code elimination, constant folding.
 
-One idea: what has an effect stays, whoever asks.  A primitive that holds jaxprs says by a rule of kind "dce" which of
-its operands serve the results that are used; without a rule an equation is kept or dropped as a whole.
+One idea: an equation with an effect always stays.  A primitive that holds jaxprs has a rule of kind "dce", which says
+which operands the used results need; without a rule an equation is kept or dropped as a whole.
 
 Read next: `inline.py` and `rewrite.py` for the other passes.
 """
@@ -27,10 +27,10 @@ Value = Any
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Return the part of `jaxpr` that computes the outputs marked in `used_outputs`, and the mask of inputs it takes.
+    """Return `jaxpr` reduced to the outputs marked in `used_outputs`, and the mask of the inputs that it keeps.
 
-    Unused inputs are dropped too, save those marked in `instantiate` (True keeps all).  Equations with effects stay.
-    Raises: ValueError if a mask has another length than what it marks.
+    Unused inputs are dropped too, unless `instantiate` marks them (True keeps all).  Equations with effects stay.
+    Raises: ValueError if the length of a mask is wrong.
 
     >>> from calque_core import ShapedArray, dce_jaxpr, stage
     >>> from calque_core.lax import cos, sin
@@ -41,28 +41,28 @@ def dce_jaxpr(
     keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else instantiate
     _check_mask("used_outputs", used_outputs, "outputs", jaxpr.outvars)
     _check_mask("instantiate", keep, "inputs", jaxpr.invars)
-    mask, kept = tuple(map(bool, used_outputs)), tuple(map(bool, keep))
-    key = ("dce", mask, kept, rule_epoch())
-    smaller, used_inputs = jaxpr.memo(key, lambda: _dce(jaxpr, mask, kept))
+    used, required = tuple(map(bool, used_outputs)), tuple(map(bool, keep))
+    key = ("dce", used, required, rule_epoch())
+    smaller, used_inputs = jaxpr.memo(key, lambda: _dce(jaxpr, used, required))
     return jaxpr if smaller is None else smaller, list(used_inputs)
 
 
-def _check_mask(name: str, mask: Sequence[bool], what: str, marked: Sequence[Atom]) -> None:
-    if len(mask) != len(marked):
-        raise ValueError(f"{name} has {len(mask)} marks for a jaxpr of {len(marked)} {what}. Give one bool for each.")
+def _check_mask(name: str, mask: Sequence[bool], noun: str, atoms: Sequence[Atom]) -> None:
+    if len(mask) != len(atoms):
+        raise ValueError(f"{name} has {len(mask)} marks for a jaxpr of {len(atoms)} {noun}. Give one bool for each.")
 
 
-def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], keep: tuple[bool, ...]) -> tuple[Jaxpr | None, list[bool]]:
-    """Return the smaller jaxpr and the inputs used; None for the jaxpr itself, which its memo must not refer to."""
+def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...]) -> tuple[Jaxpr | None, list[bool]]:
+    """Return the smaller jaxpr and the used inputs; None for the jaxpr itself, since its memo must not refer to it."""
     outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
     live = {v for v in outvars if type(v) is Var}
     eqns: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
-        kept = _dce_eqn(eqn, [v in live for v in eqn.outvars])
-        if kept is not None:
-            eqns.append(kept)
-            live.update(v for v in kept.invars if type(v) is Var)
-    used_inputs = [v in live or wanted for v, wanted in zip(jaxpr.invars, keep)]
+        smaller_eqn = _dce_eqn(eqn, [v in live for v in eqn.outvars])
+        if smaller_eqn is not None:
+            eqns.append(smaller_eqn)
+            live.update(v for v in smaller_eqn.invars if type(v) is Var)
+    used_inputs = [v in live or is_required for v, is_required in zip(jaxpr.invars, required)]
     used_consts = [v in live for v in jaxpr.constvars]
     same_eqns = len(eqns) == len(jaxpr.eqns) and all(a is b for a, b in zip(reversed(eqns), jaxpr.eqns))
     if same_eqns and all(used_outputs) and all(used_inputs) and all(used_consts):
@@ -78,27 +78,27 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], keep: tuple[bool, ...]) -
 
 
 def _dce_eqn(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn | None:
-    """Return what is left of an equation, or None."""
+    """Return the equation with its used operands and results only; None if it is dead."""
     if not any(used_outputs) and not eqn.effects:
         return None
     rule = eqn.primitive.adapted.get("dce")
     if rule is None:
         return eqn
-    used_inputs, kept = _checked_dce(eqn, rule(used_outputs, eqn))
-    if kept is None:
+    used_inputs, new_eqn = _checked_dce(eqn, rule(used_outputs, eqn))
+    if new_eqn is None:
         return None
-    same = len(kept.outvars) == len(eqn.outvars) and all(used_inputs) and _same_params(kept.params, eqn.params)
-    return eqn if same else kept
+    same = len(new_eqn.outvars) == len(eqn.outvars) and all(used_inputs) and _same_params(new_eqn.params, eqn.params)
+    return eqn if same else new_eqn
 
 
 def _checked_dce(eqn: JaxprEqn, result: Any) -> tuple[Sequence[bool], JaxprEqn | None]:
-    """Return what a dce rule gave.  Raises: TypeError if it is no pair of a flag for each operand and an equation."""
+    """Return the result of a dce rule.  Raises: TypeError if it is no pair of one flag per operand and an equation."""
     if isinstance(result, (tuple, list)) and len(result) == 2:
-        used_inputs, kept = result
-        if kept is None or (
-            isinstance(used_inputs, (tuple, list)) and len(used_inputs) == len(eqn.invars) and type(kept) is JaxprEqn
+        used_inputs, new_eqn = result
+        if new_eqn is None or (
+            isinstance(used_inputs, (tuple, list)) and len(used_inputs) == len(eqn.invars) and type(new_eqn) is JaxprEqn
         ):
-            return used_inputs, kept
+            return used_inputs, new_eqn
     raise TypeError(
         f"the dce rule {describe_function(eqn.primitive.rules['dce'])} of '{eqn.primitive.name}' returned "
         f"{short_repr(result)}, but it has {len(eqn.invars)} operand{'s' * (len(eqn.invars) != 1)}. Return a pair: a "
@@ -117,18 +117,18 @@ def _is_same(new: Any, old: Any) -> bool:
 
 
 def fold_constants(jaxpr: Jaxpr, max_size: int = 1024) -> Jaxpr:
-    """Return `jaxpr` with the equations computed that depend on no argument, in inner jaxprs too.
+    """Return `jaxpr` with the results of equations that depend on no argument as constants, in inner jaxprs too.
 
-    Equations stay that have effects, that hold a jaxpr, or whose results have more than `max_size` elements: a constant
-    is stored with the program.  What cannot be computed (an integer divided by zero, a named axis) stays.
+    An equation stays if it has effects, holds a jaxpr, or has a result of more than `max_size` elements: a constant is
+    stored with the program.  It also stays if it cannot be computed (an integer divided by zero, a named axis).
 
     >>> from calque_core import ShapedArray, fold_constants, stage
     >>> from calque_core.lax import cos, mul
     >>> fold_constants(stage(lambda x: [mul(x, cos(0.0))], [ShapedArray((), "float64")]))
     { lambda ; a:f64[]. let b:f64[] = mul a 1.0 in (b,) }
     """
-    # Whoever runs the program is warned by what is left of it, or not at all.  Divisions by zero are heard rather than
-    # ignored: of integers they stay an error, and their equation stays.
+    # Folding gives no warnings: they belong to the run of the program.  Divisions by zero call a function rather than
+    # being ignored, since only then is an integer division by zero an error, and its equation stays.
     with np.errstate(all="ignore", divide="call", call=lambda *_: None):
         return rebuild(jaxpr, lambda inner: _fold(inner, max_size))
 
@@ -156,7 +156,7 @@ def _substituted(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
 
 
 def _folded(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value] | None:
-    """Return the results of an equation, or None if it has to stay."""
+    """Return the results of an equation, or None if it must stay."""
     if any(type(v) is Var and v not in known for v in eqn.invars) or _must_stay(eqn, max_size):
         return None
     args = [v.val if type(v) is Literal else known[v] for v in eqn.invars]  # type: ignore[index]
@@ -164,14 +164,14 @@ def _folded(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value
         values = hand_down(evaluation, eqn.primitive, args, eqn.params)
     except (ArithmeticError, NameError):
         return None
-    # Under other settings than those of the trace, evaluation gives other types: such an equation stays.
+    # Under settings that differ from the trace's, evaluation may return other types: such an equation stays.
     if any(typeof(c) != v.aval for c, v in zip(values, eqn.outvars)):
         return None
     return [_stored(c) for c in values]
 
 
 def _stored(x: Value) -> Value:
-    """Return a result as a constant of a program: NumPy scalars for rank 0, arrays that nobody can change."""
+    """Return a result as a constant of a program: a NumPy scalar for rank 0, otherwise a read-only copy."""
     if type(x) is not np.ndarray:
         return x
     copy = x.copy()
@@ -185,7 +185,7 @@ def _must_stay(eqn: JaxprEqn, max_size: int) -> bool:
 
 
 def _with_constants(jaxpr: Jaxpr, eqns: list[JaxprEqn], outvars: list[Atom], known: dict[Var, Value]) -> Jaxpr:
-    """Return `jaxpr` with other equations and outputs, and the constants that they use: its own, and `known` ones."""
+    """Return `jaxpr` with new equations and outputs, and the constants that they use, its own or from `known`."""
     used = {v for eqn in eqns for v in eqn.invars if type(v) is Var} | {v for v in outvars if type(v) is Var}
     consts = dict(zip(jaxpr.constvars, jaxpr.consts)) | known
     consts = {v: c for v, c in consts.items() if v in used}

@@ -1,9 +1,9 @@
-"""Staging: recording what a function does to abstract values, as a jaxpr.
+"""Staging: recording the operations of a function on abstract values, as a jaxpr.
 
-One idea: a tracer carries the variable it stands for, and an equation is recorded in its final form, so that ending a
-trace costs nothing per equation.  Everything that runs in the context of the trace is captured, constants included.
+One idea: a tracer holds its variable, and an equation is recorded in its final form, so that the end of a trace costs
+nothing per equation.  Every operation in the context of the trace is recorded, also operations on constants.
 
-Read next: `interpret.py` for the way back, `api_util.py` for pytrees of arguments.
+Read next: `interpret.py` for running a jaxpr, `api_util.py` for pytrees of arguments.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from calque_core.types.dtypes import canonicalize_dtype
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
 aval_of = attrgetter("aval")
-new_eqn: Any = partial(tuple.__new__, JaxprEqn)  # C all the way: 0.1 us where a Python __init__ takes 0.35
+new_eqn: Any = partial(tuple.__new__, JaxprEqn)  # runs in C only: 0.1 us, where a Python __init__ takes 0.35
 
 
 class JitTracer(Tracer):
-    """A value that is being recorded: its type, the variable it stands for, and the equation's place."""
+    """A value during staging: its type, its variable, and the place of its equation."""
 
     __slots__ = ("aval", "position", "variable")
 
@@ -54,7 +54,7 @@ class JitTracer(Tracer):
 
     @property
     def origin(self) -> Position | None:
-        """Where in the user's program this value was made."""
+        """The place in the user's program that made this value."""
         return self.position or self._trace.position
 
 
@@ -62,7 +62,7 @@ class JaxprTrace(Trace):
     """Records every primitive as an equation."""
 
     verb = "make_jaxpr"
-    gives_back = True  # whether captured arrays are given back when it closes
+    gives_back = True  # whether captured arrays are released when it closes
 
     def __init__(self, parent: Trace) -> None:
         super().__init__(parent)
@@ -71,7 +71,7 @@ class JaxprTrace(Trace):
         self.constants: dict[int, tuple[Value, Var]] = {}
         self.captures = Captures(parent)
         self.arg_names: Callable[[], Sequence[str]] | None = None
-        self.memo: dict[Any, Any] = {}  # what was derived in this trace and may refer to its tracers: dies with it
+        self.memo: dict[Any, Any] = {}  # derived results that may refer to tracers of this trace: they die with it
 
     def new_arg(self, aval: Any) -> JitTracer:
         """Return a tracer for a new argument of the program."""
@@ -89,7 +89,7 @@ class JaxprTrace(Trace):
         """Append an equation; return tracers for its results."""
         if primitive.abstract is None:
             return decompose(self, primitive, [self.tracer(x) for x in invars], params, "abstract_eval")
-        position = current_position(3)  # below are record and process_primitive
+        position = current_position(3)  # skips its own frame, record and process_primitive
         if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
             invars, params = self._in_32_bits(invars, params, position)
         try:
@@ -97,7 +97,7 @@ class JaxprTrace(Trace):
         except Exception as error:
             _add_place(error, primitive, position)
             raise
-        if len(avals) == 1:  # nearly always; without comprehensions it takes 0.3 us less
+        if len(avals) == 1:  # nearly always; this way without comprehensions takes 0.3 us less
             var = Var(avals[0])
             self.eqns.append(new_eqn((primitive, invars, [var], params or NO_PARAMS, position)))
             return [JitTracer(self, avals[0], var, position)]
@@ -108,7 +108,7 @@ class JaxprTrace(Trace):
     def _in_32_bits(
         self, invars: list[Atom], params: dict[str, Any], position: Position | None
     ) -> tuple[list[Atom], dict[str, Any]]:
-        """Return operands and parameters as evaluation takes them; a program states the types of its own operands."""
+        """Return operands and parameters in 32 bits, as evaluation does; a program declares its own types."""
         if next(jaxprs_in_params(params), None) is None:
             invars = [self._narrow(x, position) for x in invars]
             params = {name: canonical_parameter(value) for name, value in params.items()}
@@ -116,7 +116,7 @@ class JaxprTrace(Trace):
         return invars if is_weak else list(map(_fixed, invars)), params
 
     def _narrow(self, x: Atom, position: Position | None) -> Atom:
-        """Return an operand in 32 bits, converted by an equation of its own, as evaluation converts it."""
+        """Return an operand in 32 bits; if needed, record an equation that converts it, as evaluation does."""
         aval = x.aval
         dtype = canonicalize_dtype(aval.dtype) if type(aval) is ShapedArray else None
         if dtype is None or dtype == aval.dtype:
@@ -129,21 +129,21 @@ class JaxprTrace(Trace):
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
     ) -> list[Value]:
-        """Record one equation that holds the program of the function and its rules."""
+        """Record one equation that holds the jaxpr of the function and its rules."""
         jaxpr, rules, captured = params["rules"].staged(fun, [typeof(x) for x in args])
         return self.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})
 
     def tracer(self, atom: Atom) -> Value:
-        """Return the value that `atom` stands for in this trace."""
+        """Return a tracer for a variable, the value of a literal."""
         return atom.val if type(atom) is Literal else JitTracer(self, atom.aval, atom, None)  # type: ignore[arg-type]
 
     def constant(self, x: Value) -> Atom:
-        """Return a literal for a scalar, a constant variable for an array or a tracer of a trace below."""
+        """Return a literal for a scalar, a constant variable for an array or a tracer of an outer trace."""
         kind = type(x)
         if kind in SCALAR_TYPES:
             aval = aval_functions[kind](x)
-            is_kept = aval.weak_type or here().settings is DEFAULT_SETTINGS
-            return Literal(x if is_kept else canonical_value(x), aval)
+            is_canonical = aval.weak_type or here().settings is DEFAULT_SETTINGS
+            return Literal(x if is_canonical else canonical_value(x), aval)
         if isinstance(x, np.ndarray) and x.ndim:
             x = self.captures.use(x)
         key = id(x) if here().settings.enable_x64 else ~id(x)  # an array has another type while 64 bits are off
@@ -167,7 +167,7 @@ class JaxprTrace(Trace):
         return var
 
     def narrowed_constant(self, x: Tracer) -> Tracer:
-        """Return a tracer of a trace below in 32 bits while 64 are off: a program takes it as it takes an argument."""
+        """Return a tracer of an outer trace, in 32 bits while 64 are off, as a program takes its arguments."""
         aval = x.aval
         if here().settings.enable_x64 or type(aval) is not ShapedArray or canonicalize_dtype(aval.dtype) == aval.dtype:
             return x
@@ -180,14 +180,14 @@ class JaxprTrace(Trace):
         return known[1]
 
     def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
-        """Return what was recorded as a program that gives `outs`.  Its constants no longer depend on their owners."""
+        """Return the recorded program, with the results `outs`.  Its constants no longer share the user's memory."""
         outvars = [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in outs]
         constants = self.constants.values()
         consts = [self.kept(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants]
         return Jaxpr([v for _, v in constants], self.invars, self.eqns, outvars, consts, debug_name=debug_name)
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
-        """Return a captured array as the finished program may keep it."""
+        """Return a captured array as a constant of the finished program, which nobody can change."""
         return frozen(x)
 
     def explain_refused_write(self, error: ValueError) -> None:
@@ -206,7 +206,7 @@ class JaxprTrace(Trace):
         self.constants = {}
 
     def dependence(self, x: Tracer) -> str:
-        """Return the part of a message that names the arguments which decide the value of `x`."""
+        """Return the clause of a message that names the arguments on which `x` depends."""
         if not isinstance(x, JitTracer) or self.arg_names is None:
             return ""
         needed = {x.variable}
@@ -220,29 +220,29 @@ class JaxprTrace(Trace):
 
 
 class BorrowingTrace(JaxprTrace):
-    """Records as ever, but leaves captured arrays uncopied: for callers that bind the constants as operands at once."""
+    """Leaves captured arrays uncopied: for callers that bind the constants as operands at once."""
 
     def kept(self, x: np.ndarray[Any, Any]) -> Value:
-        """Return a captured array as it is: whoever runs the program next holds it as one of its operands."""
+        """Return a captured array uncopied: the caller binds it as an operand, which holds it."""
         return x
 
 
 def _narrows(primitive: Primitive, invars: Sequence[Atom], params: dict[str, Any]) -> bool:
-    """Tell whether an operation is itself the conversion of its operand to 32 bits."""
+    """Tell whether an operation is the conversion of its operand to 32 bits."""
     if primitive is not convert_element_type_p:
         return False
     return canonicalize_dtype(invars[0].aval.dtype) == params["new_dtype"]  # type: ignore[no-any-return]
 
 
 def _fixed(x: Atom) -> Atom:
-    """Return a Python scalar as a number of 32 bits beside arrays: it must fit them under other settings too."""
+    """Return a Python scalar as a NumPy scalar of 32 bits, so that it fits arrays under all settings."""
     if type(x) is Literal and type(x.val) in (int, float, complex):
         return Literal(x.aval.dtype.type(x.val), x.aval)
     return x
 
 
 def in_dtype(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return a captured array in the dtype that it was captured in."""
+    """Return a captured array in the dtype that it had at its capture."""
     return np.asarray(x) if x.dtype == dtype else x.astype(dtype)
 
 
@@ -263,7 +263,7 @@ def stage(
 ) -> Jaxpr:
     """Return the jaxpr of `fun`, which takes one value per aval and returns a list of values.
 
-    Constants may be tracers of the traces below: `hoist_tracers` makes them operands.
+    Constants may be tracers of outer traces: `hoist_tracers` makes them operands.
     """
     trace = trace_type(current_trace())
     started(trace, user_fun if user_fun is not None else fun)
@@ -284,9 +284,9 @@ def stage(
 
 
 def hoist_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Value]]:
-    """Turn the constants of `jaxpr` that are tracers into leading arguments; return it and their values.
+    """Turn the constants of `jaxpr` that are tracers into leading arguments; return the jaxpr and the tracers.
 
-    What is left is closed: it may be kept, and used under any trace.
+    The new jaxpr is closed: it may be cached, and used under any trace.
     """
     is_hoisted = [isinstance(c, Tracer) for c in jaxpr.consts]
     if not any(is_hoisted):
