@@ -1,6 +1,6 @@
-"""Writing nested programs out: the equations of every `jit` in place of the equation that holds them.
+"""Inlining nested programs: the equations of every `jit` replace the equation that holds them.
 
-One idea: inner jaxprs are flat before their holders are, so each call is replaced by equations that hold no call.
+One idea: inner jaxprs are inlined before their holders, so the equations that replace a call hold no call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calque_core.types.avals import ShapedArray
 def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
     """Return `jaxpr` with every `jit`, at any depth and in branches too, replaced by the equations inside it.
 
-    The result computes the same, as one program: what a `jit` says about who compiles it is gone.
+    The result computes the same, as one program, without the compilers of the `jit`s.
 
     >>> from calque_core import ShapedArray, inline_calls, stage
     >>> from calque_core.lax import jit_p, sin
@@ -31,7 +31,7 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def _inline(jaxpr: Jaxpr) -> Jaxpr:
-    """Replace the calls of one jaxpr, whose inner jaxprs hold none themselves."""
+    """Replace the calls of one jaxpr, whose inner jaxprs hold no call."""
     if not any(eqn.primitive is jit_p for eqn in jaxpr.eqns):
         return jaxpr
     consts = dict(zip(jaxpr.constvars, jaxpr.consts))
@@ -44,14 +44,14 @@ def _inline(jaxpr: Jaxpr) -> Jaxpr:
             inner: Jaxpr = eqn.params["jaxpr"]
             inner_consts = constvars.setdefault(id(inner), [Var(v.aval) for v in inner.constvars])
             consts.update(zip(inner_consts, inner.consts))
-            atoms.update(zip(eqn.outvars, _write_out(inner, (*inner_consts, *operands), eqn.outvars, eqns)))
+            atoms.update(zip(eqn.outvars, _append_eqns(inner, (*inner_consts, *operands), eqn.outvars, eqns)))
         else:
             eqns.append(eqn if all(a is b for a, b in zip(operands, eqn.invars)) else eqn.replace(invars=operands))
     outvars = [atoms.get(v, v) for v in jaxpr.outvars]
     return jaxpr.replace(constvars=list(consts), consts=list(consts.values()), eqns=eqns, outvars=outvars)
 
 
-def _write_out(inner: Jaxpr, operands: Sequence[Atom], outvars: Sequence[Var], eqns: list[JaxprEqn]) -> list[Atom]:
+def _append_eqns(inner: Jaxpr, operands: Sequence[Atom], outvars: Sequence[Var], eqns: list[JaxprEqn]) -> list[Atom]:
     """Append the equations of `inner` on `operands`, with new variables; return the atoms of its results."""
     atoms: dict[Any, Atom] = dict(zip((*inner.constvars, *inner.invars), operands))
     for eqn in inner.eqns:
@@ -62,7 +62,7 @@ def _write_out(inner: Jaxpr, operands: Sequence[Atom], outvars: Sequence[Var], e
 
 
 def _result(atom: Atom, outvar: Var, eqns: list[JaxprEqn]) -> Atom:
-    """Return the atom for a result of a call: a Python scalar that falls through has become strong, as results are."""
+    """Return the atom for a result of a call; a weak one becomes strong if the call's result is strong."""
     aval = outvar.aval
     if type(aval) is not ShapedArray or not atom.aval.weak_type or aval.weak_type:
         return atom

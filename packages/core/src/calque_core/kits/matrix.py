@@ -1,4 +1,4 @@
-"""The rule matrix: which primitive has a rule of which kind, and why not where it has none."""
+"""The rule matrix: for each primitive and kind, whether there is a rule, and the reason if there is none."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ALTERNATIVES = {"batch": ("axis_batch",)}
 
 def standard_primitives() -> list[Primitive]:
     """Return the primitives of `calque_core.lax`, by name."""
-    found = {id(p): p for p in vars(lax).values() if isinstance(p, Primitive)}
-    return sorted(found.values(), key=lambda p: p.name)
+    primitives = {id(p): p for p in vars(lax).values() if isinstance(p, Primitive)}
+    return sorted(primitives.values(), key=lambda p: p.name)
 
 
 def state_of(primitive: Primitive, kind: str) -> str:
@@ -29,9 +29,9 @@ def state_of(primitive: Primitive, kind: str) -> str:
 
 
 def rule_matrix(primitives: Sequence[Primitive] | None = None) -> str:
-    """Return a table of primitives against kinds of rules: `+` a rule, `.` a stated hole (reason below), `-` nothing.
+    """Return a table of primitives and kinds of rules: `+` a rule, `.` a declared hole (reason below), `-` no rule.
 
-    Kinds that no imported package reads show as missing: import the packages of interest first.
+    Import the packages of interest first: the rules of other packages show as missing.
 
     >>> from calque_core import lax, rule_matrix
     >>> print(rule_matrix([lax.sin_p]).splitlines()[1].split()[:3])

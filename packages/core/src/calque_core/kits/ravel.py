@@ -1,7 +1,7 @@
-"""`ravel_pytree`: a tree of arrays as one vector, and the way back.
+"""`ravel_pytree`: a tree of arrays as one vector, and its inverse.
 
-One idea: what leads back is the structure, the shapes and the dtypes, and no array.  So it is a tree without leaves,
-which transformed functions can return, and equal structures give equal ones.
+One idea: the inverse holds the structure, the shapes and the dtypes, and no array.  So it is a tree without leaves,
+which transformed functions can return, and the inverses of equal structures are equal.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ static_key.register(PyTreeDef, lambda treedef: (PyTreeDef, treedef.key))
 @register_static
 @dataclass(frozen=True, slots=True)
 class Unravel:
-    """The function that puts a vector of a tree's elements together to the tree again.
+    """The function that rebuilds a tree from the vector of its elements.
 
-    `dtypes` are those of the leaves where they differ from that of the vector, which is then `dtype`.
+    If the leaves have several dtypes, these are `dtypes`, and the vector has `dtype`.
     """
 
     treedef: PyTreeDef
@@ -44,8 +44,8 @@ class Unravel:
     def __call__(self, flat: Value) -> Any:
         """Return the tree of the elements of `flat`, a vector.
 
-        Raises: TypeError if it is no array, or the leaves have several dtypes and it is not of their common one;
-        ValueError if it has another shape than `ravel_pytree` gave.
+        Raises: TypeError if it is no array, or the leaves have several dtypes and the vector has not the common one;
+        ValueError if its shape is not that of the vector from `ravel_pytree`.
         """
         stops = list(accumulate(map(prod, self.shapes)))
         self._check(flat, stops[-1] if stops else 0)
@@ -71,8 +71,8 @@ class Unravel:
 def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
     """Return the elements of all leaves of `tree` as one vector, and the function from such a vector to a tree.
 
-    The dtype is that of the leaves, or the one that they promote to; the leaves of the way back have their own dtypes
-    again.  If all leaves have one dtype, the way back keeps the dtype of the vector it gets.
+    The vector has the common dtype to which the leaves promote; the function restores the dtype of each leaf.  If all
+    leaves have one dtype, the function keeps the dtype of its argument.
     Shapes: leaves [*s], [*t], .. -> [prod(s) + prod(t) + ..].
     Raises: TypeError if a leaf is not an array.
 

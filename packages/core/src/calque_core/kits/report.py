@@ -1,7 +1,7 @@
-"""What came of checking laws, and how values are compared for it.
+"""Reports on the laws of a primitive or a transformation, and the comparison of values.
 
-One idea: a law either holds, or fails with the values that break it, or cannot be asked because a rule is missing; a
-`Report` keeps which, law by law.
+One idea: a law holds, or fails with the values that break it, or cannot be tested because a rule is missing; a `Report`
+has the outcome of each law.
 
 Read next: `testing.py`, whose kits fill reports.
 """
@@ -22,7 +22,7 @@ Value = Any
 
 
 class Finding(NamedTuple):
-    """What came of one law: that it "holds" or "fails", or that there is "no rule" to ask it of; and the details."""
+    """The outcome of one law, "holds", "fails" or "no rule", and the details."""
 
     law: str
     outcome: str
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
 
 
 class Report:
-    """The findings about one primitive or one transformation, in the order of asking."""
+    """The findings about one primitive or one transformation, in the order of the tests."""
 
     def __init__(self, subject: str, primitive: Primitive | None = None) -> None:
         self.subject, self.primitive = subject, primitive
@@ -41,10 +41,10 @@ class Report:
         self.first_error: Exception | None = None
 
     def ask(self, law: str, test: Callable[[], object]) -> None:
-        """Run the test of a law, and note what came of it.
+        """Run the test of a law, and record the outcome.
 
-        A rule that the subject lacks is no failure; one that its rules would need of another primitive is, unless the
-        subject has a declared hole of that kind.
+        A missing rule of the subject is no failure; a missing rule of another primitive, which the rules of the subject
+        use, is a failure, unless the subject has a declared hole of that kind.
         """
         try:
             test()
@@ -53,7 +53,7 @@ class Report:
                 self.findings.append(Finding(law, "no rule", _reason(error)))
             else:
                 self._fail(law, error)
-        except Exception as error:  # noqa: BLE001  whatever a rule raises is a finding
+        except Exception as error:  # noqa: BLE001  any error of a rule is a finding
             self._fail(law, error)
         else:
             self.findings.append(Finding(law, "holds"))
@@ -67,11 +67,11 @@ class Report:
         self.findings.append(Finding(law, "fails", _described(error)))
 
     def outcome(self, law: str) -> str:
-        """Return what came of a law: "holds", "fails" or "no rule"."""
+        """Return the outcome of a law: "holds", "fails" or "no rule"."""
         return next(f.outcome for f in self.findings if f.law == law)
 
     def raise_failures(self) -> None:
-        """Raise what fails, if anything does.  Raises: AssertionError with all findings that are not good."""
+        """Raise an error if a law fails.  Raises: AssertionError with the findings of all laws that do not hold."""
         failures = [f for f in self.findings if f.outcome == "fails"]
         if failures:
             count = f"{len(failures)} of {len(self.findings)} laws"
@@ -93,7 +93,7 @@ def _described(error: Exception) -> str:
 
 
 def compare(what: str, got: Sequence[Value], want: Sequence[Value], tolerance: float = 0.0) -> None:
-    """Check types exactly, and values to `tolerance` units of the dtype's roundoff, relative to the largest value.
+    """Compare types exactly, and values to `tolerance` units of roundoff of the dtype, relative to the largest value.
 
     NaN equals NaN.  Raises: AssertionError with both types, or the first values that differ.
 

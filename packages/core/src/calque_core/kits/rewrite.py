@@ -1,9 +1,9 @@
 """Changing the equations of a jaxpr, and of the jaxprs inside it.
 
-One idea: a program is rewritten as data.  `map_jaxpr` turns each equation into another one; `rewrite` replaces
-equations by what a function of their operands does, so that a rule's author calls operations and makes no variables.
+One idea: a program is data.  `map_jaxpr` turns each equation into another one; `rewrite` replaces an equation by the
+operations of a function of its operands, so that the author of a rule calls operations and makes no variables.
 
-Read next: `interpret.py`, for running a program by other rules.
+Read next: `table_interpreter.py`, for running a program by a table of rules.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ RewriteRule = Callable[..., Any]
 
 
 def map_jaxpr(fn_per_eqn: Callable[[JaxprEqn], JaxprEqn], jaxpr: Jaxpr) -> Jaxpr:
-    """Return `jaxpr` with `fn_per_eqn(eqn)` in place of every equation, those of inner jaxprs first.
+    """Return `jaxpr` with `fn_per_eqn(eqn)` in place of every equation, in inner jaxprs first.
 
-    The function returns an equation with the same outvars, or the one that it was given.
+    The function returns an equation with the same outvars, or its argument.
 
     >>> from calque_core import ShapedArray, map_jaxpr, stage
     >>> from calque_core.lax import cos_p, sin
@@ -43,11 +43,11 @@ def map_jaxpr(fn_per_eqn: Callable[[JaxprEqn], JaxprEqn], jaxpr: Jaxpr) -> Jaxpr
 
 
 def rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
-    """Return `jaxpr` with the equations replaced for which `rule` gives something else, in inner jaxprs too.
+    """Return `jaxpr` with equations replaced by the operations of `rule`, in inner jaxprs too.
 
-    `rule(eqn, *args)` sees an equation and its operands, as values that operations can be applied to.  It returns None
-    to keep the equation, or its new result (a list for a primitive with `multiple_results`).
-    Raises: TypeError if a new result has another type than the old one.
+    `rule(eqn, *args)` gets an equation and its operands, as values for operations.  It returns None to keep the
+    equation, or the new result (a list for a primitive with `multiple_results`).
+    Raises: TypeError if a new result has not the type of the old one.
 
     >>> from calque_core import ShapedArray, rewrite, stage
     >>> from calque_core.lax import add, mul, neg, sub, sub_p
@@ -59,7 +59,7 @@ def rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
 
 
 def _rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
-    """Rewrite one jaxpr.  A rule may use constants, but no tracer: the result outlives whatever is being traced."""
+    """Rewrite one jaxpr.  A rule may use constants, but no tracer: the result outlives every open trace."""
     trace = JaxprTrace(evaluation)
     started(trace, rule)
     trace.verb = "rewrite"
@@ -68,7 +68,7 @@ def _rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
     with tracing(trace):
         for eqn in jaxpr.eqns:
             operands = [atoms.get(v, v) for v in eqn.invars]
-            here().source = eqn.position  # new equations keep the user's line of the one that they replace
+            here().source = eqn.position  # new equations keep the user's line of the old one
             outs = rule(eqn, *map(trace.tracer, operands))
             if outs is None:
                 trace.eqns.append(eqn if not atoms else eqn.replace(invars=operands))
@@ -81,7 +81,7 @@ def _rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
 
 
 def _joined(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
-    """Return `jaxpr` with the equations and the further constants of `added`."""
+    """Return `jaxpr` with the equations of `added`, and with its constants in addition."""
     return jaxpr.replace(
         constvars=(*jaxpr.constvars, *added.constvars),
         consts=(*jaxpr.consts, *added.consts),
@@ -91,7 +91,7 @@ def _joined(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
 
 
 def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> list[Atom]:
-    """Return the atoms for new results; check that they can stand in for the old ones."""
+    """Return the atoms for new results; check that their types are the old ones."""
     if [_type(typeof(x)) for x in outs] != [_type(v.aval) for v in eqn.outvars]:
         got = ", ".join(str(typeof(x)) for x in outs)
         want = ", ".join(str(v.aval) for v in eqn.outvars)
@@ -99,8 +99,8 @@ def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> li
             f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, which gives ({want}), by ({got}). "
             "Return values of the same types, or None to keep the equation."
         )
-    strong_as_before = map(as_declared, outs, [v.aval for v in eqn.outvars])
-    return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in strong_as_before]
+    retyped = map(as_declared, outs, [v.aval for v in eqn.outvars])
+    return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in retyped]
 
 
 def _type(aval: Any) -> Any:

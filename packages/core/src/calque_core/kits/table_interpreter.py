@@ -1,8 +1,8 @@
-"""Running a jaxpr by other rules than the primitives' own: the short way to a transformation.
+"""Running a jaxpr by a table of rules: the short way to a transformation.
 
-One idea: a transformation is a table from primitives to functions.  A primitive that holds programs says what becomes
-of them by a rule of kind "interpret", `rule(run, *args, **params)`, where `run(jaxpr, *args)` interprets a program by
-the table; `jit`, `cond`, `scan` and `while` have theirs here.
+One idea: a transformation is a table from primitives to functions.  A primitive that holds programs has a rule of kind
+"interpret", `rule(run, *args, **params)`, where `run(jaxpr, *args)` interprets a program by the table; this module has
+the rules of `jit`, `cond`, `scan` and `while`.
 
 Read next: `interpret.py` for the plain way to run a jaxpr, `rewrite.py` for changing one.
 """
@@ -51,16 +51,16 @@ def interpret(
     default: Rule | None = None,
     on_eqn: OnEqn | None = None,
 ) -> list[Value]:
-    """Return the results of `jaxpr` on `args` when its primitives mean what `rules` says.
+    """Return the results of `jaxpr` on `args`, with the rules of `rules` in place of its primitives.
 
-    `rules[primitive]` is called as `rule(*args, **params)`, on values of any kind, and gives the result (a list for a
-    primitive with `multiple_results`).  The programs inside `jit`, `cond` and their like are interpreted too.  All
-    other primitives go to `default(primitive, *args, **params)`, and without one to `bind`.
+    `rules[primitive]` is called as `rule(*args, **params)`, on values of any kind, and returns the result (a list for a
+    primitive with `multiple_results`).  The programs inside `jit`, `cond` and loops are interpreted too.  All other
+    primitives go to `default(primitive, *args, **params)`, and without a default to `bind`.
 
-    `on_eqn(eqn, args, outs)` is called after every equation, also of the programs inside, with the lists of its values.
-    A loop that is traced is one equation for all of its steps, whose values are tracers.
-    Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and neither
-    `rules` nor its author says what to do with them.
+    `on_eqn(eqn, args, outs)` is called after every equation, also in inner programs, with the lists of its values.  A
+    traced loop is one equation for all its steps, whose values are tracers.
+    Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and has no
+    rule, in `rules` or of kind "interpret".
 
     >>> from calque_core import ShapedArray, interpret, stage
     >>> from calque_core.lax import add, mul, mul_p
@@ -120,12 +120,12 @@ def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
 
 
 def jit_interpret(run: Run, *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
-    """Interpret the program inside, as part of the one around it."""
+    """Interpret the inner program as part of the outer program."""
     return run(jaxpr, *args)
 
 
 def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
-    """Interpret the branch that is taken; all of them, as branches, while the index is traced."""
+    """Interpret the chosen branch; if the index is traced, stage all branches and bind a `cond`."""
     if not is_array_like(index):
         raise TypeError(
             f"interpret met 'cond' with an index of class {type(index).__name__}, which chooses no branch. "
@@ -136,14 +136,14 @@ def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxp
     functions = [partial(run, branch) for branch in branches]
     staged = [stage(fun, [typeof(x) for x in args], verb="interpret") for fun in functions]
     out_tree = tree_structure([0] * len(branches[0].outvars))
-    joined, consts = join_constants(unify_results("cond", functions, staged, out_tree))
-    return cond_p.bind(index, *consts, *args, branches=joined, **params)  # type: ignore[no-any-return]
+    new_branches, consts = join_constants(unify_results("cond", functions, staged, out_tree))
+    return cond_p.bind(index, *consts, *args, branches=new_branches, **params)  # type: ignore[no-any-return]
 
 
 def scan_interpret(
     run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
 ) -> list[Value]:
-    """Interpret one step after the other; the step, as a program, while values are traced."""
+    """Interpret one step after the other; if a value is traced, stage the step and bind a `scan`."""
     if not _is_traced(args):
         steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
         return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
@@ -172,7 +172,7 @@ def scan_by_steps(
 def while_interpret(
     run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
 ) -> list[Value]:
-    """Interpret condition and body in turn; both, as programs, while values are traced."""
+    """Interpret condition and body in turn; if a value is traced, stage both and bind a `while`."""
     if not _is_traced(args):
         sizes = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, "checkpoints": checkpoints}
         return while_by_steps(run, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
@@ -209,10 +209,10 @@ def _is_traced(args: Sequence[Value]) -> bool:
 
 
 def _interpreted(run: Run, jaxpr: Jaxpr) -> Body:
-    """Return a program as it is interpreted, with every constant as a leading argument."""
+    """Return the staged interpretation of a program, with every constant as a leading argument."""
     staged = stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")
-    (joined,), consts = join_constants([staged])
-    return Body(joined, consts, tree_structure([0] * len(joined.outvars)))
+    (program,), consts = join_constants([staged])
+    return Body(program, consts, tree_structure([0] * len(program.outvars)))
 
 
 def _stacked(rows: Sequence[Value]) -> Value:

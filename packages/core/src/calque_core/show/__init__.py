@@ -1,1 +1,1 @@
-"""How programs are printed."""
+"""The printing of programs."""

@@ -1,7 +1,7 @@
-"""Rows of text: what the two styles of printing produce, and how rows become a page.
+"""Rows of text: both styles of printing make rows, and `page` turns rows into one text.
 
-One idea: a row knows its indentation and the place in the user's program that it shows; wrapping and comments are added
-at the end, so that neither style knows about them.
+One idea: a row has an indentation and a place in the user's program; wrapping and comments come at the end, so that
+both styles do without them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from calque_core.frames.source import Position, resolve
 
 WIDTH = 80
-_LEAST_WIDTH = 40  # of a deeply indented row: wrapping it at WIDTH would put each word on a row of its own
+_LEAST_WIDTH = 40  # of a deeply indented row: at WIDTH, each word would stand on its own row
 
 
 class Row(NamedTuple):
@@ -44,7 +44,7 @@ def unrolled(generator: Iterator[Any]) -> Iterator[Row]:
 
 
 def page(rows: Iterable[Row], *, wrap: bool, source_info: bool) -> str:
-    """Return rows as one text; with `source_info`, with the user's file and line behind each row that has one."""
+    """Return rows as one text; `source_info` adds the user's file and line to each row that has a position."""
     lines: list[str] = []
     comments: dict[int, str] = {}
     for row in rows:
@@ -63,7 +63,7 @@ def _place(position: Position) -> str:
 
 
 def _wrapped(row: Row) -> list[str]:
-    """Break a row that is too long between two words."""
+    """Return the lines of a row; a long row is broken between words."""
     if row.indent + len(row.text) <= WIDTH:
         return [" " * row.indent + row.text]
     return textwrap.wrap(

@@ -1,7 +1,7 @@
-"""What the parts of a jaxpr are called in print: variables, literals, types, parameters, and programs used twice.
+"""The printed names and texts in a jaxpr: variables, literals, types, parameters, and programs used twice.
 
-One idea: names are given in the order of reading, from one alphabet for the whole print, so a name means one thing.
-`DropVar` needs no class here: a result that nobody reads prints as `_`.
+One idea: names follow the order of reading, from one alphabet for the whole print, so a name means one thing.
+`DropVar` needs no class: an unused result prints as `_`.
 
 Read next: `printing.py`, which arranges these texts on lines.
 """
@@ -19,11 +19,11 @@ import numpy as np
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.walk import has_jaxpr, nested_jaxprs
 
-_RESERVED = frozenset(("in", "let", "lambda", "inf", "nan"))  # these would read as something else
+_RESERVED = frozenset(("in", "let", "lambda", "inf", "nan"))  # keywords and numbers are no names
 
 
 class Options(NamedTuple):
-    """What a print shows beside names and operations."""
+    """The details that a print shows beside names and operations."""
 
     source_info: bool = False
     print_shapes: bool = True
@@ -46,7 +46,7 @@ def fresh_names(taken: Collection[str] = ()) -> Iterator[str]:
 
 
 class Scope:
-    """The names of the variables of one jaxpr, given as they are asked for."""
+    """The names of the variables of one jaxpr; a variable gets its name at its first use."""
 
     __slots__ = ("drops", "fresh", "names", "options", "read")
 
@@ -69,12 +69,12 @@ class Scope:
         return "".join([f" {self.atom(x)}" for x in eqn.invars])
 
     def result(self, v: Var) -> str:
-        """Return the name of a result, `_` if nobody reads it."""
+        """Return the name of a result, `_` if it is unused."""
         return "_" if self.drops and v not in self.read else self.atom(v)
 
 
 def shown_params(eqn: JaxprEqn) -> list[tuple[str, Any]]:
-    """Return the parameters that the primitive's rule leaves for a reader to see: `name`, then the others, sorted."""
+    """Return the parameters that the primitive's rule of kind "pp" shows, sorted, with `name` first."""
     rule = eqn.primitive.adapted.get("pp")
     params: dict[str, Any] = eqn.params if rule is None else rule(eqn.params)
     return sorted(params.items(), key=lambda item: (item[0] != "name", item[0]))
@@ -104,18 +104,17 @@ def _inner_text(value: Any) -> str:
 
 
 def effects_text(jaxpr: Jaxpr) -> str:
-    """Return the effects of a jaxpr as they stand behind its results."""
+    """Return the effects of a jaxpr, as printed after its results."""
     return f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}"
 
 
 def shared_names(root: Jaxpr) -> dict[int, tuple[str, Jaxpr]]:
-    """Return a name for every jaxpr inside `root` that is held more than once, by id, inner ones first.
+    """Return a name for every jaxpr inside `root` with more than one holder, by id, inner ones first.
 
-    Such a jaxpr is printed once, ahead of `root`: written out wherever it is held, a program of n equations could have
-    2**n lines.
+    Such a jaxpr is printed once, before `root`: printed in each holder, a program of n equations could have 2**n lines.
     """
     jaxprs = nested_jaxprs(root)
-    uses = Counter(id(held) for jaxpr in jaxprs for held in _shown_jaxprs(jaxpr))
+    uses = Counter(id(inner) for jaxpr in jaxprs for inner in _shown_jaxprs(jaxpr))
     names: dict[int, tuple[str, Jaxpr]] = {}
     taken: set[str] = set()
     for jaxpr in jaxprs:

@@ -1,8 +1,8 @@
 """Printing jaxprs, as `{ lambda constvars ; invars. let eqns in (outs,) }`.
 
-One idea: what fits on a line of 80 columns stands on one line, whole programs included; what does not is broken at its
-parameters, then at its equations.  First names are given in the order of reading, and the one-line form of each part is
-made; then the parts are arranged.  Both steps are generators that yield generators, so that nesting costs no stack.
+One idea: an equation or a program that fits on a line of 80 columns stands on one line; a longer one is broken at its
+parameters, then at its equations.  The first step names variables in the order of reading and makes one-line forms;
+the second arranges lines and blocks.  Both steps are generators that yield generators, so that nesting costs no stack.
 
 Read next: `naming.py` for names and values, `layout.py` for rows, `printing_autodidax.py` for the other style.
 """
@@ -32,8 +32,8 @@ def pretty_print(
 ) -> str:
     """Return a jaxpr as text.
 
-    `source_info` adds the user's file and line to each equation, which then stands on a line of its own.  A jaxpr that
-    several equations hold is printed once, under a name; the style "autodidax" writes it out each time.
+    `source_info` adds the user's file and line to each equation, which then stands on its own line.  A jaxpr that
+    several equations hold is printed once, with a name; the style "autodidax" prints it each time.
     Raises: ValueError if there is no such style.
 
     >>> from calque_core.types.avals import ShapedArray
@@ -60,7 +60,7 @@ program_printers.append(pretty_print)
 
 
 class Block:
-    """A program to be printed: its first and last words, its equations, and all of it on one line if that is short."""
+    """A program to be printed: its first and last words, its equations, and its one-line form if that is short."""
 
     __slots__ = ("flat", "head", "jaxpr", "lines", "tail")
 
@@ -71,7 +71,7 @@ class Block:
         self.flat: str | None = None
 
     def flatten(self) -> None:
-        """Make the one-line form once all lines are there."""
+        """Make the one-line form, after all lines."""
         flats = [line.flat for line in self.lines if line.flat is not None]
         if len(flats) == len(self.lines) and len(self.head) + len(self.tail) + sum(map(len, flats)) <= WIDTH:
             self.flat = f"{self.head} {'; '.join(flats)} {self.tail}"
@@ -95,7 +95,7 @@ class Line:
             yield from (v for v in (value if isinstance(value, list) else [value]) if isinstance(v, Block))
 
     def flatten(self) -> None:
-        """Make the one-line form once the blocks have theirs."""
+        """Make the one-line form, after the one-line forms of the blocks."""
         if not self.params:
             self.flat = self.start + self.end
         elif all(block.flat is not None for block in self.blocks()):
@@ -109,7 +109,7 @@ def _flat(value: Value | None) -> str:
 
 
 class Printer:
-    """One print of a program in the default style: the names given, and the parts to arrange."""
+    """One print of a program in the default style: the names of variables, and the blocks to arrange."""
 
     def __init__(self, root: Jaxpr, options: Options) -> None:
         shared = shared_names(root)
@@ -136,9 +136,9 @@ class Printer:
         return self.scopes[id(jaxpr)]
 
     def _fill(self, block: Block) -> Iterator[Any]:
-        """Name the variables of a program and make its parts; yield the same for each program inside it, in order."""
+        """Name the variables of a program and make its lines; yield such generators for the programs inside it."""
         jaxpr, scope = block.jaxpr, self.scope(block.jaxpr)
-        consts, args = ([self._binder(scope.atom(v), v) for v in some] for some in (jaxpr.constvars, jaxpr.invars))
+        consts, args = ([self._binder(scope.atom(v), v) for v in vs] for vs in (jaxpr.constvars, jaxpr.invars))
         block.head = f"{{ lambda {' '.join(consts)}; {' '.join(args)}. let"
         for eqn in jaxpr.eqns:
             line = Line(self._start(eqn, scope), self._params(eqn), scope.operands(eqn), eqn.position)
@@ -172,14 +172,14 @@ class Printer:
         return self.shared.get(id(jaxpr)) or Block(jaxpr)
 
     def equation(self, jaxpr: Jaxpr, eqn: JaxprEqn) -> str:
-        """Return an equation of `jaxpr` as it is printed, with `...` for programs among its parameters."""
+        """Return the printed form of an equation of `jaxpr`, with `...` for programs among its parameters."""
         scope = self.scope(jaxpr)
         params = " ".join(f"{name}={value if isinstance(value, str) else '...'}" for name, value in self._params(eqn))
         return self._start(eqn, scope) + (f"[{params}]" if params else "") + scope.operands(eqn)
 
 
 def _block_rows(block: Block, before: str, after: str, indent: int) -> Iterator[Any]:
-    """Yield the rows of a program; `before` and `after` stand on its first and its last one."""
+    """Yield the rows of a program; `before` is added to the first row, `after` to the last."""
     if block.flat is not None and indent + len(before) + len(block.flat) + len(after) <= WIDTH:
         yield Row(indent, before + block.flat + after)
         return

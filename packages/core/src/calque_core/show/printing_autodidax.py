@@ -1,4 +1,4 @@
-"""The style in which a jaxpr looks as in 'Autodidax', the tutorial: long dtype names, names afresh in each program.
+"""Printing jaxprs in the style of the tutorial 'Autodidax': long dtype names, new variable names in each program.
 
 The default style is in `printing.py`.
 """
@@ -15,7 +15,7 @@ from calque_core.show.naming import Options, Scope, effects_text, fresh_names, p
 
 
 def long_type(aval: Any) -> str:
-    """Return a type with its dtype's full name; the mark of a Python scalar's type is left out, as in all jaxprs.
+    """Return a type with the full name of its dtype, without the mark of weak types.
 
     >>> from calque_core.types.avals import ShapedArray
     >>> long_type(ShapedArray((2,), "float32"))
@@ -25,7 +25,7 @@ def long_type(aval: Any) -> str:
 
 
 def autodidax_rows(jaxpr: Jaxpr, options: Options, indent: int = 0) -> Iterator[Any]:
-    """Yield the rows of `jaxpr`, and generators of such rows for the jaxprs inside it."""
+    """Yield the rows of `jaxpr`, and generators of rows for the jaxprs inside it."""
     scope = Scope(jaxpr, fresh_names(), options, drops=False)
     binders = " ".join(_binder(v, scope) for v in (*jaxpr.constvars, *jaxpr.invars))
     yield Row(indent, f"{{ lambda {binders} .")
@@ -45,7 +45,7 @@ def _binder(v: Var, scope: Scope) -> str:
 
 
 def _equation(eqn: JaxprEqn, scope: Scope) -> str:
-    """Return an equation without the jaxprs among its parameters, which stand below it."""
+    """Return an equation without the jaxprs among its parameters, which are printed below it."""
     results = " ".join(_binder(v, scope) for v in eqn.outvars)
     plain = [(name, value) for name, value in shown_params(eqn) if not has_jaxpr({name: value})]
     texts = " ".join(f"{name}={param_text(value)}" for name, value in plain)
