@@ -1,7 +1,7 @@
-"""Derivatives of programs: the forms that rules of higher-order primitives are made of.
+"""Derivatives of programs, for the rules of higher-order primitives.
 
-One idea: each is an interpretation of the jaxpr under the trace that differentiates functions, staged once per mask and
-remembered on the jaxpr.
+One idea: each interprets the jaxpr under the trace that differentiates functions, staged once per mask and memoised on
+the jaxpr.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Value = Any
 def jvp_jaxpr(
     jaxpr: Jaxpr, nonzeros: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Return the program of `jaxpr` and its derivative, and which results have a tangent.
+    """Return the program of `jaxpr` and its derivative, and a mask of the results with a tangent.
 
-    It takes the primals, then the tangents of those that `nonzeros` marks; it gives the primal results, then the
-    tangents that are not identically zero, or that `instantiate` marks.
+    It takes the primals, then the tangents of the primals that `nonzeros` marks; it returns the primal results, then
+    the tangents that are not identically zero, or that `instantiate` marks.
 
     >>> from calque_autodiff import jvp_jaxpr
     >>> from calque_core import make_jaxpr
@@ -42,7 +42,7 @@ def jvp_jaxpr(
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [True])
     """
     mask = tuple(nonzeros)
-    wanted = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else tuple(instantiate)
+    required = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else tuple(instantiate)
 
     def make() -> tuple[Jaxpr, list[bool]]:
         out_mask: list[bool] = []
@@ -54,19 +54,19 @@ def jvp_jaxpr(
             with tracing(trace):
                 tracers = [JVPTracer(trace, x, next(tangents)) if m else x for x, m in zip(args, mask)]
                 outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))
-            out_mask[:] = [w or type(t) is not Zero for t, w in zip(out_dots, wanted)]
+            out_mask[:] = [w or type(t) is not Zero for t, w in zip(out_dots, required)]
             return [*outs, *(instantiate_zeros(t) for t, m in zip(out_dots, out_mask) if m)]
 
         tangent_avals = [v.aval.to_tangent_aval() for v, m in zip(jaxpr.invars, mask) if m]
         return stage(differentiated, [*jaxpr.in_avals, *tangent_avals], verb="jvp"), out_mask
 
-    return jaxpr.memo(("jvp", mask, wanted, *settings_key()), make)  # type: ignore[no-any-return]
+    return jaxpr.memo(("jvp", mask, required, *settings_key()), make)  # type: ignore[no-any-return]
 
 
 def jvp_jaxpr_with(jaxpr: Jaxpr, nonzeros: Sequence[bool], required: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Return what `jvp_jaxpr` does, with the tangents that `required` marks at least.
+    """Return `jvp_jaxpr` with at least the tangents that `required` marks.
 
-    It is the same program where that gives them anyway: the caller has traced it, to know which to require.
+    The plain program serves if it has these tangents: the caller has traced it to compute `required`.
     """
     plain, out_mask = jvp_jaxpr(jaxpr, nonzeros)
     if all(m or not r for m, r in zip(out_mask, required)):
@@ -77,8 +77,8 @@ def jvp_jaxpr_with(jaxpr: Jaxpr, nonzeros: Sequence[bool], required: Sequence[bo
 class Linearized(NamedTuple):
     """A program cut in two.
 
-    `known` takes the primals and gives the results, then residuals; `linear` takes residuals, then the tangents of
-    the perturbed primals.  `sources` says where each residual is found: ("in", i) among the primals, ("out", i) among
+    `known` takes the primals and returns the results, then residuals; `linear` takes residuals, then the tangents of
+    the perturbed primals.  `sources` holds the place of each residual: ("in", i) among the primals, ("out", i) among
     the results of `known`.
     """
 
@@ -87,7 +87,7 @@ class Linearized(NamedTuple):
     sources: list[Place]
 
     def residuals(self, primals: Sequence[Value], known_outs: Sequence[Value]) -> list[Value]:
-        """Return the residuals, given the operands and all results of `known`."""
+        """Return the residuals from the operands and all results of `known`."""
         return at_places(self.sources, primals, known_outs)
 
 

@@ -1,8 +1,8 @@
 """The derivatives of `cond`: each is a `cond` on the same index, of the derivatives of the branches.
 
-One idea: the branches of one equation have the same operands and results, their derivatives need not.  So masks of what
-is zero are joined over the branches, and residuals go through slots: values of equal type share one, and a branch that
-does not fill a slot puts zeros there.  Where the index is a number, only the branch that it chooses is differentiated.
+One idea: the branches of one equation have the same operands and results, but their derivatives may differ.  So masks
+of nonzero tangents are joined over the branches, and residuals go through slots: values of equal type share one, and a
+branch that does not fill a slot puts zeros there.  If the index is a number, only its branch is differentiated.
 
 Read next: `jit.py`, the same rules without the joining.
 """
@@ -29,12 +29,12 @@ Branches = tuple[Jaxpr, ...]
 
 
 def any_of(masks: Sequence[Sequence[bool]]) -> list[bool]:
-    """Return where at least one of several masks is set."""
+    """Return the union of masks."""
     return [any(marks) for marks in zip(*masks)]
 
 
-def remembered(branches: Branches, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """Return what `make()` gave for these branches and this key before; it is kept with the first branch."""
+def memo_branches(branches: Branches, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """Return `make()`, computed once per branches and key; the first branch holds the memo."""
     if not all(branch.is_closed for branch in branches):
         return make()
     return branches[0].memo(("cond", key, branches[1:], *settings_key()), make)
@@ -47,54 +47,54 @@ def remembered(branches: Branches, key: tuple[Any, ...], make: Callable[[], Any]
 def cond_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, branches: Branches, batched: str
 ) -> tuple[list[Value], list[Value]]:
-    """Each branch computes its results and their tangents: those that are not zero in some branch."""
+    """Each branch computes its results, and the tangents that are not zero in some branch."""
     index, branches = chosen_branches(primals[0], branches)
     nonzeros = [type(t) is not Zero for t in tangents[1:]]
     out_mask = any_of([jvp_jaxpr(branch, nonzeros)[1] for branch in branches])
     differentiated = tuple(jvp_jaxpr_with(branch, nonzeros, out_mask)[0] for branch in branches)
     perturbed = [t for t in tangents[1:] if type(t) is not Zero]
     results = cond_p.bind(index, *primals[1:], *perturbed, branches=differentiated, batched=batched)
-    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
+    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
 
 
 # Residuals
 
 
 class Slots:
-    """Places for the residuals of any branch, by type: a branch uses each place once, different branches share them."""
+    """Places for the residuals of any branch, by type: a branch uses each place once; the branches share places."""
 
     def __init__(self) -> None:
         self.avals: list[Any] = []
         self.by_type: dict[Any, list[int]] = {}
 
     def places(self, avals: Sequence[Any]) -> list[int]:
-        """Return a place for a value of each type; there are new ones where those of other branches do not do."""
-        found, used = [], Counter[Any]()
+        """Return a place for a value of each type; a new one if the places of other branches are too few."""
+        slots, used = [], Counter[Any]()
         for aval in (a.strip_weak_type() for a in avals):
             places = self.by_type.setdefault(aval, [])
             if used[aval] == len(places):
                 places.append(len(self.avals))
                 self.avals.append(aval)
-            found.append(places[used[aval]])
+            slots.append(places[used[aval]])
             used[aval] += 1
-        return found
+        return slots
 
     def filled(self, places: Sequence[int], values: Sequence[Value]) -> list[Value]:
-        """Return one value per slot: those given at their places, zeros elsewhere."""
-        given = dict(zip(places, values))
-        return [given[i] if i in given else zeros_of(aval) for i, aval in enumerate(self.avals)]
+        """Return one value per slot: `values` at their places, zeros elsewhere."""
+        by_slot = dict(zip(places, values))
+        return [by_slot[i] if i in by_slot else zeros_of(aval) for i, aval in enumerate(self.avals)]
 
 
 # Partial evaluation
 
 
 class SplitCond(NamedTuple):
-    """Branches cut where knowledge ends, and joined.
+    """Branches cut into known and unknown halves, and joined.
 
-    `known` takes the known operands and gives the results known in all branches, then the slots; `unknown` takes
-    residuals and the unknown operands and gives the other results.  `known_outs` marks the former; `places` says where
-    each residual is found: ("in", i) among the known operands, ("out", i) among the results of `known`.
+    `known` takes the known operands and returns the results known in all branches, then the slots; `unknown` takes
+    residuals and the unknown operands and returns the unknown results.  `known_outs` marks the known results; `places`
+    holds the place of each residual: ("in", i) among the known operands, ("out", i) among the results of `known`.
     """
 
     known: Branches
@@ -107,26 +107,26 @@ class SplitCond(NamedTuple):
 def cond_partial_eval(
     known_mask: Sequence[bool], index: Value, *operands: Value, branches: Branches, batched: str
 ) -> list[Value]:
-    """Run the known half of the branch now; make the rest one `cond`.  Nothing is known under an unknown index."""
+    """Run the known half of the branch now; record the unknown half.  Nothing is known under an unknown index."""
     if not known_mask[0]:
         return record(cond_p, [index, *operands], {"branches": branches, "batched": batched})
     index, branches = chosen_branches(index, branches)
     mask = tuple(known_mask[1:])
-    parts = remembered(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
+    split = memo_branches(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
     known_operands = [x for x, k in zip(operands, mask) if k]
     unknown_operands = [x for x, k in zip(operands, mask) if not k]
-    is_needed = any(branch.outvars or branch.effects for branch in parts.known)
-    results = cond_p.bind(index, *known_operands, branches=parts.known, batched=batched) if is_needed else []
-    residuals = at_places(parts.places, known_operands, results)
-    others = record(cond_p, [index, *residuals, *unknown_operands], {"branches": parts.unknown, "batched": batched})
-    known_results, unknown_results = iter(results), iter(others)
-    return [next(known_results) if k else next(unknown_results) for k in parts.known_outs]
+    is_needed = any(branch.outvars or branch.effects for branch in split.known)
+    results = cond_p.bind(index, *known_operands, branches=split.known, batched=batched) if is_needed else []
+    residuals = at_places(split.places, known_operands, results)
+    recorded = record(cond_p, [index, *residuals, *unknown_operands], {"branches": split.unknown, "batched": batched})
+    known_results, unknown_results = iter(results), iter(recorded)
+    return [next(known_results) if k else next(unknown_results) for k in split.known_outs]
 
 
 def split_branches(branches: Branches, mask: tuple[bool, ...]) -> SplitCond:
-    """Split every branch, and make them give and take the same residuals.
+    """Split every branch; all known halves return, and all unknown halves take, the same residuals.
 
-    A result that is known in some branches only becomes a residual of those.
+    A result that is known in some branches only becomes a residual of these branches.
     """
     splits = [partial_eval_jaxpr(branch, mask) for branch in branches]
     known_outs = [all(marks) for marks in zip(*(split.known_outs for split in splits))]
@@ -143,7 +143,7 @@ def split_branches(branches: Branches, mask: tuple[bool, ...]) -> SplitCond:
 
 
 def _in_slots(places: Sequence[Place], num_known: int, slots: Sequence[int]) -> list[Place]:
-    """Return the places of residuals after those that are no operands or results have gone into their slots."""
+    """Return the places of residuals, where a residual that is no operand and no result is in its slot."""
     is_slot = [kind == "out" and i >= num_known for kind, i in places]
     return [("out", num_known + slots[p[1] - num_known]) if s else p for p, s in zip(places, is_slot)]
 
@@ -153,8 +153,8 @@ def known_branch(half: Jaxpr, num_known: int, slots: Slots, places: Sequence[int
     filled = dict(zip(places, half.outvars[num_known:]))
     unused = [aval for i, aval in enumerate(slots.avals) if i not in filled]
     zeros = stage(lambda: [zeros_of(aval) for aval in unused], [], verb="partial_eval")
-    others = iter(zeros.outvars)
-    in_slots = [filled[i] if i in filled else next(others) for i in range(len(slots.avals))]
+    fillers = iter(zeros.outvars)
+    in_slots = [filled[i] if i in filled else next(fillers) for i in range(len(slots.avals))]
     return half.replace(
         constvars=(*half.constvars, *zeros.constvars),
         consts=(*half.consts, *zeros.consts),
@@ -164,7 +164,7 @@ def known_branch(half: Jaxpr, num_known: int, slots: Slots, places: Sequence[int
 
 
 def unknown_branch(half: Jaxpr, joined: Sequence[Place], places: Sequence[Place], avals: Sequence[Any]) -> Jaxpr:
-    """Return the unknown half of a branch, with residuals at `places`, as a program of the residuals of all."""
+    """Return the unknown half of a branch, with residuals at `places`, as a program of all branches' residuals."""
     branch, variables = by_place(half, places)
     residuals = [variables[place] if place in variables else Var(aval) for place, aval in zip(joined, avals)]
     return branch.replace(invars=[*residuals, *half.invars[len(places) :]])
@@ -177,7 +177,7 @@ def unknown_branch(half: Jaxpr, joined: Sequence[Place], places: Sequence[Place]
 def cond_transpose(
     cts: Sequence[Value], index: Value, *operands: Value, branches: Branches, batched: str
 ) -> list[Value]:
-    """Each branch gives the cotangents that are not zero in some branch."""
+    """Each branch returns the cotangents that are not zero in some branch."""
     check_known(cond_p, index)
     index, branches = chosen_branches(index, branches)
     mask = [type(x) is UndefinedPrimal for x in operands]
@@ -185,7 +185,7 @@ def cond_transpose(
     nonzero = any_of([transpose_jaxpr(branch, mask, ct_mask)[1] for branch in branches])
     transposed = tuple(transpose_jaxpr(branch, mask, ct_mask, instantiate=nonzero)[0] for branch in branches)
     known = [x for x, m in zip(operands, mask) if not m]
-    given = [ct for ct in cts if type(ct) is not Zero]
-    results = iter(cond_p.bind(index, *known, *given, branches=transposed, batched=batched))
-    found = iter([next(results) if n else None for n in nonzero])
-    return [None, *(next(found) if m else None for m in mask)]
+    nonzero_cts = [ct for ct in cts if type(ct) is not Zero]
+    results = iter(cond_p.bind(index, *known, *nonzero_cts, branches=transposed, batched=batched))
+    bars = iter([next(results) if n else None for n in nonzero])
+    return [None, *(next(bars) if m else None for m in mask)]

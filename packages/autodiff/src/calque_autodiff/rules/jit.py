@@ -1,4 +1,4 @@
-"""The derivatives of `jit`: those of its program, each again one `jit` with the same compiler."""
+"""The derivatives of `jit`: each is one `jit` of the derivative of its program, with the same compiler."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def jit_jvp(
     differentiated, out_mask = jvp_jaxpr(jaxpr, nonzeros)
     perturbed = [t for t in tangents if type(t) is not Zero]
     results = jit_p.bind(*primals, *perturbed, jaxpr=differentiated, **params)
-    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
+    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
 
 
 @jit_p.def_rule("partial_eval")
 def jit_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """Run the known half now; make the rest one `jit` of the residuals and the unknown operands.
+    """Run the known half now; record one `jit` of the residuals and the unknown operands.
 
-    A residual that is an operand is that operand: in a loop it may be the same at every step.
+    A residual that equals an operand is that operand: in a loop it may be the same at every step.
     """
-    parts = partial_eval_jaxpr(jaxpr, known_mask)
-    num_known = sum(parts.known_outs)
-    known, places = parts.known.memo(("places", num_known), lambda: without_repeats(parts.known, num_known))
+    split = partial_eval_jaxpr(jaxpr, known_mask)
+    num_known = sum(split.known_outs)
+    known, places = split.known.memo(("places", num_known), lambda: without_repeats(split.known, num_known))
     known_operands = [x for x, k in zip(operands, known_mask) if k]
     unknown_operands = [x for x, k in zip(operands, known_mask) if not k]
     results = jit_p.bind(*known_operands, jaxpr=known, **params) if known.outvars or known.effects else []
     residuals = at_places(places, known_operands, results)
-    others = record(jit_p, [*residuals, *unknown_operands], {"jaxpr": parts.unknown, **params})
-    known_results, unknown_results = iter(results[:num_known]), iter(others)
-    return [next(known_results) if k else next(unknown_results) for k in parts.known_outs]
+    recorded = record(jit_p, [*residuals, *unknown_operands], {"jaxpr": split.unknown, **params})
+    known_results, unknown_results = iter(results[:num_known]), iter(recorded)
+    return [next(known_results) if k else next(unknown_results) for k in split.known_outs]
 
 
 def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
-    """Return a `jit` as two, if some of its results need only operands that are `known`: the first gives these."""
+    """Return a `jit` as two, if some of its results need only `known` operands: the first returns these."""
     is_known = [type(x) is Literal or x in known for x in eqn.invars]
     if eqn.effects or not any(is_known):
         return [eqn]
@@ -60,10 +60,10 @@ def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
     operands = [x for x, k in zip(eqn.invars, is_known) if k]
     results = [v for v, k in zip(eqn.outvars, split.known_outs) if k] + [Var(a) for a in first.out_avals[num_known:]]
     unknown = [*at_places(places, operands, results), *(x for x, k in zip(eqn.invars, is_known) if not k)]
-    others = [v for v, k in zip(eqn.outvars, split.known_outs) if not k]
+    unknown_outs = [v for v, k in zip(eqn.outvars, split.known_outs) if not k]
     known_half = eqn.replace(invars=operands, outvars=results, params=eqn.params | {"jaxpr": first})
-    unknown_half = eqn.replace(invars=unknown, outvars=others, params=eqn.params | {"jaxpr": split.unknown})
-    return [known_half, unknown_half] if others else [known_half]
+    unknown_half = eqn.replace(invars=unknown, outvars=unknown_outs, params=eqn.params | {"jaxpr": split.unknown})
+    return [known_half, unknown_half] if unknown_outs else [known_half]
 
 
 @jit_p.def_rule("transpose")
@@ -73,7 +73,7 @@ def jit_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params
     ct_mask = [type(ct) is not Zero for ct in cts]
     transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
     known = [x for x, m in zip(operands, linear_mask) if not m]
-    given = [ct for ct in cts if type(ct) is not Zero]
-    results = iter(jit_p.bind(*known, *given, jaxpr=transposed, **params))
-    found = iter([next(results) if n else None for n in nonzero])
-    return [next(found) if m else None for m in linear_mask]
+    nonzero_cts = [ct for ct in cts if type(ct) is not Zero]
+    results = iter(jit_p.bind(*known, *nonzero_cts, jaxpr=transposed, **params))
+    bars = iter([next(results) if n else None for n in nonzero])
+    return [next(bars) if m else None for m in linear_mask]

@@ -1,11 +1,11 @@
 """Cutting a program at the results that a policy saves.
 
-One idea: a policy makes two programs of one.  `forward` gives the results and, beside them, every intermediate one that
-the policy would save; `again` gives the same results from the arguments and the saved ones.  Removing dead code from
-both leaves what has to be computed again, and of what is saved only what that needs.
+One idea: a policy makes two programs of one.  `forward` returns the results and every intermediate result that the
+policy would save; `again` returns the same results from the arguments and the saved values.  Without dead code, `again`
+computes only the values that are needed again, and `forward` saves only the values that `again` uses.
 
-A policy sees into programs inside: `jit`, `cond` and `scan` are cut themselves, by their rules of the kind "save",
-`rule(eqn, policy) -> Part`.  To it, a checkpoint inside is one operation.  Read next: `rules/checkpoint.py`.
+A policy applies to programs inside: `jit`, `cond` and `scan` are cut themselves, by their rules of the kind "save",
+`rule(eqn, policy) -> CutEqn`.  A checkpoint inside is one operation to the policy.  Read next: `rules/checkpoint.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_autodiff.checkpoint_policies import Policy, policy_name, refuses
-from calque_autodiff.rules.cond import Slots, remembered
+from calque_autodiff.rules.cond import Slots, memo_branches
 from calque_autodiff.rules.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var, eval_jaxpr, stage
 from calque_core import rules as rule_table
@@ -39,17 +39,17 @@ class Cut(NamedTuple):
     again: Jaxpr
     saved: Sequence[Var]
 
-    def saved_results(self, otherwise: bool) -> list[bool]:
-        """Tell which results are saved; of those that are merely passed on, say `otherwise`."""
-        passed_on = (*self.again.invars, *self.again.constvars) if otherwise else ()
-        found = {*self.saved, *passed_on}
-        return [v in found for v in self.again.outvars]
+    def saved_results(self, by_policy: bool) -> list[bool]:
+        """Return a mask of the saved results; a result that is only passed on has the answer `by_policy`."""
+        passed_on = (*self.again.invars, *self.again.constvars) if by_policy else ()
+        saved = {*self.saved, *passed_on}
+        return [v in saved for v in self.again.outvars]
 
 
-class Part(NamedTuple):
-    """An equation cut by a policy: one that also gives what is saved, and one, if any, that computes the rest again.
+class CutEqn(NamedTuple):
+    """An equation cut by a policy: `forward` also returns the saved values; `again`, if any, computes the others again.
 
-    `same` says which variables are equal to saved ones.
+    `same` maps variables to the saved variables that equal them.
     """
 
     forward: JaxprEqn
@@ -66,37 +66,37 @@ def cut_jaxpr(jaxpr: Jaxpr, policy: Policy) -> Cut:
 def _cut(jaxpr: Jaxpr, policy: Policy) -> Cut:
     names = [eqn for eqn in jaxpr.eqns if eqn.primitive is name_p]
     refused = {eqn.invars[0] for eqn in names if refuses(policy, eqn.params["name"])}
-    parts = [Part(eqn, eqn) if refused.intersection(eqn.outvars) else _part(eqn, policy) for eqn in jaxpr.eqns]
-    saved = [v for part in parts for v in part.saved]
-    same: dict[Any, Atom] = {v: s for part in parts for v, s in part.same.items()}
+    cut_eqns = [CutEqn(eqn, eqn) if refused.intersection(eqn.outvars) else _cut_eqn(eqn, policy) for eqn in jaxpr.eqns]
+    saved = [v for cut_eqn in cut_eqns for v in cut_eqn.saved]
+    same: dict[Any, Atom] = {v: s for cut_eqn in cut_eqns for v, s in cut_eqn.same.items()}
     taken = set(saved)
-    again = [_reading(part.again, taken, same) for part in parts if part.again is not None]
+    again = [_reading(cut_eqn.again, taken, same) for cut_eqn in cut_eqns if cut_eqn.again is not None]
     return Cut(
-        jaxpr.replace(eqns=[part.forward for part in parts], outvars=[*jaxpr.outvars, *saved]),
+        jaxpr.replace(eqns=[cut_eqn.forward for cut_eqn in cut_eqns], outvars=[*jaxpr.outvars, *saved]),
         jaxpr.replace(invars=[*jaxpr.invars, *saved], eqns=again, outvars=[same.get(v, v) for v in jaxpr.outvars]),
         saved,
     )
 
 
 def _reading(eqn: JaxprEqn, saved: set[Var], same: dict[Any, Atom]) -> JaxprEqn:
-    """Return an equation that reads what is saved, and defines none of it."""
+    """Return an equation that reads the saved values, and defines none of them."""
     outvars = [Var(v.aval) if v in saved else v for v in eqn.outvars]
     return eqn.replace(invars=[same.get(v, v) for v in eqn.invars], outvars=outvars)
 
 
-def _part(eqn: JaxprEqn, policy: Policy) -> Part:
-    """Cut one equation.  What has an effect is saved: it happens once."""
+def _cut_eqn(eqn: JaxprEqn, policy: Policy) -> CutEqn:
+    """Cut one equation.  Results of an equation with an effect are saved, so that the effect happens once."""
     rule = eqn.primitive.adapted.get("save")
     if rule is not None:
         return rule(eqn, policy)  # type: ignore[no-any-return]
     if not eqn.effects and not is_saved(eqn, policy):
-        return Part(eqn, eqn)
+        return CutEqn(eqn, eqn)
     same = {eqn.invars[0]: eqn.outvars[0]} if eqn.primitive is name_p else {}
-    return Part(eqn, None, eqn.outvars, same)
+    return CutEqn(eqn, None, eqn.outvars, same)
 
 
 def is_saved(eqn: JaxprEqn, policy: Policy) -> bool:
-    """Ask the policy about an equation.
+    """Return the answer of the policy about an equation.
 
     Raises: TypeError if the answer is not a bool.
     """
@@ -113,8 +113,8 @@ def is_saved(eqn: JaxprEqn, policy: Policy) -> bool:
 
 
 @jit_p.def_rule("save")
-def jit_save(eqn: JaxprEqn, policy: Policy) -> Part:
-    """Cut the program inside; what it saves are further results."""
+def jit_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
+    """Cut the program inside; its saved values are further results."""
     cut = cut_jaxpr(eqn.params["jaxpr"], policy)
     saved = [Var(v.aval) for v in cut.saved]
     inner = dict(zip(cut.saved, saved))
@@ -123,37 +123,37 @@ def jit_save(eqn: JaxprEqn, policy: Policy) -> Part:
 
 
 @scan_p.def_rule("save")
-def scan_save(eqn: JaxprEqn, policy: Policy) -> Part:
-    """Cut the body; what it saves is stacked.  The last carry is saved if what gives it is."""
+def scan_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
+    """Cut the body; its saved values are stacked.  The last carry is saved if the policy saves its equation."""
     cut = cut_jaxpr(eqn.params["jaxpr"], policy)
     num_carry, by_policy = eqn.params["num_carry"], is_saved(eqn, policy)
     rows = {v: Var(stacked_aval(v.aval, eqn.params["length"])) for v in cut.saved}
     same = {v: rows[x] for v, x in list(zip(eqn.outvars, cut.again.outvars))[num_carry:] if x in rows}
     whole = [v for v, s in zip(eqn.outvars, cut.saved_results(by_policy)) if s and v not in same]
-    part = _joined(eqn, {"jaxpr": cut.forward}, {"jaxpr": cut.again}, list(rows.values()), same)
-    return part._replace(saved=[*part.saved, *whole])
+    cut_eqn = _joined(eqn, {"jaxpr": cut.forward}, {"jaxpr": cut.again}, list(rows.values()), same)
+    return cut_eqn._replace(saved=[*cut_eqn.saved, *whole])
 
 
 @cond_p.def_rule("save")
-def cond_save(eqn: JaxprEqn, policy: Policy) -> Part:
+def cond_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     """Cut the branches; what they save goes through slots.  A result is saved if every branch saves it."""
     branches: tuple[Jaxpr, ...] = eqn.params["branches"]
     by_policy = is_saved(eqn, policy)
     cuts = [cut_jaxpr(branch, policy) for branch in branches]
-    forward, again, avals = remembered(branches, ("save", policy), lambda: _cut_branches(branches, cuts))
-    part = _joined(eqn, {"branches": forward}, {"branches": again}, [Var(aval) for aval in avals], {})
+    forward, again, avals = memo_branches(branches, ("save", policy), lambda: _cut_branches(branches, cuts))
+    cut_eqn = _joined(eqn, {"branches": forward}, {"branches": again}, [Var(aval) for aval in avals], {})
     masks = zip(*(cut.saved_results(by_policy) for cut in cuts))
     whole = [v for v, marks in zip(eqn.outvars, masks) if all(marks)]
-    return part._replace(saved=[*part.saved, *whole])
+    return cut_eqn._replace(saved=[*cut_eqn.saved, *whole])
 
 
 def _joined(
     eqn: JaxprEqn, forward: dict[str, Any], again: dict[str, Any], saved: Sequence[Var], same: dict[Any, Var]
-) -> Part:
-    """Return the cut of an equation whose programs have been cut."""
+) -> CutEqn:
+    """Return the cut of an equation from the cuts of its programs."""
     if not saved:
-        return Part(eqn, eqn)
-    return Part(
+        return CutEqn(eqn, eqn)
+    return CutEqn(
         eqn.replace(outvars=[*eqn.outvars, *saved], params=eqn.params | forward),
         eqn.replace(invars=[*eqn.invars, *saved], params=eqn.params | again),
         saved,
@@ -164,7 +164,7 @@ def _joined(
 def _cut_branches(
     branches: Sequence[Jaxpr], cuts: Sequence[Cut]
 ) -> tuple[tuple[Jaxpr, ...], tuple[Jaxpr, ...], list[Any]]:
-    """Return the branches that save, those that compute again, and the types of the slots between them."""
+    """Return the saving branches, the recomputing branches, and the types of the slots between them."""
     slots = Slots()
     places = [slots.places([v.aval for v in cut.saved]) for cut in cuts]
     return (
