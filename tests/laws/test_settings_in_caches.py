@@ -86,7 +86,7 @@ CONTAINERS = {
     "calque_core.primitives.rules._epoch": "a count",
     "calque_core.primitives.rules.kinds": "a registry: texts",
     "calque_core.primitives.rules.primitives": "a registry: primitives",
-    "calque_core.frames.source._passed_over": "file names",
+    "calque_core.frames.source._skipped": "file names",
     "calque_core.frames.source._internal_folders": "file names",
     "calque_core.frames.source._wrappers": "code",
     "calque_core.frames.tracebacks._boundaries": "code",

@@ -80,7 +80,7 @@ def test_frames_of_a_registered_library_are_passed_over(tmp_path, monkeypatch):
     register_internal_folder(str(library))
     assert make_jaxpr(fun)(1.0).eqns[0].source_info == SourceInfo(__file__, line_of(fun) + 1, fun.__qualname__)
     monkeypatch.undo()
-    sys.modules["calque_core.frames.source"]._passed_over.clear()
+    sys.modules["calque_core.frames.source"]._skipped.clear()
 
 
 def test_a_folder_is_no_prefix_of_its_sisters_names(monkeypatch):

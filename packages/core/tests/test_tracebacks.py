@@ -177,7 +177,7 @@ def test_interrupts_pass_unchanged():
 def test_a_registered_librarys_frames_are_hidden_and_its_functions_can_be_boundaries(tmp_path, monkeypatch):
     source = sys.modules["calque_core.frames.source"]
     monkeypatch.setattr(source, "_internal_folders", list(source._internal_folders))
-    monkeypatch.setattr(source, "_passed_over", {})
+    monkeypatch.setattr(source, "_skipped", {})
     file = tmp_path / "mylibrary" / "ops.py"
     scope = {"lax": lax, "api_boundary": api_boundary}
     text = "@api_boundary\ndef twice(f, x):\n    return lax.add(f(x), f(x))\n"

@@ -1,1 +1,1 @@
-"""Whose line it is: the user's place in a message, shorter tracebacks, what a function reads."""
+"""Frames: the user's line for messages, shorter tracebacks, the values that a function reads."""

@@ -1,9 +1,9 @@
-"""What the code of a function can reach: when the same code must give the same program again.
+"""The values that the code of a function can reach: a key, such that functions with equal keys give equal programs.
 
 One idea: a program follows from the code of a function and from the values that the code reads: closed-over variables,
-globals, defaults.  If all of them are numbers, strings, functions of NumPy and of this package, or functions of which
-the same holds, then together they are a key.  Anything that can change in place, or remember, has none: arrays, lists,
-objects, generators of random numbers.  So a function that reads other values than before has another key.
+globals, defaults.  A key exists if all these values are numbers, strings, functions of NumPy or of this package, or
+functions with a key themselves.  A value that has state or can change in place has no key: arrays, lists, objects,
+generators of random numbers.  So a function that reads new values has a new key.
 
 Read next: `ops/loops.py`, which stages the functions of loops once for each key.
 """
@@ -36,11 +36,11 @@ _DISPATCHER: type = type(np.sum)
 
 
 class _Unknown(Exception):  # noqa: N818  control flow of this module, never seen outside
-    """Something is reached that can change, or that is not known."""
+    """The code reaches a value that can change, or a value of unknown kind."""
 
 
 def reach(fun: Callable[..., Any]) -> Hashable:
-    """Return a key of a function's code and of all values it reads, or None if it reads what can change.
+    """Return a key of a function's code and of all values it reads, or None if one of the values can change.
 
     >>> def make(factor):
     ...     return lambda x: x * factor
@@ -54,66 +54,66 @@ def reach(fun: Callable[..., Any]) -> Hashable:
         key.add(fun, ())
     except _Unknown:
         return None
-    return tuple(key.parts)
+    return tuple(key.entries)
 
 
 class _Key:
-    """The parts of a key so far, and the functions and modules that they speak of."""
+    """The entries of a key so far, and the functions and modules that have entries."""
 
-    __slots__ = ("parts", "seen")
+    __slots__ = ("entries", "seen")
 
     def __init__(self) -> None:
-        self.parts: list[Hashable] = []
+        self.entries: list[Hashable] = []
         self.seen: dict[int, int] = {}
 
     def add(self, value: Any, names: tuple[str, ...]) -> None:
-        """Append what identifies a value, which code reads that has these names in it."""
+        """Append entries that identify `value`; the code that reads it contains `names`."""
         kind = type(value)
         if kind in _IMMUTABLE:
-            self.parts.append((kind, repr(value) if kind in (float, complex) else value))
+            self.entries.append((kind, repr(value) if kind in (float, complex) else value))
         elif kind is FunctionType:
             inner = inside_boundary(value)
             self.add_function(value) if inner is value else self.add(inner, names)
         elif kind is ModuleType:
             self.add_module(value, names)
         elif kind is tuple:
-            self.parts.append(len(value))
+            self.entries.append(len(value))
             for item in value:
                 self.add(item, names)
         elif isinstance(value, np.generic) and value.dtype.kind in "biufc":
-            self.parts.append((value.dtype.str, value.tobytes()))
+            self.entries.append((value.dtype.str, value.tobytes()))
         elif _is_pure(value):
-            self.parts.append(value)
+            self.entries.append(value)
         else:
             raise _Unknown
 
     def is_new(self, value: FunctionType | ModuleType) -> bool:
-        """Tell whether nothing was appended for a function or module yet; if something was, append where."""
+        """Tell whether a function or module has no entries yet; if it has, append their position."""
         if id(value) in self.seen:
-            self.parts.append(("seen", self.seen[id(value)]))
+            self.entries.append(("seen", self.seen[id(value)]))
             return False
-        self.seen[id(value)] = len(self.parts)
+        self.seen[id(value)] = len(self.entries)
         return True
 
     def add_module(self, module: ModuleType, names: tuple[str, ...]) -> None:
-        """Append what a module holds under the names that the code has, which may be attributes of it."""
+        """Append the attributes of a module that `names` name: the code may read them."""
         if not _is_ours(module.__name__):
             raise _Unknown
         if self.is_new(module):
-            self.parts.append(module.__name__)
-            held = vars(module)
+            self.entries.append(module.__name__)
+            attributes = vars(module)
             for name in names:
-                if name in held:
-                    self.parts.append(name)
-                    self.add(held[name], names)
+                if name in attributes:
+                    self.entries.append(name)
+                    self.add(attributes[name], names)
 
     def add_function(self, fun: FunctionType) -> None:
-        """Append the code of a function, and what that reads."""
+        """Append the code of a function, and the values that it reads."""
         if not self.is_new(fun):
             return
-        code, known = fun.__code__, fun.__globals__
-        self.parts.append((code, code.co_filename))
-        if fun.__closure__ is None and _is_ours(known.get("__name__")):
+        code, global_values = fun.__code__, fun.__globals__
+        self.entries.append((code, code.co_filename))
+        if fun.__closure__ is None and _is_ours(global_values.get("__name__")):
             return
         names = _names(code)
         if names is None or fun.__dict__.keys() - {"__wrapped__"}:
@@ -123,13 +123,13 @@ class _Key:
         for cell in fun.__closure__ or ():
             try:
                 content = cell.cell_contents
-            except ValueError:  # it has none yet
+            except ValueError:  # the cell is empty so far
                 raise _Unknown from None
             self.add(content, names)
         for name in names:
-            if name in known:
-                self.parts.append(name)
-                self.add(known[name], names)
+            if name in global_values:
+                self.entries.append(name)
+                self.add(global_values[name], names)
             elif hasattr(builtins, name) and name not in _PURE:
                 raise _Unknown
 
@@ -147,20 +147,20 @@ def _is_pure(value: Any) -> bool:
 
 
 def _is_ours(module: Any) -> bool:
-    """Tell whether a module is one of ours or of NumPy's whose functions remember nothing."""
+    """Tell whether a module is calque's or NumPy's, with functions that have no state."""
     name = str(module)
     return name.partition(".")[0] in _PACKAGES and not name.startswith(_WITH_STATE)
 
 
 @lru_cache(maxsize=4096)
 def _names(code: CodeType) -> tuple[str, ...] | None:
-    """Return the names of globals and attributes in a code and the codes inside; None if it imports or assigns one."""
-    found: set[str] = set()
+    """Return the global and attribute names in `code` and nested codes; None if one imports or assigns a global."""
+    names: set[str] = set()
     for inner in _codes(code):
         if any(i.opname in ("IMPORT_NAME", "STORE_GLOBAL", "DELETE_GLOBAL") for i in dis.get_instructions(inner)):
             return None
-        found.update(inner.co_names)
-    return tuple(sorted(found))
+        names.update(inner.co_names)
+    return tuple(sorted(names))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

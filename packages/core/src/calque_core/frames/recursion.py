@@ -1,7 +1,7 @@
-"""What a user's own trace did wrong when it calls itself without end.
+"""The error for a user's trace that calls itself without end.
 
-One idea: an operation that `process_primitive` binds while its trace is current comes back to it.  Python's error for
-that is two thousand lines long and names nothing of calque, so the block that entered the trace replaces it.
+One idea: an operation that `process_primitive` binds while its trace is current comes back to it.  Python's error is
+then two thousand lines long and names nothing of calque, so the block that entered the trace replaces it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MANY = 20  # calls of one trace inside one another, more than nested control fl
 
 
 def refuse_endless_binding(trace: Any, error: RecursionError) -> None:
-    """Raise an error in words if `error` comes of a trace that binds operations for itself.
+    """Raise a short error instead of `error` if its cause is a trace that binds operations under itself.
 
     Raises: RecursionError, which names the operation and its line.
     """
@@ -26,17 +26,17 @@ def refuse_endless_binding(trace: Any, error: RecursionError) -> None:
         return
     primitive, _ = Counter(_argument(frame, 1) for frame, _ in calls).most_common(1)[0]
     _, position = calls[-2]  # the innermost call may have been cut short on any of its lines
-    in_words = RecursionError(
+    shorter = RecursionError(
         f"{type(trace).__name__}.process_primitive binds {primitive}{at_place(position)} while its own trace is "
         "current, so it calls itself without end."
     )
     # A note, because an error with a note is not explained again by the functions that it passes.
-    in_words.add_note(f"Bind for the parent, {trace.parent.describe()}: `with calque_core.tracing(self.parent): ...`.")
-    raise in_words from None
+    shorter.add_note(f"Bind for the parent, {trace.parent.describe()}: `with calque_core.tracing(self.parent): ...`.")
+    raise shorter from None
 
 
 def _calls(trace: Any, traceback: TracebackType | None) -> Iterator[tuple[FrameType, Position]]:
-    """Yield the calls of the trace's `process_primitive`, and where each had come to, from the outermost on."""
+    """Yield the frame of each call of `process_primitive` of the trace, and its position; the outermost first."""
     while traceback is not None:
         frame = traceback.tb_frame
         code = frame.f_code

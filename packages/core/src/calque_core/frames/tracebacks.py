@@ -2,9 +2,9 @@
 
 One idea: a function that a user calls to transform something is a boundary.  An error that leaves the outermost
 boundary loses the frames of calque, of registered libraries, and of NumPy and SciPy where these call calque; a note
-says so, and carries the whole traceback.  A call that succeeds pays for one Python frame.
+says so, and keeps the whole traceback.  A call without an error costs one Python frame.
 
-Read next: `source.py`, which knows whose frame it is.
+Read next: `source.py`, which tells frames of calque from frames of the user.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _boundaries: set[CodeType] = set()
 
 
 def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
-    """Let errors that leave `fun` show the frames of the user alone, unless `fun` runs inside another such function.
+    """Return `fun` with errors that show only the user's frames, unless `fun` runs inside another such function.
 
     >>> from calque_core import api_boundary
     >>> @api_boundary
@@ -72,21 +72,21 @@ mark_wrapper(_boundary_code)
 
 
 def inside_boundary(fun: FunctionType) -> Any:
-    """Return the function that `api_boundary` was put around, or the function itself."""
+    """Return the function inside an `api_boundary`; any other function unchanged."""
     if fun.__code__ is not _boundary_code or fun.__closure__ is None:
         return fun
     return fun.__closure__[fun.__code__.co_freevars.index("fun")].cell_contents
 
 
 def mark_boundary(code: CodeType) -> None:
-    """Make the function whose code this is a boundary: it calls `hide_frames` on errors by itself."""
+    """Make the function of this code a boundary: it calls `hide_frames` on its errors itself."""
     _boundaries.add(code)
 
 
 def _suggest_keyword(error: TypeError, fun: Callable[..., Any], kwargs: Iterable[str]) -> None:
-    """Add to Python's error for a keyword that `fun` does not take which one is like it, or which there are."""
+    """Add a similar keyword, or all keywords of `fun`, to Python's error for an unknown keyword."""
     was_entered = error.__traceback__ is None or error.__traceback__.tb_next is not None
-    if was_entered or "Did you mean" in str(error):  # Python 3.13 says so itself
+    if was_entered or "Did you mean" in str(error):  # Python 3.13 suggests a keyword itself
         return
     parameters = inspect.signature(fun, follow_wrapped=False).parameters.values()
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -100,7 +100,7 @@ def _suggest_keyword(error: TypeError, fun: Callable[..., Any], kwargs: Iterable
 def hide_frames(error: Exception) -> None:
     """Shorten the tracebacks of an error and of its causes, if the calling function is the outermost boundary.
 
-    It is followed by a bare `raise`, which adds no frame.
+    The caller continues with a bare `raise`, which adds no frame.
     """
     if here().settings.traceback_filtering == "off" or _is_nested():
         return
@@ -113,7 +113,7 @@ def hide_frames(error: Exception) -> None:
 
 
 def full_traceback(error: BaseException) -> TracebackType | None:
-    """Return the traceback of an error with the frames that calque has hidden.
+    """Return the traceback of an error, including the frames that calque has hidden.
 
     `pdb.post_mortem(full_traceback(error))` looks into calque.
 
@@ -126,7 +126,7 @@ def full_traceback(error: BaseException) -> TracebackType | None:
 
 
 def _is_nested() -> bool:
-    frame = sys._getframe(2).f_back  # below are the boundary, hide_frames and this function
+    frame = sys._getframe(2).f_back  # the inner frames: the boundary, hide_frames, this function
     while frame is not None:
         if frame.f_code in _boundaries:
             return True
@@ -148,7 +148,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _of_user(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the traceback without calque's entries, and without those of array libraries that led to one."""
+    """Return the traceback without the entries of calque, and of array libraries that call calque."""
     entries = []
     while traceback is not None:
         entries.append(traceback)

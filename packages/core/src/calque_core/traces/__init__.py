@@ -1,1 +1,1 @@
-"""Who processes an operation: traces, and the tracers that they hand out."""
+"""Traces, which process operations, and tracers, the values under a trace."""

@@ -1,8 +1,8 @@
-"""`x += y` and its like on tracers: a new value, and the old tracer is refused from then on.
+"""`x += y` and the other operators in place on tracers: they return a new value, and later uses of `x` raise.
 
-One idea: NumPy changes an array in place, and with it whatever else refers to the array; a tracer cannot change.  So
-the tracer gives up its trace for one that explains the refusal, and so do the tracers that it is a view of.  Numbers,
-of rank 0, are rebound by Python, and left alone.
+One idea: NumPy changes an array in place, for every name that refers to it; a tracer cannot change.  So an object that
+explains the refusal replaces the trace of the tracer, and of the tracers that it is a view of.  Numbers, of rank 0,
+keep their traces: Python rebinds the name.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -20,7 +20,7 @@ Value = Any
 
 
 def overwritten(x: Tracer, symbol: str, out: Value) -> Value:
-    """Return `out`, the value of `x` after an operator in place; refuse later uses of `x` and of what it views."""
+    """Return `out`, the value of `x` after an operator in place; refuse later uses of `x` and the tracers it views."""
     if not x.aval.shape:
         return out
     position = current_position()
@@ -31,7 +31,7 @@ def overwritten(x: Tracer, symbol: str, out: Value) -> Value:
 
 
 def tracer_method(function: Callable[[Tracer, Value], Value]) -> Callable[[Tracer, Value], Value]:
-    """Make `function` a method of tracers; device arrays take Python's default, which rebinds the name."""
+    """Make `function` a method of tracers; device arrays keep Python's default, which rebinds the name."""
     setattr(Tracer, function.__name__, function)
     return function
 

@@ -1,10 +1,10 @@
-"""Finding tracers that outlive their trace, and who holds them, while `config.checking_leaks` is on.
+"""Tracers that outlive their trace, and the objects that hold them, while `config.checking_leaks` is on.
 
-One idea: when a trace has closed, the garbage collector is asked who refers to its tracers, who refers to those, and so
-on, until a chain begins at something of the user's that lives on: a global, a class, or a variable of a running
-function.  Variables of calque's own frames are no such thing, nor are those of the frame that ran the trace.
+One idea: when a trace has closed, the garbage collector tells which objects refer to its tracers, which objects refer
+to these, and so on, until a chain reaches a root: a global or a class of the user, or a variable of a running function.
+Variables of calque's frames, and of the frame that ran the trace, are no roots.
 
-Read next: `trace.py`, whose `tracing` asks.
+Read next: `trace.py`, whose `tracing` calls `check_leaks`.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from calque_core.hooks import close_checks
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import Tracer
 
-_MAX_OBJECTS = 256  # a chain is a few objects long, and a look costs this many comparisons per reference there is
+_MAX_OBJECTS = 256  # a chain has a few objects; a search costs this many comparisons per reference
 _MACHINERY = frozenset((entered.leave.__code__.co_filename, Trace.close.__code__.co_filename, __file__))
 
 
 class _Variable(NamedTuple):
-    """A variable of a running function of the user's."""
+    """A variable of a running function of the user."""
 
     name: str
     place: str
 
 
 def check_leaks(trace: Trace) -> None:
-    """Check that nothing of the user's refers to a tracer of a trace that has closed.
+    """Check that no object of the user refers to a tracer of a closed trace.
 
-    Raises: UnexpectedTracerError that says where the tracer was made and how to reach it.
+    Raises: UnexpectedTracerError with the place that made the tracer, and the path to it.
     """
     if not here().settings.checking_leaks:
         return
     variables, hidden = _user_variables(sys._getframe(1))
     if _chain(trace, variables, hidden):
-        gc.collect()  # a class that only refers to itself leads nowhere; rarely needed, and slow
+        gc.collect()  # removes classes that only refer to themselves; rarely needed, and slow
         chain = _chain(trace, variables, hidden)
         if not chain:
             return
@@ -58,9 +58,9 @@ close_checks.append(check_leaks)
 
 
 def _user_variables(frame: FrameType | None) -> tuple[dict[int, _Variable], set[int]]:
-    """Return the variables of the user's running functions by the identity of their values, and what holds them here.
+    """Return the variables of running functions by the ids of their values, and the ids of the dicts that hold them.
 
-    Those of the frame that ran the trace, outside of this machinery, are left out.
+    The variables of the frame that ran the trace are left out.
     """
     while frame is not None and frame.f_code.co_filename in _MACHINERY:
         frame = frame.f_back
@@ -76,18 +76,18 @@ def _user_variables(frame: FrameType | None) -> tuple[dict[int, _Variable], set[
 
 
 def _chain(trace: Trace, variables: dict[int, _Variable], hidden: set[int]) -> list[Any]:
-    """Return the references from something of the user's that lives on to a tracer; [] if nothing refers to one."""
+    """Return the objects from a root to a tracer, each referring to the next; [] if no root reaches a tracer."""
     objects: list[Any] = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
-    child: list[int] = [-1] * len(objects)  # the number of the object that each one refers to
+    child: list[int] = [-1] * len(objects)  # of each object, the number of the object it refers to
     number_of = {id(x): number for number, x in enumerate(objects)}
     hidden = {*hidden, id(objects)}
     start = 0
     while start < len(objects) < _MAX_OBJECTS:
         level = range(start, len(objects))
-        root = next((n for n in level if _lives_on(objects[n], variables)), None)
+        root = next((n for n in level if _is_root(objects[n], variables)), None)
         if root is not None:
-            return list(_followed(root, objects, child))
-        for holder in gc.get_referrers(*objects[start:]):  # one look at all objects that there are
+            return list(_walk(root, objects, child))
+        for holder in gc.get_referrers(*objects[start:]):  # one pass over all objects of the process
             if id(holder) in hidden or id(holder) in number_of or isinstance(holder, (FrameType, Trace)):
                 continue
             referents = gc.get_referents(holder)
@@ -98,7 +98,7 @@ def _chain(trace: Trace, variables: dict[int, _Variable], hidden: set[int]) -> l
     return []
 
 
-def _lives_on(x: Any, variables: dict[int, _Variable]) -> bool:
+def _is_root(x: Any, variables: dict[int, _Variable]) -> bool:
     if _is_globals(x):
         return not is_internal_file(str(x.get("__file__", "")))
     return id(x) in variables or isinstance(x, type)
@@ -108,7 +108,7 @@ def _is_globals(x: Any) -> bool:
     return type(x) is dict and "__name__" in x and "__builtins__" in x
 
 
-def _followed(number: int, objects: Sequence[Any], child: Sequence[int]) -> Iterator[Any]:
+def _walk(number: int, objects: Sequence[Any], child: Sequence[int]) -> Iterator[Any]:
     while number >= 0:
         yield objects[number]
         number = child[number]
@@ -117,14 +117,14 @@ def _followed(number: int, objects: Sequence[Any], child: Sequence[int]) -> Iter
 def _path(chain: Sequence[Any], variables: dict[int, _Variable]) -> str:
     """Return 'KEPT[0].x, where KEPT is a global of train', for messages."""
     chain = [x for above, x in zip((None, *chain), chain) if not _is_namespace(above, x)]
-    first, *rest = chain
-    steps = "".join(map(_step, chain, rest, [*rest[1:], None]))
+    first, *inner = chain
+    steps = "".join(map(_step, chain, inner, [*inner[1:], None]))
     if id(first) in variables:
         name, place = variables[id(first)]
         return f"{name}{steps}, where {name} is a variable{place}"
     if _is_globals(first):
-        name = next(key for key, value in first.items() if value is rest[0])
-        steps = "".join(map(_step, rest, rest[1:], [*rest[2:], None]))
+        name = next(key for key, value in first.items() if value is inner[0])
+        steps = "".join(map(_step, inner, inner[1:], [*inner[2:], None]))
         return f"{name}{steps}, where {name} is a global of {first['__name__']}"
     return f"{first.__name__}{steps}, where {first.__name__} is a class of {first.__module__}"
 
@@ -138,7 +138,7 @@ def _is_namespace(holder: Any, held: Any) -> bool:
 
 
 def _step(holder: Any, held: Any, below: Any) -> str:
-    """Return how Python writes the way from an object to one that it refers to, which refers to `below`."""
+    """Return the Python expression that leads from `holder` to `held`, which refers to `below`."""
     closure = holder.__closure__ if isinstance(holder, FunctionType) else None
     if closure is not None and closure is held:
         return next(f" (closure {n})" for n, cell in zip(holder.__code__.co_freevars, closure) if cell is below)

@@ -1,13 +1,13 @@
-"""Traces: who handles the operations of a thread right now.
+"""Traces: the objects that process the operations of a thread.
 
-One idea: a thread has one current trace.  `bind` gives it the primitive, and the trace decides: compute (evaluation, at
-the bottom), record (staging), or apply a rule in the context of its parent (the transformations).  A value belongs to a
-trace if `x._trace is trace`; to every other trace it is a constant.
+One idea: a thread has one current trace.  `bind` hands it the primitive, and the trace computes (evaluation, at the
+bottom), records (staging), or applies a rule under its parent (the transformations).  A value belongs to a trace if
+`x._trace is trace`; for every other trace it is a constant.
 
 To write a transformation, subclass `Trace` and `Tracer`, and run the function under `tracing(trace)`; `ValueTrace` does
-most of it.
+most of the work.
 Read next: `tracer.py` for the values under a trace, `primitive.py` for `bind` and the rule tables, `stage.py` for the
-trace that records, `value_trace.py` for transformations of one's own.
+trace that records, `value_trace.py` for your own transformations.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Params = Mapping[str, Any]
 
 
 class Trace:
-    """What handles primitives while it is current.  `parent` is the trace that its own results come from.
+    """Processes primitives while it is current.  `parent` is the trace that computes its results.
 
-    A subclass must give `process_primitive`.  It is entered with `tracing(trace)`, which also closes it: a tracer of a
-    closed trace is refused everywhere.
+    A subclass must define `process_primitive`.  `tracing(trace)` enters and closes a trace; a tracer of a closed trace
+    is refused everywhere.
     """
 
-    verb = ""  # what the user calls this transformation; without one, messages name the class
-    drops_custom_derivatives = False  # whether a function's own operations do for its derivative rules
-    captures: Any = None  # the user's arrays that it refers to, if values outlive their operations here
-    tag: object = None  # what traces have in common that are one to the user: they own each other's tracers
+    verb = ""  # the name of the transformation in messages; if empty, they name the class
+    drops_custom_derivatives = False  # whether a function's operations may replace its derivative rules
+    captures: Any = None  # the user's arrays that the trace refers to, if it keeps values
+    tag: object = None  # shared by traces of one transformation: they own each other's tracers
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent
@@ -62,9 +62,9 @@ class Trace:
     ) -> list[Value]:
         """Return the results of `fun` on `args`, a function with derivative rules of its own: `params["rules"]`.
 
-        A trace that hands the call to its parent hands on the rules, for arguments as the parent sees them.  As long as
-        nothing below may ask for a derivative, the operations of `fun` say all there is to say, and this processes
-        those; else, by default, it refuses, because the rules would be lost.
+        A trace that hands the call to its parent adapts the rules to the arguments of the parent.  The default
+        processes the operations of `fun` if no trace below can ask for a derivative; otherwise it raises, because the
+        rules would be lost.
         Raises: NotImplementedError.
         """
         if not self.drops_custom_derivatives and not only_evaluates(self.parent):
@@ -77,7 +77,7 @@ class Trace:
         return list(fun(*args))
 
     def owns(self, x: Value) -> bool:
-        """Tell whether `x` is a tracer of this trace; all else is a constant to it."""
+        """Tell whether `x` is a tracer of this trace; any other value is a constant to it."""
         return isinstance(x, Tracer) and (x._trace is self or (self.tag is not None and x._trace.tag is self.tag))
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class Trace:
         self.process_primitive = _give_way  # type: ignore[method-assign]
 
     def explain_refused_write(self, error: ValueError) -> None:
-        """Add to NumPy's error for writing into a read-only array that this trace made it so, if it did."""
+        """Add a note to NumPy's error for a write into a read-only array, if this trace made the array read-only."""
 
     def describe(self) -> str:
         """Return 'vmap of loss (train.py:41)', for messages."""
@@ -138,7 +138,7 @@ def current_trace() -> Trace:
 
 
 def _give_way(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-    """Evaluate: a closed trace may still be current in a task that was started while it was open."""
+    """Evaluate: a closed trace may still be current in a task that started while it was open."""
     _resting_trace()
     return evaluation.process_primitive(primitive, args, params)
 
@@ -183,7 +183,7 @@ class tracing(entered):
                 check(self.trace)
 
     def _explain(self, error: ValueError) -> None:
-        """Add to an error of NumPy's why it could not write, or what it asked of a tracer."""
+        """Add a note to an error of NumPy: why the array is read-only, or why a tracer refused."""
         if "read-only" in str(error):
             self.trace.explain_refused_write(error)
         elif isinstance(error.__cause__, ConcretizationTypeError) and not hasattr(error, "__notes__"):
@@ -191,9 +191,9 @@ class tracing(entered):
 
 
 def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-    """Let another trace process a primitive, current for the duration; return the list of its results.
+    """Make `trace` current, let it process a primitive, and return the list of its results.
 
-    Evaluating a leaf (an implementation that binds nothing) needs no switch: that saves 0.2 us of 0.7.
+    Evaluation of a leaf (an implementation that binds nothing) needs no switch: this saves 0.2 us of 0.7.
     """
     if trace is evaluation and primitive.is_leaf:
         return evaluation.process_primitive(primitive, args, params)
@@ -209,7 +209,7 @@ def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[
 def hand_custom_down(
     trace: Trace, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Value]:
-    """Let another trace process a function with derivative rules of its own, current for the duration."""
+    """Make `trace` current, let it process a function with derivative rules of its own, and return the results."""
     context = own()
     before = context.trace
     try:
@@ -220,7 +220,7 @@ def hand_custom_down(
 
 
 def run_under(trace: Trace, fun: Callable[..., Any], /, *args: Value, **params: Any) -> Any:
-    """Return `fun(*args, **params)`, with another trace current for the duration."""
+    """Return `fun(*args, **params)`, computed while `trace` is current."""
     context = own()
     before = context.trace
     try:
@@ -231,7 +231,7 @@ def run_under(trace: Trace, fun: Callable[..., Any], /, *args: Value, **params: 
 
 
 def only_evaluates(trace: Trace | None) -> bool:
-    """Tell whether what `trace` processes is computed and forgotten, so that no derivative of it is ever asked for.
+    """Tell whether `trace` only computes values, so that nobody can ask for a derivative of them.
 
     >>> only_evaluates(evaluation)
     True
@@ -242,12 +242,12 @@ def only_evaluates(trace: Trace | None) -> bool:
 
 
 def eval_context() -> entered:
-    """Make evaluation current for a `with` block, whatever is being traced around it."""
+    """Make evaluation current for a `with` block, also inside another trace."""
     return entered(evaluation)
 
 
 class _CompileTimeTrace(Trace):
-    """Computes what involves no tracer at once, and leaves the rest to the trace around it."""
+    """Evaluates operations without tracer operands; its parent processes all other operations."""
 
     verb = "ensure_compile_time_eval"
 
@@ -265,7 +265,7 @@ class _CompileTimeTrace(Trace):
 
 
 def ensure_compile_time_eval() -> tracing:
-    """Compute operations on known values while tracing, for a `with` block; those on tracers are traced as ever."""
+    """Compute operations on known values while tracing, for a `with` block; operations on tracers are traced."""
     return tracing(_CompileTimeTrace(current_trace()))
 
 
@@ -297,28 +297,28 @@ def register_evaluator(array_type: type, evaluator: Evaluator) -> None:
 
 
 def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-    """Evaluate operands that are not all NumPy's: refuse tracers, find the evaluator of a foreign class."""
-    found: dict[Evaluator, type] = {}
+    """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
+    foreign: dict[Evaluator, type] = {}
     for x in args:
         if isinstance(x, Tracer):
             raise UnexpectedTracerError(escaped(x, evaluation))
         evaluator = _evaluators.get(type(x))
         if evaluator is not None:
-            found[evaluator] = type(x)
+            foreign[evaluator] = type(x)
         elif not is_array_like(x):
             raise TypeError(f"{primitive.name}{where()}: {_refusal(x)}")
-    if len(found) > 1:
-        names = " and ".join(sorted(t.__name__ for t in found.values()))
+    if len(foreign) > 1:
+        names = " and ".join(sorted(t.__name__ for t in foreign.values()))
         raise TypeError(
             f"{primitive.name}{where()} got operands of the classes {names}. Convert them to one of the two."
         )
-    if not found:
+    if not foreign:
         return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
-    evaluator = next(iter(found))
+    evaluator = next(iter(foreign))
     if here().trace is evaluation:
         outs = evaluator(primitive, args, params)
     else:
-        with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind what it likes
+        with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind primitives
             outs = evaluator(primitive, args, params)
     if here().settings is not DEFAULT_SETTINGS:
         for check in result_checks:
@@ -327,7 +327,7 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
 
 
 def _base_array(x: Value) -> Value:
-    """Return an unusual NumPy value (a subclass, an ml_dtypes scalar, ...) as a plain array, others as they are."""
+    """Return an unusual NumPy value (a subclass, an ml_dtypes scalar, ...) as a plain array; keep plain values."""
     if type(x) in plain_types:
         return x
     if isinstance(x, (np.ndarray, np.generic)):
@@ -336,7 +336,7 @@ def _base_array(x: Value) -> Value:
 
 
 def valueless(x: Value) -> str:
-    """Return the message for something with a type that nobody can compute with: a stand-in, an unknown class."""
+    """Return the message for a value that cannot be computed with: a stand-in, or a value of an unknown class."""
     if isinstance(x, ShapeDtypeStruct):
         return f"{x!r} stands for a type and has no elements. Pass an array, or trace the function with make_jaxpr."
     return (
@@ -346,7 +346,7 @@ def valueless(x: Value) -> str:
 
 
 def canonical_value(x: Value) -> Value:
-    """Return `x` in the dtype it has under the current settings; Python scalars get theirs."""
+    """Return `x` in the dtype that the current settings give it; Python scalars become NumPy scalars."""
     kind = type(x)
     if kind is float or kind is int or kind is complex or kind is bool:
         return scalar_dtype(kind).type(x)
@@ -355,11 +355,11 @@ def canonical_value(x: Value) -> Value:
 
 
 def canonical_parameter(value: Any) -> Any:
-    """Return a parameter of an operation; a dtype as it is under the current settings."""
+    """Return a parameter of an operation; a dtype becomes canonical under the current settings."""
     return canonicalize_dtype(value) if isinstance(value, np.dtype) else value
 
 
 def started(trace: Trace, fun: Any) -> Trace:
-    """Note which function a trace runs and where it was started, for messages."""
+    """Store in `trace` its function and the position of the call, for messages; return it."""
     trace.fun, trace.position = fun, current_position()
     return trace

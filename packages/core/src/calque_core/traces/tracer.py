@@ -1,10 +1,10 @@
-"""Tracers: values under a trace, and what they answer to Python.
+"""Tracers: values under a trace, and their conversions to Python values.
 
-One idea: a tracer is an array to its user, and knows little itself: the trace it belongs to, and its type.  What Python
-asks of it that only a value could answer (`bool`, an index) it answers if the value is known, and otherwise refuses,
-saying where it was made and what to do.  A tracer is used only under its own trace or one above it: `check_lift`.
+One idea: a tracer looks like an array to the user, but holds only its trace and its type.  `bool` and `__index__` give
+the value if the tracer knows it; otherwise they raise an error that names the user's line and says what to do.  A
+tracer is valid only under its own trace and under traces above it: `check_lift`.
 
-Read next: `trace.py`, which says what a trace does with it.
+Read next: `trace.py`, which uses tracers.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Value = Any
 
 
 class Tracer(ArrayMethods):
-    """A value under a trace.  A subclass says what it knows: at least `aval`."""
+    """A value under a trace.  A subclass must define `aval`."""
 
     __slots__ = ("__weakref__", "_trace", "_viewed")
 
-    _trace: Any  # the Trace that it belongs to
-    _viewed: tuple[weakref.ref[Tracer], ...]  # what NumPy's array would be a view of, if this is set
+    _trace: Any  # the Trace of this tracer
+    _viewed: tuple[weakref.ref[Tracer], ...]  # tracers whose memory NumPy's array would share; often not set
     aval: Any
 
     def __init__(self, trace: Any) -> None:
@@ -54,12 +54,12 @@ class Tracer(ArrayMethods):
 
     @property
     def carried(self) -> tuple[Value, ...]:
-        """The values, of the traces below, that this one is made of."""
+        """The values of the traces below that this tracer wraps."""
         return ()
 
     @property
     def origin(self) -> Position | None:
-        """Where in the user's program this value was made, as far as is known."""
+        """The position in the user's program that made this value, or the nearest known one."""
         position: Position | None = self._trace.position
         return position
 
@@ -127,7 +127,7 @@ unknown = object()
 
 
 def known(x: Value) -> Value:
-    """Return the value that Python control flow may look at: of a tracer the one it knows, or `unknown`."""
+    """Return the value that Python control flow may look at: `x`, or the known value of a tracer, or `unknown`."""
     return x.known_value if isinstance(x, Tracer) else x
 
 
@@ -142,38 +142,38 @@ _STAGED = (
 
 
 def _making(function: str) -> str:
-    """Return what to do where `function` of NumPy, '' if that is not known, made an array of a tracer."""
+    """Return advice for a tracer that `function` of NumPy ('' if unknown) tried to make an array of."""
     if function in ("full", "full_like"):
         return f"numpy.{function} does not ask the array what to do. Use calque.numpy.{function}"
     example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
     return f"The array would drop out of the transformation. Make an array of traced values yourself: {example}"
 
 
-def _known(x: Tracer, wanted: str, error: type[Exception]) -> Any:
+def _known(x: Tracer, target: str, error: type[Exception]) -> Any:
     _check_usable(x)
     value = x.known_value
     if value is unknown:
-        raise error(_conversion_message(x, wanted, _STAGED))
+        raise error(_conversion_message(x, target, _STAGED))
     return value
 
 
 def _check_usable(x: Tracer) -> None:
-    """Check that the trace of `x` is open and of this thread, where no trace is there to ask."""
+    """Check that the trace of `x` is open and of this thread, for conversions, which no trace processes."""
     if x._trace.is_closed or x._trace.thread != threading.get_ident():
         raise UnexpectedTracerError(escaped(x, here().trace))
 
 
-def _conversion_message(x: Tracer, wanted: str, advice: str) -> str:
+def _conversion_message(x: Tracer, target: str, advice: str) -> str:
     _check_usable(x)
     depends = getattr(x._trace, "dependence", lambda _: "")(x)
     return (
-        f"{wanted} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}{depends}. "
+        f"{target} was asked of a traced value of type {x.aval}{where()}, under {x._trace.describe()}{depends}. "
         f"{advice}."
     )
 
 
 class Overwritten:
-    """What a tracer has for its trace once `+=` has changed its array: closed, and able to say so."""
+    """Replaces the trace of a tracer after `+=` has changed its array: it is closed, and names the operator."""
 
     __slots__ = ("position", "symbol", "thread", "trace")
 
@@ -183,19 +183,19 @@ class Overwritten:
         self.trace, self.symbol, self.position, self.thread = trace, symbol, position, trace.thread
 
     def describe(self) -> str:
-        """Return what messages call the trace."""
+        """Return the name of the trace in messages."""
         return self.trace.describe()  # type: ignore[no-any-return]
 
 
 def view_of(x: Value, out: Value) -> Value:
-    """Return `out`, noting that NumPy makes it a view of `x`: an operator in place on it changes `x` too."""
+    """Return `out`, marked as a view of `x`, as in NumPy: an operator in place on it changes `x` too."""
     if isinstance(out, Tracer) and isinstance(x, Tracer) and out is not x and out.aval.shape:
         out._viewed = (weakref.ref(x), *getattr(x, "_viewed", ()))
     return out
 
 
 def escaped(x: Tracer, seen_by: Any) -> str:
-    """Return the message for a tracer that turned up where it does not belong."""
+    """Return the message for a tracer used under `seen_by`, where it is not valid."""
     trace = x._trace
     if type(trace) is Overwritten:
         return (
@@ -204,15 +204,15 @@ def escaped(x: Tracer, seen_by: Any) -> str:
             f"x = x {trace.symbol[:-1]} y, which leaves the old one as it is."
         )
     if trace.is_closed:
-        what = f"its trace, {trace.describe()}, has ended"
+        reason = f"its trace, {trace.describe()}, has ended"
     elif trace.thread != threading.get_ident():
-        what = f"it belongs to {trace.describe()} in another thread"
+        reason = f"it belongs to {trace.describe()} in another thread"
     else:
-        what = f"it belongs to {trace.describe()}, and {seen_by.describe()} runs outside of it"
+        reason = f"it belongs to {trace.describe()}, and {seen_by.describe()} runs outside of it"
     origin = resolve(x.origin)
     made = f" It was made at {origin}." if origin else ""
     return (
-        f"an escaped tracer of type {x.aval} was used{where()}: {what}.{made} "
+        f"an escaped tracer of type {x.aval} was used{where()}: {reason}.{made} "
         "Return values from a transformed function instead of storing them in a global, an attribute, a cache or a "
         "closure."
     )
@@ -221,7 +221,7 @@ def escaped(x: Tracer, seen_by: Any) -> str:
 def check_lift(x: Tracer, into: Any) -> None:
     """Check that `x` may be a constant of the trace `into`: open, of this thread, and below it.
 
-    Raises: UnexpectedTracerError, with the place where `x` was made.
+    Raises: UnexpectedTracerError with the place that made `x`.
     """
     trace = x._trace
     if trace.is_open and trace.thread == into.thread:
