@@ -1,9 +1,9 @@
-"""Second spellings: names that documents about systems of this kind use for what has another name here.
+"""Second spellings: names from documents about similar systems, for objects that have another name here.
 
 One idea: code written after such a document runs with one changed import, and the packages keep one name for each
-thing.  Nothing of ours imports this module.
+object.  No module of ours imports this one.
 
-Read next: the module that each first spelling comes from, as the imports say.
+Read next: the modules of the first spellings, in the imports below.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Value = Any
 
 
 def raise_to_shaped(aval: AbstractValue, weak_type: bool | None = None) -> AbstractValue:
-    """Return `aval`, which holds no value that could be forgotten; with `weak_type` given, as a weak or a strong type.
+    """Return `aval`, which has no concrete value to drop; make it weak or strong unless `weak_type` is None.
 
     >>> raise_to_shaped(ShapedArray((2,), "float32"))
     float32[2]
@@ -60,7 +60,7 @@ def bind(primitive: Primitive, *args: Value, **params: Any) -> Value:
 
 
 def find_top_trace(_: Any = ()) -> Trace:
-    """Return the current trace: it, and not the operands, decides who handles an operation.
+    """Return the current trace, which processes operations whatever their operands are.
 
     >>> from calque_core.traces.trace import evaluation
     >>> find_top_trace([1.0]) is evaluation

@@ -1,9 +1,8 @@
 """Settings, scoped to a task.
 
-`with config.enable_x64(False): ...` holds for the block, in this thread and in this task of `asyncio`, and in what the
-task starts meanwhile; `config.update("enable_x64", False)` changes the resting state of every thread.  Settings are
-part of every cache key, so changing one never gives a stale result.  Values are read where they are used; nothing is
-read at import.
+`with config.enable_x64(False): ...` holds for the block, in this thread and in this task of `asyncio`, and in tasks
+that it starts meanwhile; `config.update("enable_x64", False)` changes the resting state of every thread.  Settings are
+part of every cache key, so a change never gives a stale result.  Code reads a setting where it uses it, not at import.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_
 
 
 class scope(entered):
-    """Hold one setting for a `with` block: the others are those around the block, wherever this object was made."""
+    """Hold one setting for a `with` block; all other settings stay as they are around the block."""
 
     __slots__ = ("name", "value")
 
@@ -66,7 +65,7 @@ def default_dtype_bits(value: int) -> scope:
 def enable_checks(value: bool = True) -> scope:
     """Type-check every jaxpr when its trace closes, and the results of every evaluated operation, for a `with` block.
 
-    Raises: TypeError, inside the block, where an evaluation gives another type than the primitive's type rule says.
+    Raises: TypeError, inside the block, where an evaluated result differs in type from the primitive's type rule.
 
     >>> from calque_core.config import current, enable_checks
     >>> with enable_checks():
@@ -80,8 +79,8 @@ def debug_nans(value: bool = True) -> scope:
     """Raise where an operation makes a nan that none of its operands held, for a `with` block.
 
     The error names the operation and its operands, the user's line and the pass, forward or backward.  A compiled
-    program is checked as a whole, and then run operation by operation to find the one; what a program holds but does
-    not return is not looked at.  Costs a look at every result.
+    program is checked as a whole, and then run operation by operation to find the operation; only the results of the
+    program are checked.  Costs one check per result.
     Raises: FloatingPointError, inside the block.
 
     >>> from calque_core.config import current, debug_nans
@@ -95,7 +94,7 @@ def debug_nans(value: bool = True) -> scope:
 def debug_infs(value: bool = True) -> scope:
     """Raise where an operation makes an infinity that none of its operands held, for a `with` block.
 
-    It finds and reports as `debug_nans` does.
+    Search and error are as for `debug_nans`.
     Raises: FloatingPointError, inside the block.
 
     >>> from calque_core.config import current, debug_infs
@@ -110,7 +109,7 @@ def traceback_filtering(value: str) -> scope:
     """Hide calque's own frames from tracebacks ("remove_frames", the default), or show all ("off"), for a `with` block.
 
     An error keeps its whole traceback: `calque_core.full_traceback(error)` returns it.  Frames of other libraries are
-    hidden from where `register_internal_folder` names their folders.
+    hidden too, once `register_internal_folder` has their folders.
     Raises: ValueError if `value` is neither.
 
     >>> from calque_core.config import current, traceback_filtering
@@ -122,12 +121,12 @@ def traceback_filtering(value: str) -> scope:
 
 
 def disable_jit(value: bool = True) -> scope:
-    """Run functions given to `jit` directly, operation by operation, for a `with` block.
+    """Run jitted functions directly, operation by operation, for a `with` block.
 
     Inside them `print`, breakpoints and Python's `if` see values, unless another transformation is around; results are
-    those of the operations, so NumPy's for NumPy's arguments.  `cond` and `switch` call the branch that runs,
-    `while_loop` and `scan` call their functions at every step, as long as conditions are known; the types of branches
-    and steps are not compared then.  A `scan` of no steps is traced as ever.  Programs that exist run as they are.
+    NumPy's if the arguments are NumPy's.  `cond` and `switch` call the branch that runs,
+    `while_loop` and `scan` call their functions at every step, if the conditions are known; the types of branches
+    and steps are not compared then.  A `scan` of no steps is still traced.  Existing jaxprs run unchanged.
     Raises: ValueError if `value` is not a bool.
 
     >>> from calque_core.config import disable_jit
@@ -144,9 +143,9 @@ def disable_jit(value: bool = True) -> scope:
 def numpy_dtype_promotion(value: str) -> scope:
     """Promote operands of different dtypes ("standard", the default), or refuse them ("strict"), for a `with` block.
 
-    A Python scalar takes the dtype of the other operand in both cases, `result_type` gives an answer in both, and so
-    does a conversion that an operation says it makes, as that of integers in a division.  Python's operators and
-    functions of `lax` and NumPy ask; NumPy's own functions of ndarrays alone do not.
+    A Python scalar takes the dtype of the other operand in both cases, and `result_type` never refuses.  An
+    operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
+    operators and for functions of `lax` and NumPy; NumPy's own functions of ndarrays alone ignore it.
     Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
 
     >>> import numpy as np
@@ -162,7 +161,7 @@ def numpy_dtype_promotion(value: str) -> scope:
 def numpy_rank_promotion(value: str) -> scope:
     """Broadcast operands with different numbers of axes ("allow", the default), also "warn" or "raise", for a block.
 
-    Operands without axes are always broadcast.  Who asks is as for `numpy_dtype_promotion`.
+    Operands without axes are always broadcast.  The setting holds for the same functions as `numpy_dtype_promotion`.
     Raises: ValueError if `value` is none of the three; ShapeError, inside the block, for operands of different ranks.
 
     >>> import numpy as np
@@ -178,9 +177,9 @@ def numpy_rank_promotion(value: str) -> scope:
 def checking_leaks(value: bool = True) -> scope:
     """Raise where a transformation ends and something still refers to one of its tracers, for a `with` block.
 
-    The error names the tracer, its place, and the way to it from a global, a class or a variable of a running function:
-    what Python's garbage collector sees, so nothing that a C library holds.  Costs a look at every object of the
-    process for each transformation.
+    The error names the tracer, its place, and the path to it from a global, a class or a variable of a running
+    function.  It misses references that Python's garbage collector does not see, such as a C library's.  Each
+    transformation costs one pass over every object of the process.
     Raises: ValueError if `value` is not a bool; UnexpectedTracerError, inside the block.
 
     >>> from calque_core.config import checking_leaks, current

@@ -1,13 +1,13 @@
-"""What a task is doing in a thread: its current trace, its named axes, its settings.
+"""The context of a task in a thread: its current trace, its named axes, its settings.
 
-One idea: `bind` must know whether anything is going on without paying for the question.  `active` is a module-level
-dict that is empty while everybody merely evaluates under the default settings; testing it costs 4 ns, and `here()`,
-which gives the context of the calling task, 26 ns.  A context that is not the resting one puts a token into `active`.
+One idea: `bind` must tell at almost no cost whether any task traces.  `active` is a module-level dict that is empty
+while all tasks merely evaluate under the default settings; testing it costs 4 ns, and `here()`, which returns the
+context of the calling task, 26 ns.  Every context but the resting one puts a token into `active`.
 
-A block (`with entered(...)`) makes a context of its own and puts it in the place of the one around it.  An operation
-that another trace processes changes the `trace` of the context at hand, and changes it back: nothing can come between.
+A block (`with entered(...)`) makes a context and replaces the outer one by it.  An operation that another trace
+processes sets the `trace` of the current context, and resets it: such changes always nest.
 
-Read next: `trace.py`, which says what a trace is; `config.py`, the public face of the settings.
+Read next: `trace.py`, which defines traces; `config.py`, the public functions for settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AxisEnv = tuple[tuple[Any, int], ...]
 
 
 class Settings(NamedTuple):
-    """What a user can set per task.  Every field is part of every cache key."""
+    """The settings of one task.  Every field is part of every cache key."""
 
     enable_x64: bool = True
     default_dtype_bits: int = 64
@@ -47,26 +47,26 @@ class Context:
 
     outer: Context | None
     thread: int
-    own_settings: bool  # a context without any follows `config.update`
-    source: Any  # the equation being interpreted again, so that what it binds keeps the user's line
+    own_settings: bool  # if False, the context follows `config.update`
+    source: Any  # the position of the interpreted equation; operations that it binds keep this line
     trace: Any
     axis_env: AxisEnv
     settings: Settings
 
 
-RESTING = Context()  # where every thread starts; nobody's own, so only `config.update` changes it
+RESTING = Context()  # every thread starts here; no thread owns it, so only `config.update` changes it
 RESTING.outer, RESTING.thread, RESTING.own_settings, RESTING.source = None, 0, False, None
 RESTING.axis_env, RESTING.settings = (), DEFAULT_SETTINGS
 _context: ContextVar[Context] = ContextVar("calque_context", default=RESTING)
 here: Callable[[], Context] = _context.get
-at_rest: weakref.WeakSet[Context] = weakref.WeakSet()  # the outermost context of each thread that has one of its own
+at_rest: weakref.WeakSet[Context] = weakref.WeakSet()  # the outermost context that a thread owns, of each thread
 active: dict[object, None] = {}
 
 
 class Presence:
-    """Lives as long as a task may be in a block of settings or axes, also one that a task inherited and its owner left.
+    """Lives as long as any task may be in a block of settings or axes, also a task that inherited a block already left.
 
-    Only `contextvars` refers to it, no frame, and so no traceback.
+    Only `contextvars` refers to it: no frame does, and so no traceback.
     """
 
     __slots__ = ("__weakref__",)
@@ -83,9 +83,9 @@ def _note_presence() -> None:
 
 
 def own() -> Context:
-    """Return the context at hand if it may be changed in place, otherwise one that takes its place.
+    """Return a context that this thread may change in place: the current one, or a copy that becomes current.
 
-    A thread starts in the context that all share, and `asyncio.to_thread` in that of another thread.
+    A thread starts in the context that all threads share, and `asyncio.to_thread` in the context of another thread.
     """
     context = here()
     if context.thread == get_ident():
@@ -100,7 +100,7 @@ def own() -> Context:
 
 
 def chain(context: Context | None, last: Context | None = None) -> list[Context]:
-    """Return a context and those around it, up to `last` if it is among them."""
+    """Return `context` and its outer contexts, up to `last` if it is one of them."""
     contexts = []
     while context is not None:
         contexts.append(context)
@@ -109,11 +109,11 @@ def chain(context: Context | None, last: Context | None = None) -> list[Context]
 
 
 class _Exit:
-    """Gives `with` the way out of a block.
+    """Makes the exit function of a block for `with`.
 
-    Only the interpreter holds it, on the stack of the frame that runs the block.  So it dies when the block is over,
-    however it ends, and its death leaves the block: an interrupt may fall on any instruction of `__enter__` or of the
-    way out itself, and leaves nothing behind.
+    Only the interpreter refers to the function, on the stack of the frame that runs the block.  So the function dies
+    when the block ends, in whatever way, and its death leaves the block: an interrupt may fall on any instruction of
+    `__enter__` or of the exit itself, and the block is left all the same.
     """
 
     __slots__ = ()
@@ -121,24 +121,24 @@ class _Exit:
     def __get__(self, block: entered | None, _: type) -> Any:
         if block is None:
             return self
-        way_out = partial(self, block)
+        leave_block = partial(self, block)
         if block.inner is None:
-            block.net = weakref.ref(way_out, block.fall_out)
-        return way_out
+            block.net = weakref.ref(leave_block, block.fall_out)
+        return leave_block
 
     def __call__(self, block: entered, kind: object = None, error: object = None, traceback: object = None) -> None:
         try:
             block.leave(error)
-        except Exception:  # after an interrupt, however, there is something left to do
+        except Exception:  # not after an interrupt: `fall_out` then leaves the block
             block.net = None
             raise
         block.net = None
 
 
 class entered:
-    """Enter a trace, settings or axes for the duration of a `with` block; leave all of them as they were found.
+    """Enter a trace, settings or axes for the duration of a `with` block; restore all of them after it.
 
-    A slotted class and not a generator: nothing is skipped on an exception.
+    A slotted class and not a generator: an exception skips nothing.
     Raises: RuntimeError if the same object is entered again before it was left.
     """
 
@@ -147,7 +147,7 @@ class entered:
     def __init__(self, trace: Any = None, *, settings: Settings | None = None, axis_env: AxisEnv | None = None) -> None:
         self.trace, self.settings, self.axis_env = trace, settings, axis_env
         self.inner: Context | None = None
-        self.presence: Presence | None = None  # that of the block around
+        self.presence: Presence | None = None  # the presence of the outer block
         self.net: Any = None
 
     def __enter__(self) -> Any:
@@ -172,21 +172,21 @@ class entered:
     __exit__ = _Exit()
 
     def leave(self, error: object) -> None:
-        """Put the context around the block back, if this task is inside; to be called again if it is interrupted."""
+        """Restore the outer context, if this task is inside the block; call this again after an interrupt."""
         inner = self.inner
         if inner is not None:
             inside = chain(here(), inner)
-            if inside[-1] is inner:  # otherwise a suspended generator held the block, and the one around was left first
+            if inside[-1] is inner:  # otherwise a suspended generator held the block, and the outer one ended first
                 assert inner.outer is not None
                 if _presence.get() is not self.presence:
                     _presence.set(self.presence)
                 for context in inside:
                     active.pop(context, None)
-                _context.set(inner.outer)  # the last step: until then, all of it can be done again
+                _context.set(inner.outer)  # the last step: until then, all steps can run again
             active.pop(inner, None)
         self.inner = self.presence = None
 
     def fall_out(self, _: object) -> None:
-        """Leave a block whose way out was lost to an interrupt."""
+        """Leave a block after an interrupt in its exit function."""
         self.leave(None)
         self.net = None

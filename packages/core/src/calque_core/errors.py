@@ -1,7 +1,7 @@
-"""The errors of calque, and the one place that decides their class.
+"""The error classes of calque.
 
-`TypeError` for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for what those two cannot
-say.  The concrete-value errors subclass TypeError, as their counterparts in the field do.
+`TypeError` is for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for all other errors.  The
+concrete-value errors subclass TypeError, as JAX's do.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any
 
 
 class ShapeError(TypeError, ValueError):
-    """Operands whose shapes do not fit together."""
+    """The shapes of the operands do not fit."""
 
 
 class JaxprTypeError(TypeError):
-    """A jaxpr that is not closed, not in A-normal form, or not typed as it says."""
+    """A jaxpr that is not closed, not in A-normal form, or not well typed."""
 
 
 class UnexpectedTracerError(TypeError):
-    """A tracer used after its trace ended, in another thread, or where only values can go."""
+    """A tracer used after its trace ended, in another thread, or in place of a value."""
 
 
 class ConcretizationTypeError(TypeError):
-    """A concrete value was asked of a tracer that stands for many."""
+    """A tracer was converted to a concrete value, which it does not know."""
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
@@ -31,7 +31,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
 
 class TracerArrayConversionError(ConcretizationTypeError):
-    """A NumPy array was asked of a tracer."""
+    """A tracer was converted to a NumPy array."""
 
 
 class TracerIntegerConversionError(ConcretizationTypeError):
@@ -49,9 +49,9 @@ class NumpyRuleError(TypeError):
 class MissingRuleError(NotImplementedError):
     """A transformation met a primitive that has no rule for it.
 
-    The fields say what was looked for: `primitive` (its name), `kind`, `platform` (lowering only), and the `package`
-    whose function registers such a rule; `place` is where in the user's program the primitive was bound, if that is
-    known, as ' at file.py:41 (function)'.
+    The fields name the missing rule: `primitive` (its name), `kind`, `platform` (lowering only), and the `package` with
+    the function that registers such a rule; `place` is ' at file.py:41 (function)', the line of the user's program that
+    bound the primitive, or ''.
     """
 
     place = ""

@@ -1,6 +1,6 @@
 """The operations: every public function and every primitive, in one flat namespace.
 
-Each comes from the module of its family in `calque_core.ops`, where its type rule and its NumPy evaluation are.
+Each comes from the module of its family in `calque_core.ops`, which holds its type rule and its NumPy evaluation.
 """
 
 from __future__ import annotations

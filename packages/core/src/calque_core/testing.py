@@ -1,9 +1,9 @@
 """Testing kits for authors: `check_primitive` for the rules of a primitive, `check_trace` for a transformation.
 
-One idea: the laws that the primitives of this package obey are asked of anybody's.  What core knows is checked here:
-evaluation, types, staging, dead code, decomposition; and of a trace, what the machinery takes for granted.
+One idea: the primitives of any author must obey the laws that core's primitives obey.  This module checks evaluation,
+types, staging, dead code and decomposition of a primitive, and the assumptions of the machinery about a trace.
 
-Read next: `report.py` for what comes of it; `calque.testing`, which goes on with derivatives, batching and compiling.
+Read next: `report.py` for the reports; `calque.testing`, which adds derivatives, batching and compiling.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def application(primitive: Primitive, params: Params | None = None) -> Function:
 def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params | None = None) -> Report:
     """Check the rules of a primitive that core reads, at the operands `args`; return a report of all laws.
 
-    The laws: evaluation gives the types that `abstract_eval` says and leaves its operands alone; a staged program gives
-    the same values; so does each part of it that `dce` leaves; and so does a decomposition, to rounding.
-    Raises: AssertionError that lists the laws that fail, with the values that break them.
+    The laws: evaluation gives the types of `abstract_eval` and does not change its operands; a staged program gives the
+    same values, also after `dce` for each result alone; a decomposition gives the same values, to rounding.
+    Raises: AssertionError that lists the broken laws, with the values that break them.
 
     >>> import numpy as np
     >>> from calque_core.lax import mul_p
@@ -92,31 +92,33 @@ def _check_evaluation(primitive: Primitive, args: Sequence[Value], params: Param
     if primitive.abstract is None:
         return
     avals = primitive.abstract(*map(typeof, args), **params)
-    got, want = [[str(typeof(x)) for x in outs], [str(aval) for aval in avals]]
-    if got != want:
-        raise AssertionError(f"evaluation gives ({', '.join(got)}), but abstract_eval says ({', '.join(want)}).")
+    actual_types, aval_types = [[str(typeof(x)) for x in outs], [str(aval) for aval in avals]]
+    if actual_types != aval_types:
+        raise AssertionError(
+            f"evaluation gives ({', '.join(actual_types)}), but abstract_eval says ({', '.join(aval_types)})."
+        )
 
 
 def check_staging(fun: Function, args: Sequence[Value], tolerance: float = 0.0) -> None:
     """Check that the jaxpr of a function is well typed and gives the function's values."""
-    want = fun(*args)
+    outs = fun(*args)
     jaxpr = make_jaxpr(fun)(*args)
     check_jaxpr(jaxpr)
-    compare("the staged program", eval_jaxpr(jaxpr, jaxpr.consts, *args), want, tolerance)
+    compare("the staged program", eval_jaxpr(jaxpr, jaxpr.consts, *args), outs, tolerance)
 
 
 def _check_dead_code(fun: Function, args: Sequence[Value]) -> None:
-    jaxpr, want = make_jaxpr(fun)(*args), fun(*args)
-    for i in range(len(want)):
-        mask = [i == j for j in range(len(want))]
+    jaxpr, outs = make_jaxpr(fun)(*args), fun(*args)
+    for i in range(len(outs)):
+        mask = [i == j for j in range(len(outs))]
         smaller, _ = dce_jaxpr(jaxpr, mask, instantiate=True)
         check_jaxpr(smaller)
-        compare(f"result {i} alone", eval_jaxpr(smaller, smaller.consts, *args), [want[i]])
+        compare(f"result {i} alone", eval_jaxpr(smaller, smaller.consts, *args), [outs[i]])
 
 
 def _check_decomposition(primitive: Primitive, args: Sequence[Value], params: Params) -> None:
-    parts = list(primitive.adapted["decomposition"](*args, **params))
-    compare("the decomposition", parts, application(primitive, params)(*args), tolerance=200)
+    outs = list(primitive.adapted["decomposition"](*args, **params))
+    compare("the decomposition", outs, application(primitive, params)(*args), tolerance=200)
 
 
 def check_trace(
@@ -124,16 +126,17 @@ def check_trace(
     lift: Callable[[Any, Value], Value] | None = None,
     operations: Mapping[str, Callable[[Value], object]] | None = None,
 ) -> Report:
-    """Check a transformation: `make(parent)` gives a new trace; return a report of all laws.
+    """Check a transformation whose traces `make(parent)` returns; return a report of all laws.
 
-    `lift(trace, value)` makes a tracer of the trace out of a value, if the transformation has tracers; a `ValueTrace`
-    lifts by itself.  For a trace that knows some primitives only, `operations` are functions of one array of three
-    floats that bind these, by a name for the report; the first of them serves for the laws of nesting and of ending.
-    The laws: `process_primitive` gives a list with one result for each that the primitive has, of the type that its
-    type rule says, and leaves the operands alone; the trace runs inside another of its kind, and while staging; the
-    trace around it is current again afterwards, after an error too; and it is closed then, so that its tracers are
-    refused.  A `ValueTrace` with arrays gives the same values inside of a program.
-    Raises: AssertionError that lists the laws that fail.
+    `lift(trace, value)` returns a tracer of the trace for a value, if the transformation has tracers; a `ValueTrace`
+    needs no `lift`.  For a trace that knows some primitives only, `operations` maps names for the report to functions
+    of one array of three floats that bind these primitives; the first function serves for the laws of nesting, staging
+    and leaving.
+    The laws: `process_primitive` returns a list with one result for each result of the primitive, of the type of its
+    type rule, and does not change the operands; the trace runs inside another trace of its class, and while staging;
+    the outer trace is current again afterwards, after an error too; the trace is closed then, so that its tracers are
+    refused.  A `ValueTrace` with arrays gives the same values inside a program.
+    Raises: AssertionError that lists the broken laws.
 
     >>> from calque_core import Trace, hand_down
     >>> from calque_core.testing import check_trace
@@ -151,9 +154,9 @@ def check_trace(
     """
     report = Report(getattr(make, "__name__", type(make).__name__))
     run = partial(_run, make, lift or _lifted)
-    asked = {"one result": _one_result, "several results": _several_results} if operations is None else operations
-    first = next(iter(asked.values()))
-    for name, operation in asked.items():
+    functions = {"one result": _one_result, "several results": _several_results} if operations is None else operations
+    first = next(iter(functions.values()))
+    for name, operation in functions.items():
         report.ask(name, partial(run, operation))
     report.ask("nesting", lambda: run(lambda x: run(first, x)))
     report.ask("staging", partial(_check_under_staging, run, first))
@@ -175,7 +178,7 @@ def _lifted(trace: Trace, x: Value) -> Value:
 
 
 def _run(make: Any, lift: Any, fun: Callable[[Value], Any], x: Value = _EXAMPLE) -> Any:
-    """Run a function of an array under a new trace, whose every result is checked."""
+    """Run a function of an array under a new trace, and check every result of the trace."""
     with tracing(make(current_trace())) as trace:
         trace.process_primitive = partial(_processed, trace.process_primitive)
         return fun(lift(trace, x))
@@ -192,7 +195,7 @@ def _several_results(x: Value) -> list[Value]:
 
 
 def _processed(process: Any, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
-    """Return what a trace makes of a primitive, if that is a list of results of the right types."""
+    """Return the results of a primitive under a trace, after a check that they are a list of the right types."""
     operands, types = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
     outs = process(primitive, operands, params)
     if not isinstance(outs, list) or len(outs) != len(types):
@@ -216,7 +219,7 @@ def _check_under_staging(run: Callable[..., Any], operation: Callable[[Value], o
 
 
 def _check_program(operation: Callable[[Value], Any], x: Value) -> None:
-    """Check that an operation gives the same value as a program, which goes by arrays."""
+    """Check that an operation gives the same value inside a program, which holds arrays."""
     trace = current_trace()
     assert isinstance(trace, ValueTrace)
     jaxpr = stage(lambda y: tree_leaves(operation(y)), [typeof(x)])
