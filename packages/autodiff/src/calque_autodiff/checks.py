@@ -1,4 +1,4 @@
-"""What the derivative functions ask of their arguments, and what they say when they do not get it."""
+"""Checks of the arguments and results of derivative functions, with their messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calque_core.types.dtypes import dtype_name
 Value = Any
 
 
-def check_input(what: str, name: str, aval: Any, *, holomorphic: bool, allow_int: bool) -> None:
+def check_input(caller: str, name: str, aval: Any, *, holomorphic: bool, allow_int: bool) -> None:
     """Check that a gradient with respect to an argument of this type exists.
 
     Raises: TypeError that names the argument.
@@ -23,31 +23,31 @@ def check_input(what: str, name: str, aval: Any, *, holomorphic: bool, allow_int
     kind = aval.dtype.kind
     if holomorphic and kind != "c":
         raise TypeError(
-            f"{what} with holomorphic=True: {name} has dtype {dtype_name(aval.dtype)}. Give complex arguments, or "
+            f"{caller} with holomorphic=True: {name} has dtype {dtype_name(aval.dtype)}. Give complex arguments, or "
             "leave holomorphic out."
         )
     if kind == "c" and not holomorphic:
         return
     if kind in "iub" and not allow_int:
         raise TypeError(
-            f"{what}: {name} has dtype {dtype_name(aval.dtype)}, which has no derivative. Pass a float, or set "
+            f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, which has no derivative. Pass a float, or set "
             "allow_int=True to get a float0 gradient for it."
         )
 
 
-def check_linear_input(what: str, name: str, aval: Any) -> None:
+def check_linear_input(caller: str, name: str, aval: Any) -> None:
     """Check that a function can be linear in an argument of this type.
 
     Raises: TypeError that names the argument.
     """
     if aval.dtype.kind in "iub":
         raise TypeError(
-            f"{what}: {name} has dtype {dtype_name(aval.dtype)}, in which no function is linear. Pass a float, or "
+            f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, in which no function is linear. Pass a float, or "
             "close over the argument."
         )
 
 
-def only_argument(what: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def only_argument(caller: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """Return the only argument of a function of a cotangent.
 
     Raises: TypeError.
@@ -55,37 +55,37 @@ def only_argument(what: str, args: Sequence[Value], kwargs: Mapping[str, Value])
     if len(args) != 1 or kwargs:
         keywords = f" and the keywords {', '.join(kwargs)}" if kwargs else ""
         raise TypeError(
-            f"{what} got {len(args)} arguments{keywords}. Give it one, the cotangent: a pytree with the structure of "
+            f"{caller} got {len(args)} arguments{keywords}. Give it one, the cotangent: a pytree with the structure of "
             "the function's output."
         )
     return args[0]
 
 
 def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
-    """Check that each output has a tangent of its own type: a derivative rule may have given another.
+    """Check that each output has a tangent of its own type: a derivative rule may return another type.
 
     Raises: TypeError.
     """
     for x, x_dot in zip(outs, out_dots):
         if type(x_dot) is not Zero:
-            wanted, found = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
-            if found is None or found.shape != wanted.shape or found.dtype != wanted.dtype:
+            out_aval, dot_aval = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
+            if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:
                 raise TypeError(
-                    f"{trace.describe()}: an output is {wanted}, but its tangent is "
+                    f"{trace.describe()}: an output is {out_aval}, but its tangent is "
                     f"{describe_value(x_dot)}: a derivative rule gave it. {_ASK_THE_LAWS}"
                 )
 
 
-def fitting_cotangent(what: str, ct: Value, aval: Any) -> Value:
-    """Return the cotangent of a primal as an array of the primal's type: a transpose rule may have given another.
+def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
+    """Return the cotangent of a primal as an array, and check its type: a transpose rule may return another type.
 
     Raises: TypeError.
     """
     ct = instantiate_zeros(ct)
-    found = typeof(ct) if is_array_like(ct) else None
-    if found is None or found.shape != aval.shape or found.dtype != aval.dtype:
+    ct_aval = typeof(ct) if is_array_like(ct) else None
+    if ct_aval is None or ct_aval.shape != aval.shape or ct_aval.dtype != aval.dtype:
         raise TypeError(
-            f"{what}: the cotangent of an argument of type {aval} is {describe_value(ct)}: a transpose "
+            f"{caller}: the cotangent of an argument of type {aval} is {describe_value(ct)}: a transpose "
             f"rule gave it. {_ASK_THE_LAWS}"
         )
     return strong(ct)
@@ -95,7 +95,7 @@ _ASK_THE_LAWS = "Check the rules of your primitives with calque.testing.check_pr
 
 
 def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[Value]:
-    """Return what a transpose rule gave, if that is a cotangent of the right type, or None, for each operand.
+    """Return `cts`, the result of a transpose rule, after a check: a cotangent of the right type, or None, per operand.
 
     Raises: TypeError that names the primitive and its line.
     """
@@ -106,34 +106,34 @@ def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[
         )
     for i, (x, ct) in enumerate(zip(invars, cts)):
         if ct is not None and type(ct) is not Zero:
-            found = typeof(ct)
-            if found.shape != x.aval.shape or found.dtype != x.aval.dtype:
+            ct_aval = typeof(ct)
+            if ct_aval.shape != x.aval.shape or ct_aval.dtype != x.aval.dtype:
                 raise TypeError(
-                    f"the transpose rule of '{primitive.name}'{where()} returned {found} for operand {i}, "
+                    f"the transpose rule of '{primitive.name}'{where()} returned {ct_aval} for operand {i}, "
                     f"which is {x.aval}. Return that type."
                 )
     return list(cts)
 
 
-def check_scalar_output(what: str, out: Any, leaves: Sequence[Value], *, holomorphic: bool) -> None:
-    """Check that a function to be differentiated in reverse gave one real scalar (complex if `holomorphic`).
+def check_scalar_output(caller: str, out: Any, leaves: Sequence[Value], *, holomorphic: bool) -> None:
+    """Check that a function to be differentiated in reverse returned one real scalar (complex if `holomorphic`).
 
-    Raises: TypeError that shows what it gave.
+    Raises: TypeError that shows the result.
     """
     if len(leaves) != 1 or leaves[0] is not out:
         raise TypeError(
-            f"{what} needs a scalar output, but the function returned {describe_value(out)}. Return one scalar."
+            f"{caller} needs a scalar output, but the function returned {describe_value(out)}. Return one scalar."
         )
     aval = typeof(out)
     if aval.shape:
         raise TypeError(
-            f"{what} needs a scalar output, but the function returned {aval}. Reduce it (sum, mean), or "
+            f"{caller} needs a scalar output, but the function returned {aval}. Reduce it (sum, mean), or "
             "use vjp or jacrev."
         )
     if holomorphic and aval.dtype.kind != "c":
-        raise TypeError(f"{what} with holomorphic=True: the output is {aval}. Return a complex scalar.")
+        raise TypeError(f"{caller} with holomorphic=True: the output is {aval}. Return a complex scalar.")
     if not holomorphic and aval.dtype.kind not in "fV":
         hint = "Return a float"
         if aval.dtype.kind == "c":
             hint = "Set holomorphic=True if it is; if not, return a real number, or use vjp"
-        raise TypeError(f"{what} needs a real output, but the function returned {aval}. {hint}.")
+        raise TypeError(f"{caller} needs a real output, but the function returned {aval}. {hint}.")

@@ -1,4 +1,4 @@
-"""Linear functions as values: what `linearize` and `vjp` return.
+"""Linear functions as values, which `linearize` and `vjp` return.
 
 One idea: a linear function is a program and the numbers that it needs.  The numbers are the leaves of a pytree, so the
 function can be returned from `jit`, `vmap` and loops and be passed into them; the program is structure.
@@ -26,7 +26,7 @@ Value = Any
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LinearProgram:
-    """The derivative of the function that messages call `fun`: a jaxpr of the numbers it needs, then of tangents."""
+    """The derivative of a function, named `fun` in messages: a jaxpr of the numbers it needs, then of tangents."""
 
     verb: str
     fun: str
@@ -50,7 +50,7 @@ class LinearFunction:
 
     @property
     def name(self) -> str:
-        """What messages call this function."""
+        """The name of this function in messages."""
         role = "linear function" if self.program.verb == "linearize" else "vjp function"
         return f"{role} of {self.program.fun}"
 
@@ -90,35 +90,37 @@ register_pytree_node(
 
 
 def push(
-    program: LinearProgram, what: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
+    program: LinearProgram, caller: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Return the tangent of the output along one tangent per primal."""
     if kwargs:
-        raise TypeError(f"{what} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal.")
-    dots = tangent_leaves(what, "tangents", program.in_avals, program.in_tree, args)
+        raise TypeError(
+            f"{caller} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal."
+        )
+    dots = tangent_leaves(caller, "tangents", program.in_avals, program.in_tree, args)
     perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if aval.dtype.kind in "fcV"]
     outs = eval_jaxpr(program.jaxpr, (), *consts, *perturbed)
     return program.out_tree.unflatten([strong(instantiate_zeros(x)) for x in outs])
 
 
 def pull(
-    program: LinearProgram, what: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
+    program: LinearProgram, caller: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Return the cotangents of the primals for a cotangent of the output."""
-    ct = only_argument(what, args, kwargs)
-    cts = tangent_leaves(what, "cotangents", program.out_avals, program.out_tree, ct)
-    found = spread_cotangents(what, backward_linear(program.jaxpr, consts, cts), program.in_avals)
-    return program.in_tree.unflatten(unshared(found, consts, cts))
+    ct = only_argument(caller, args, kwargs)
+    cts = tangent_leaves(caller, "cotangents", program.out_avals, program.out_tree, ct)
+    bars = spread_cotangents(caller, backward_linear(program.jaxpr, consts, cts), program.in_avals)
+    return program.in_tree.unflatten(unshared(bars, consts, cts))
 
 
-def spread_cotangents(what: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return one cotangent array per primal type: those given go to the floating ones, `float0` zeros to the others.
+def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return one cotangent array per primal type: `cts` for floating types, in order, `float0` zeros for others.
 
-    Raises: TypeError if a cotangent has not the type of its primal.
+    Raises: TypeError if a cotangent does not have the type of its primal.
     """
-    rest = iter(cts)
+    remaining = iter(cts)
     return [
-        fitting_cotangent(what, next(rest), aval)
+        fitting_cotangent(caller, next(remaining), aval)
         if aval.dtype.kind in "fcV"
         else instantiate_zeros(Zero(aval.to_tangent_aval()))
         for aval in avals

@@ -1,10 +1,10 @@
-"""Cutting a program where knowledge ends: `partial_eval_jaxpr`.
+"""Cutting a program into a known and an unknown half: `partial_eval_jaxpr`.
 
-One idea: an equation whose operands are all known belongs to the known half, any other to the unknown half, as it is.
-An equation that holds programs is cut in turn, by its `partial_eval` rule.  What the unknown half needs of the known
-half are the residuals.
+One idea: an equation whose operands are all known belongs to the known half, any other equation to the unknown half.
+An equation that holds programs is cut by its `partial_eval` rule.  The residuals are the values of the known half that
+the unknown half needs.
 
-Read next: `rules/jit.py`, `rules/cond.py` and `rules/loops.py`, whose rules are made of this.
+Read next: `rules/jit.py`, `rules/cond.py` and `rules/loops.py`, whose rules use this.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Place = tuple[str, int]
 
 
 class Split(NamedTuple):
-    """A program cut where knowledge ends.
+    """A program cut into a known and an unknown half.
 
-    `known` takes the known operands and gives the known results, then residuals; `unknown` takes the residuals and the
-    unknown operands and gives the other results.  `known_outs` marks the known results.
+    `known` takes the known operands and returns the known results, then residuals; `unknown` takes the residuals and
+    the unknown operands and returns the unknown results.  `known_outs` marks the known results.
     """
 
     known: Jaxpr
@@ -46,28 +46,30 @@ class Split(NamedTuple):
     known_outs: list[bool]
 
     def restricted(self, known_outs: Sequence[bool]) -> Split:
-        """Return the same cut where fewer results are known: the others are residuals, which `unknown` passes on."""
+        """Return the same cut with fewer known results: `unknown` returns the other ones, as residuals passed on."""
         if list(known_outs) == self.known_outs:
             return self
         num_known = sum(self.known_outs)
         outs, residuals = self.known.outvars[:num_known], self.known.outvars[num_known:]
-        stays = [k for k, was_known in zip(known_outs, self.known_outs) if was_known]
-        moved = [v for v, s in zip(outs, stays) if not s]
-        passed = [Var(v.aval) for v in moved]
-        kept = [v for v, s in zip(outs, stays) if s]
-        passed_on, others = iter(passed), iter(self.unknown.outvars)
+        is_kept = [k for k, was_known in zip(known_outs, self.known_outs) if was_known]
+        moved = [v for v, s in zip(outs, is_kept) if not s]
+        passed_invars = [Var(v.aval) for v in moved]
+        kept = [v for v, s in zip(outs, is_kept) if s]
+        passed_on, unknown_outs = iter(passed_invars), iter(self.unknown.outvars)
         outvars = [
-            next(passed_on) if was_known else next(others) for k, was_known in zip(known_outs, self.known_outs) if not k
+            next(passed_on) if was_known else next(unknown_outs)
+            for k, was_known in zip(known_outs, self.known_outs)
+            if not k
         ]
         return Split(
             self.known.replace(outvars=[*kept, *moved, *residuals]),
-            self.unknown.replace(invars=[*passed, *self.unknown.invars], outvars=outvars),
+            self.unknown.replace(invars=[*passed_invars, *self.unknown.invars], outvars=outvars),
             list(known_outs),
         )
 
 
 def partial_eval_jaxpr(jaxpr: Jaxpr, known_mask: Sequence[bool]) -> Split:
-    """Return `jaxpr` as the part that needs only the operands marked in `known_mask`, and the rest.
+    """Return `jaxpr` as the half that needs only the operands marked in `known_mask`, and the unknown half.
 
     Programs inside it are cut in the same way, by their own `partial_eval` rules.
 
@@ -95,10 +97,10 @@ def _cut(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
 
 
 class _Halves:
-    """The equations of a program, in two lists, while they are being told apart.
+    """Two lists of the equations of a program, while they are filled.
 
-    `known` holds the variables of the known half, with the constants; `atoms` says what has come in the place of the
-    results of equations that were cut themselves.
+    `known` holds the variables of the known half, with the constants; `atoms` maps the results of cut equations to the
+    atoms that replace them.
     """
 
     def __init__(self, jaxpr: Jaxpr, operands: Sequence[Var]) -> None:
@@ -114,7 +116,7 @@ class _Halves:
         return type(x) is Literal or x in self.known
 
     def add(self, eqn: JaxprEqn) -> None:
-        """Put an equation into the half where it belongs, or its halves into both."""
+        """Add an equation to its half, or the halves of the equation to both."""
         if self.atoms:
             eqn = renamed(eqn, self.atoms)
         if all(type(x) is Literal or x in self.known for x in eqn.invars):
@@ -126,7 +128,7 @@ class _Halves:
             self.after.append(eqn)
 
     def divide(self, eqn: JaxprEqn) -> None:
-        """Add the halves of an equation that has a rule for it."""
+        """Add the halves of an equation that holds a program."""
         operands = list(dict.fromkeys(x for x in eqn.invars if type(x) is Var))
         split = _traced(Jaxpr((), operands, [eqn], eqn.outvars), [x in self.known for x in operands])
         known, unknown = split.known, split.unknown
@@ -142,7 +144,7 @@ class _Halves:
         self.atoms.update((v, next(knowns) if k else next(unknowns)) for v, k in zip(eqn.outvars, split.known_outs))
 
     def unknown(self, operands: Sequence[Var], outs: Sequence[Atom]) -> tuple[Jaxpr, list[Var]]:
-        """Return the unknown half, and the variables of the known half that it takes: those that are no constants."""
+        """Return the unknown half, and its residuals: variables of the known half that are not constants."""
         uses: dict[Any, None] = dict.fromkeys(x for eqn in self.after for x in eqn.invars if x in self.known)
         residuals = [v for v in uses if v not in self.consts or isinstance(self.consts[v], Tracer)]
         program = self.program([*residuals, *operands], self.after, outs)
@@ -160,35 +162,35 @@ class _Halves:
 
 
 def renamed(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
-    """Return an equation that reads other variables, where `atoms` says so."""
+    """Return an equation whose operands are replaced by `atoms`."""
     if not any(x in atoms for x in eqn.invars):
         return eqn
     return eqn.replace(invars=[atoms.get(x, x) for x in eqn.invars])
 
 
 def _traced(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
-    """Return what the rule of a single equation makes of it."""
-    found: list[Any] = []
+    """Return the cut of a program of one equation, by the equation's rule."""
+    cut: list[Any] = []
 
     def known(*args: Value) -> list[Value]:
         trace = TangentTrace(current_trace())
         trace.verb = "partial_eval"
-        rest = iter(args)
+        known_args = iter(args)
         with tracing(trace):
-            values = [next(rest) if k else trace.new_arg(v.aval) for v, k in zip(jaxpr.invars, mask)]
+            values = [next(known_args) if k else trace.new_arg(v.aval) for v, k in zip(jaxpr.invars, mask)]
             outs = eval_jaxpr(jaxpr, (), *values)
             known_outs = [not trace.owns(x) for x in outs]
             program = trace.finish([x for x, k in zip(outs, known_outs) if not k])
         program, residuals = hoist_tracers(program)
-        found[:] = [program, known_outs]
+        cut[:] = [program, known_outs]
         return [*(x for x, k in zip(outs, known_outs) if k), *residuals]
 
     staged = stage(known, [v.aval for v, k in zip(jaxpr.invars, mask) if k], verb="partial_eval")
-    return Split(staged, found[0], found[1])
+    return Split(staged, cut[0], cut[1])
 
 
 def without_repeats(known: Jaxpr, num_outs: int) -> tuple[Jaxpr, list[Place]]:
-    """Drop the residuals of `known` that are arguments, results or literals of it; say where each is found.
+    """Drop the residuals of `known` that are its arguments, results or literals; return the place of each residual.
 
     The residuals are the results of `known` after its first `num_outs`.
     """
@@ -211,12 +213,12 @@ def without_repeats(known: Jaxpr, num_outs: int) -> tuple[Jaxpr, list[Place]]:
 
 
 def at_places(places: Sequence[Place], operands: Sequence[Value], results: Sequence[Value]) -> list[Value]:
-    """Return the residuals at these places, given the operands and the results of the program that has them."""
+    """Return the residuals at these places among the operands and results of the known half."""
     return [operands[i] if kind == "in" else results[i] for kind, i in places]
 
 
 def by_place(unknown: Jaxpr, places: Sequence[Place]) -> tuple[Jaxpr, dict[Place, Var]]:
-    """Return the unknown half with one variable for all residuals at a place, and the variables."""
+    """Return the unknown half with one variable per place of residuals, and these variables."""
     variables: dict[Place, Var] = {}
     atoms: dict[Any, Atom] = {}
     for v, place in zip(unknown.invars, places):

@@ -1,9 +1,9 @@
 """Running a linear program backwards.
 
-One idea: walk the equations from the last to the first, give each equation's transpose rule the cotangents of its
-results, and add what it returns to the cotangents of its operands.  What is not linear is evaluated forward first.
+One idea: walk the equations from the last to the first, call each equation's transpose rule with the cotangents of its
+results, and add the returned cotangents to those of its operands.  Equations that are not linear are evaluated first.
 
-Read next: `linearize.py`, where the linear programs come from.
+Read next: `linearize.py`, which makes the linear programs.
 """
 
 from __future__ import annotations
@@ -48,35 +48,35 @@ Value = Any
 def backward(
     eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], outvars: Sequence[Atom], cts: Sequence[Value]
 ) -> dict[Any, Value]:
-    """Return the cotangents of the variables that no equation defines, given those of `outvars`.
+    """Return the cotangents of the variables that no equation defines, from `cts`, the cotangents of `outvars`.
 
     Every equation is linear in the variables that are not in `known`.
     Raises: MissingRuleError if a primitive has no transpose rule.
     """
-    found: dict[Any, Value] = {}
+    bars: dict[Any, Value] = {}
     for var, ct in zip(outvars, cts):
         if type(var) is Var and type(ct) is not Zero and var not in known:
-            found[var] = add_tangents(found[var], ct) if var in found else ct
+            bars[var] = add_tangents(bars[var], ct) if var in bars else ct
     context = own()
     before = context.source
     try:
-        _pull_back(eqns, known, found, context)
+        _pull_back(eqns, known, bars, context)
     finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
         context.source = before
-    return found
+    return bars
 
 
-def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], found: dict[Any, Value], context: Context) -> None:
-    """Turn the cotangents of the last equations' results, in `found`, into those of the first equations' operands."""
-    # What is recorded here, or checked, is to know its pass; marking costs 0.1 us per equation.
+def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[Any, Value], context: Context) -> None:
+    """Replace, in `bars`, the cotangents of results by those of operands, equation by equation."""
+    # Equations recorded here, and errors of checks, name the backward pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
     for primitive, invars, results, params, position in reversed(eqns):
         if len(results) == 1:  # nearly always
-            ct = found.pop(results[0], None)
+            ct = bars.pop(results[0], None)
             result_cts = None if ct is None else [ct]
         else:
-            result_cts = _take(found, results)
+            result_cts = _take(bars, results)
         if result_cts is None:
             continue
         context.source = in_backward(position) if is_marked else position
@@ -89,12 +89,12 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], found: dict
             cts = checked_cotangents(primitive, cts, invars)
         for x, ct in zip(invars, cts):
             if ct is not None and type(ct) is not Zero and x not in known:
-                found[x] = add_tangents(found[x], ct) if x in found else ct
+                bars[x] = add_tangents(bars[x], ct) if x in bars else ct
 
 
-def _take(found: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
-    """Take the cotangents of an equation's results out of `found`; None if all of them are zero."""
-    cts = [found.pop(v, None) for v in outvars]
+def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
+    """Remove and return the cotangents of an equation's results from `bars`; None if all of them are zero."""
+    cts = [bars.pop(v, None) for v in outvars]
     if all(ct is None for ct in cts):
         return None
     return [zero_of(v.aval) if ct is None else ct for v, ct in zip(outvars, cts)]
@@ -103,17 +103,17 @@ def _take(found: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None
 def backward_linear(jaxpr: Jaxpr, consts: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
     """Return the cotangents, `Zero`s included, of the arguments of a jaxpr that is linear in all of them.
 
-    `consts` are the values of its constants, and of its first arguments if there are more, which have no cotangent.
+    `consts` are the values of its constants and, if there are more, of its first arguments: these have no cotangent.
     """
     variables = (*jaxpr.constvars, *jaxpr.invars)
-    found = backward(jaxpr.eqns, dict(zip(variables, consts)), jaxpr.outvars, cts)
-    return [found[v] if v in found else zero_of(v.aval) for v in variables[len(consts) :]]
+    bars = backward(jaxpr.eqns, dict(zip(variables, consts)), jaxpr.outvars, cts)
+    return [bars[v] if v in bars else zero_of(v.aval) for v in variables[len(consts) :]]
 
 
 def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
-    """Return the cotangents of the arguments of `jaxpr` whose primal is an `UndefinedPrimal`, `Zero` for the others.
+    """Return the cotangents of the arguments of `jaxpr` whose primal is an `UndefinedPrimal`; `Zero` for known ones.
 
-    Equations that involve none of them are evaluated forward first.
+    Equations of known operands alone are evaluated forward first.
 
     >>> from calque_autodiff import UndefinedPrimal, backward_pass
     >>> from calque_core import make_jaxpr, typeof
@@ -124,12 +124,12 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value
     known: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     known.update((v, x) for v, x in zip(jaxpr.invars, primals) if type(x) is not UndefinedPrimal)
     linear = forward(jaxpr, known)
-    found = backward(linear, known, jaxpr.outvars, cts)
-    return [found[v] if v in found else zero_of(v.aval) for v in jaxpr.invars]
+    bars = backward(linear, known, jaxpr.outvars, cts)
+    return [bars[v] if v in bars else zero_of(v.aval) for v in jaxpr.invars]
 
 
 def forward(jaxpr: Jaxpr, known: dict[Any, Value]) -> list[JaxprEqn]:
-    """Evaluate the equations that need only what is `known`, into `known`; return the others, in order."""
+    """Evaluate the equations of `known` operands alone, into `known`; return the linear equations, in order."""
     linear = []
     context = own()
     before = context.source
@@ -153,10 +153,10 @@ def transpose_jaxpr(
     ct_mask: Sequence[bool] | None = None,
     instantiate: bool | Sequence[bool] = False,
 ) -> tuple[Jaxpr, list[bool]]:
-    """Return the transpose of `jaxpr` in the arguments in `linear_mask`, and which of their cotangents it gives.
+    """Return the transpose of `jaxpr` in the arguments in `linear_mask`, and a mask of the cotangents that it returns.
 
-    The result takes the other arguments, then the cotangents of the results that `ct_mask` marks (all, by default).
-    It gives the cotangents of the linear arguments that are not identically zero, or that `instantiate` marks.
+    The transpose takes the known arguments, then the cotangents of the results that `ct_mask` marks (all, by default).
+    It returns the cotangents of linear arguments that are not identically zero, or that `instantiate` marks.
     Raises: MissingRuleError if an equation cannot be transposed.
 
     >>> from calque_autodiff import transpose_jaxpr
@@ -164,33 +164,33 @@ def transpose_jaxpr(
     >>> transpose_jaxpr(make_jaxpr(lambda x, y: x * y)(1.0, 1.0), [False, True])
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }, [True])
     """
-    mask, cts_given = tuple(linear_mask), tuple(ct_mask or [True] * len(jaxpr.outvars))
-    wanted = (instantiate,) * sum(mask) if isinstance(instantiate, bool) else tuple(instantiate)
+    mask, is_ct_arg = tuple(linear_mask), tuple(ct_mask or [True] * len(jaxpr.outvars))
+    required = (instantiate,) * sum(mask) if isinstance(instantiate, bool) else tuple(instantiate)
 
     def make() -> tuple[Jaxpr, list[bool]]:
         nonzero: list[bool] = []
 
         def transposed(*args: Value) -> list[Value]:
-            rest = iter(args)
-            primals = [undefined_of(v.aval) if m else next(rest) for v, m in zip(jaxpr.invars, mask)]
-            cts = [next(rest) if given else zero_of(v.aval) for v, given in zip(jaxpr.outvars, cts_given)]
-            found = backward_pass(jaxpr, jaxpr.consts, primals, cts)
-            linear_cts = [ct for ct, m in zip(found, mask) if m]
-            nonzero[:] = [w or type(ct) is not Zero for ct, w in zip(linear_cts, wanted)]
+            remaining_args = iter(args)
+            primals = [undefined_of(v.aval) if m else next(remaining_args) for v, m in zip(jaxpr.invars, mask)]
+            cts = [next(remaining_args) if is_arg else zero_of(v.aval) for v, is_arg in zip(jaxpr.outvars, is_ct_arg)]
+            all_cts = backward_pass(jaxpr, jaxpr.consts, primals, cts)
+            linear_cts = [ct for ct, m in zip(all_cts, mask) if m]
+            nonzero[:] = [w or type(ct) is not Zero for ct, w in zip(linear_cts, required)]
             return [instantiate_zeros(ct) for ct, n in zip(linear_cts, nonzero) if n]
 
         in_avals = [v.aval for v, m in zip(jaxpr.invars, mask) if not m]
-        ct_avals = [v.aval.to_tangent_aval() for v, given in zip(jaxpr.outvars, cts_given) if given]
+        ct_avals = [v.aval.to_tangent_aval() for v, is_arg in zip(jaxpr.outvars, is_ct_arg) if is_arg]
         return stage(transposed, [*in_avals, *ct_avals], verb="transpose"), nonzero
 
-    return jaxpr.memo(("transpose", mask, cts_given, wanted, *settings_key()), make)  # type: ignore[no-any-return]
+    return jaxpr.memo(("transpose", mask, is_ct_arg, required, *settings_key()), make)  # type: ignore[no-any-return]
 
 
 @api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
 
-    `primals` give the types of the arguments only: arrays, or `ShapeDtypeStruct`s.
+    Of `primals`, arrays or `ShapeDtypeStruct`s, only the types are used.
     Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if
     `fun` is not linear.
 
@@ -200,10 +200,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     (np.float64(6.0),)
     """
     check_callable(fun, "linear_transpose")
-    what = f"linear_transpose of {describe_function(fun)}"
+    caller = f"linear_transpose of {describe_function(fun)}"
     leaves, in_tree = flatten_primals("linear_transpose", fun, primals)
     for name, x in zip(arg_names(fun, primals, {}), leaves):
-        check_linear_input(what, name, typeof(x))
+        check_linear_input(caller, name, typeof(x))
     flat = FlatFunction(fun, in_tree, "linear_transpose")
     jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
     arguments = tree_structure(tuple(primals))
@@ -211,35 +211,35 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     @api_boundary
     def transposed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         ct = only_argument(f"the transpose of {describe_function(fun)}", args, kwargs)
-        cts = tangent_leaves(what, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
+        cts = tangent_leaves(caller, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
         known: dict[Any, Value] = dict(zip(jaxpr.constvars, jaxpr.consts))
         linear = forward(jaxpr, known)
-        _check_no_constant(what, jaxpr, linear, known)
+        _check_no_constant(caller, jaxpr, linear, known)
         try:
-            found = backward(linear, known, jaxpr.outvars, cts)
+            bars = backward(linear, known, jaxpr.outvars, cts)
         except MissingRuleError as error:
-            error.args = (_not_linear(what, error),)
+            error.args = (_not_linear(caller, error),)
             raise
-        outs = [strong(instantiate_zeros(found[v])) if v in found else zeros_of(v.aval) for v in jaxpr.invars]
+        outs = [strong(instantiate_zeros(bars[v])) if v in bars else zeros_of(v.aval) for v in jaxpr.invars]
         return arguments.unflatten(unshared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
 
     return transposed
 
 
-def _not_linear(what: str, error: MissingRuleError) -> str:
-    """Return the message for an operation that cannot be transposed: it is not linear, or nobody has said how."""
+def _not_linear(caller: str, error: MissingRuleError) -> str:
+    """Return the message for an operation without a transpose: it is not linear, or it has no rule."""
     culprit, text = f"'{error.primitive}'{error.place}", error.args[0]
-    if not text.startswith("Transpose rule"):  # it says by itself which operands are to blame
-        return f"{what}: the function is not linear. {text}"
+    if not text.startswith("Transpose rule"):  # the text names the operands
+        return f"{caller}: the function is not linear. {text}"
     if any(note.startswith("There is none because") for note in error.__notes__):
         advice = "Transpose a linear function; of any other, vjp transposes the derivative."
-        return f"{what}: the function is not linear, because of {culprit}: {text}. {advice}"
+        return f"{caller}: the function is not linear, because of {culprit}: {text}. {advice}"
     advice = "Give it one if it is; if not, vjp transposes the derivative of the function."
-    return f"{what}: {culprit} is not known to be linear: {text}. {advice}"
+    return f"{caller}: {culprit} is not known to be linear: {text}. {advice}"
 
 
-def _check_no_constant(what: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], known: Mapping[Var, Value]) -> None:
-    """Refuse a constant term, which transposition would drop in silence; one that is traced is let pass.
+def _check_no_constant(caller: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], known: Mapping[Var, Value]) -> None:
+    """Refuse a constant term, which transposition would drop in silence; a traced term passes.
 
     Raises: MissingRuleError.
     """
@@ -248,8 +248,8 @@ def _check_no_constant(what: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], know
         culprit = "an output"
     if culprit is not None:
         raise MissingRuleError(
-            f"{what}: the function is not linear, because of {culprit}: it has a constant part that is not zero. Leave "
-            "that out: the transpose is that of the rest.",
+            f"{caller}: the function is not linear, because of {culprit}: it has a constant part that is not zero. "
+            "Leave that out: the transpose is that of the rest.",
             primitive="linear_transpose",
             kind="transpose",
             package="calque_autodiff",
