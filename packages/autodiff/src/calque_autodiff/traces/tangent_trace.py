@@ -132,7 +132,7 @@ class TangentTrace(JaxprTrace):
             known = self.constants[key] = (x, Var(typeof(x)))
         return known[1]
 
-    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+    def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a residual as it is: `kept_for_long` copies those that the user can still reach."""
         return x
 

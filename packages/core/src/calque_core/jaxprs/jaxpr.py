@@ -223,6 +223,6 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """Yield the jaxprs that the equations of `jaxpr` hold, not those inside them."""
+    """Yield the jaxprs that the equations of `jaxpr` hold themselves."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)

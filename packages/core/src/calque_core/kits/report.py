@@ -92,7 +92,7 @@ def _described(error: Exception) -> str:
     return " ".join([*text.split(), *getattr(error, "__notes__", ())])
 
 
-def compare(what: str, got: Sequence[Value], want: Sequence[Value], tolerance: float = 0.0) -> None:
+def compare(label: str, got: Sequence[Value], want: Sequence[Value], tolerance: float = 0.0) -> None:
     """Compare types exactly, and values to `tolerance` units of roundoff of the dtype, relative to the largest value.
 
     NaN equals NaN.  Raises: AssertionError with both types, or the first values that differ.
@@ -103,12 +103,12 @@ def compare(what: str, got: Sequence[Value], want: Sequence[Value], tolerance: f
     """
     types = [[str(typeof(x)) for x in xs] for xs in (got, want)]
     if types[0] != types[1]:
-        raise AssertionError(f"{what} gives ({', '.join(types[0])}) where ({', '.join(types[1])}) is right.")
+        raise AssertionError(f"{label} gives ({', '.join(types[0])}) where ({', '.join(types[1])}) is right.")
     for number, (x, y) in enumerate(zip(map(np.asarray, got), map(np.asarray, want))):
-        _compare_values(f"{what}, result {number}," if len(want) > 1 else what, x, y, tolerance)
+        _compare_values(f"{label}, result {number}," if len(want) > 1 else label, x, y, tolerance)
 
 
-def _compare_values(what: str, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], tolerance: float) -> None:
+def _compare_values(label: str, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], tolerance: float) -> None:
     if y.dtype.names is not None or not y.size or y.dtype.itemsize == 0:
         return
     is_right = x == y
@@ -121,4 +121,4 @@ def _compare_values(what: str, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any],
     if not is_right.all():
         index = tuple(map(int, np.argwhere(~is_right)[0]))
         place = f" at {list(index)}" if index else ""
-        raise AssertionError(f"{what} gives {x[index]}{place} where {y[index]} is right.")
+        raise AssertionError(f"{label} gives {x[index]}{place} where {y[index]} is right.")

@@ -44,7 +44,7 @@ class JaxprType(NamedTuple):
 
 
 def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
-    """Check a jaxpr and those inside it; return its type.
+    """Check a jaxpr and its inner jaxprs; return its type.
 
     Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has not its
     declared type; with the variable and the equation as `jaxpr` prints them, and the user's line.

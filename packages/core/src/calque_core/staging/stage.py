@@ -147,9 +147,9 @@ class JaxprTrace(Trace):
         if isinstance(x, np.ndarray) and x.ndim:
             x = self.captures.use(x)
         key = id(x) if here().settings.enable_x64 else ~id(x)  # an array has another type while 64 bits are off
-        known = self.constants.get(key)
-        if known is not None:
-            return known[1]
+        entry = self.constants.get(key)
+        if entry is not None:
+            return entry[1]
         if isinstance(x, Tracer):
             check_lift(x, self)
             x = self.narrowed_constant(x)
@@ -171,22 +171,24 @@ class JaxprTrace(Trace):
         aval = x.aval
         if here().settings.enable_x64 or type(aval) is not ShapedArray or canonicalize_dtype(aval.dtype) == aval.dtype:
             return x
-        known: tuple[Tracer, Tracer] | None = self.memo.get(("narrow", id(x)))
-        if known is None:
+        pair: tuple[Tracer, Tracer] | None = self.memo.get(("narrow", id(x)))
+        if pair is None:
             assert self.parent is not None
             params = {"new_dtype": canonicalize_dtype(aval.dtype), "weak_type": aval.weak_type}
             (narrow,) = hand_down(self.parent, convert_element_type_p, [x], params)
-            known = self.memo["narrow", id(x)] = x, narrow  # the memo keeps the tracer, so that its id stays its own
-        return known[1]
+            pair = self.memo["narrow", id(x)] = x, narrow  # the memo keeps the tracer, so that its id stays its own
+        return pair[1]
 
     def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
         """Return the recorded program, with the results `outs`.  Its constants no longer share the user's memory."""
         outvars = [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in outs]
         constants = self.constants.values()
-        consts = [self.kept(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants]
+        consts = [
+            self.captured_const(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants
+        ]
         return Jaxpr([v for _, v in constants], self.invars, self.eqns, outvars, consts, debug_name=debug_name)
 
-    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+    def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as a constant of the finished program, which nobody can change."""
         return frozen(x)
 
@@ -222,7 +224,7 @@ class JaxprTrace(Trace):
 class BorrowingTrace(JaxprTrace):
     """Leaves captured arrays uncopied: for callers that bind the constants as operands at once."""
 
-    def kept(self, x: np.ndarray[Any, Any]) -> Value:
+    def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array uncopied: the caller binds it as an operand, which holds it."""
         return x
 

@@ -1,1 +1,1 @@
-"""Transformations with values of their own."""
+"""Transformations with their own values."""

@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 Layouts = Sequence[Layout]
-Targets = Sequence[Layout | None]  # None leaves a result as it is
+Targets = Sequence[Layout | None]  # None leaves a result unchanged
 
 
 class Program(NamedTuple):
