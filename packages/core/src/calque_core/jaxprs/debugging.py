@@ -1,8 +1,8 @@
 """Finding the operation that made a nan or an infinity, while `config.debug_nans` or `config.debug_infs` is on.
 
-One idea: an operation is at fault if a result has a nan and no operand has one.  Evaluation calls `check_results` after
-every operation.  `check_program` checks the results of a compiled program, and runs it again operation by operation if
-one has a nan.  A nan in the arguments (a missing value, the infinity of a mask) raises nothing.
+One idea: an operation is at fault if a result has a nan (or an infinity) and no operand has one.  Evaluation calls
+`check_results` after every operation.  `check_program` checks the results of a compiled program, and evaluates the
+program operation by operation if one is bad.  Bad arguments (a missing value, the infinity of a mask) raise nothing.
 
 Read next: `trace.py`, where evaluation calls this; `source.py` for how an equation knows its pass.
 """

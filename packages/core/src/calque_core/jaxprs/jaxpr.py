@@ -152,7 +152,7 @@ class Jaxpr:
     @property
     def effects(self) -> Effects:
         """The effects of all equations."""
-        stack = [self]  # no recursion: programs nest as deep as their authors like
+        stack = [self]  # no recursion: programs may nest to any depth
         while stack:
             unknown = [inner for inner in subjaxprs(stack[-1]) if inner._effects is None]
             if unknown:

@@ -77,10 +77,10 @@ def _rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
                 outs = outs if eqn.primitive.multiple_results else [outs]
                 atoms.update(zip(eqn.outvars, _result_atoms(trace, eqn, outs)))
         added = trace.finish(())
-    return _joined(jaxpr, added, atoms) if changed else jaxpr
+    return _with_added(jaxpr, added, atoms) if changed else jaxpr
 
 
-def _joined(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
+def _with_added(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
     """Return `jaxpr` with the equations of `added`, and with its constants in addition."""
     return jaxpr.replace(
         constvars=(*jaxpr.constvars, *added.constvars),
