@@ -60,7 +60,7 @@ def jacfwd(
     @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        caller = chosen.what
+        caller = chosen.caller
         restricted, x = _restrict(chosen, args, kwargs)
         _check_inputs(caller, x, holomorphic, allow_int=False)
         if not holomorphic:
@@ -118,7 +118,7 @@ def jacrev(
     @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
-        caller = chosen.what
+        caller = chosen.caller
         restricted, x = _restrict(chosen, args, kwargs)
         _check_inputs(caller, x, holomorphic, allow_int=allow_int)
         out, pull, *aux = vjp(restricted, x, has_aux=has_aux)

@@ -109,7 +109,7 @@ def _transform(
         positions, names = places.positions, places.keywords
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
         leaves, tree = tree_flatten((varied, {}))
-        _check_leaves(chosen.what, fun, args, kwargs, leaves, (positions, names), options)
+        _check_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
         leaves = [*narrowed(leaves)]
 
         @functools.wraps(fun)
@@ -123,9 +123,9 @@ def _transform(
         with Captures(current_trace()) as captures:
             outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, captures=captures)
             out = flat.out_tree.unflatten(outs)
-            check_scalar_output(chosen.what, out, outs, holomorphic=options[0])
+            check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(jaxpr, jaxpr.consts, [typeof(outs[0]).dtype.type(1)])
-            found = spread_cotangents(chosen.what, cts, [typeof(x) for x in leaves])
+            found = spread_cotangents(chosen.caller, cts, [typeof(x) for x in leaves])
             separate = unshared(found, leaves, tree_leaves(flat.aux), captures.held.values())
         (by_position, by_name), _ = tree.unflatten(separate)
         gradients = chosen.arrange(places, by_position, by_name)

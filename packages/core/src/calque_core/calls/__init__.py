@@ -1,1 +1,1 @@
-"""The arguments of a call: their names, their checks, the choice of some of them."""
+"""The arguments of a call: names, checks, and the choice of arguments to differentiate."""

@@ -1,6 +1,6 @@
-"""What every transformation does with its user's function: flatten its arguments, name them, refuse what cannot work.
+"""The steps of every transformation around the user's function: flatten, name and check its arguments, and call it.
 
-Read next: `staging/make_jaxpr.py`, the plainest user of this module.
+Read next: `staging/make_jaxpr.py`, the simplest module that imports this one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = Any
 def check_callable(fun: Any, verb: str) -> None:
     """Check that `fun` is a function that `verb` can transform.
 
-    Raises: TypeError for what cannot be called, and for generator functions and coroutines.
+    Raises: TypeError for a value that cannot be called, for generator functions and for coroutines.
 
     >>> check_callable(len, "grad")
     """
@@ -35,7 +35,7 @@ def check_callable(fun: Any, verb: str) -> None:
 
 
 def _runs_later(fun: Any) -> bool:
-    """Tell whether a call of `fun` only makes an object whose code runs later; `inspect` takes 2 us for it."""
+    """Tell whether a call of `fun` only makes an object whose code runs later; `inspect` would take 2 us."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     code = getattr(getattr(fun, "__func__", fun), "__code__", None)
@@ -53,9 +53,9 @@ def _generator_message(verb: str, fun: Any) -> str:
 
 
 class FlatFunction:
-    """A user's function on flat lists: takes the leaves of `(args, kwargs)`, gives the leaves of its result.
+    """A user's function on flat lists, from the leaves of `(args, kwargs)` to the leaves of its result.
 
-    `out_tree` is known after a call; with `has_aux`, `aux` is the second element of the pair the function returned.
+    `out_tree` is set by a call; with `has_aux`, `aux` is the second element of the pair the function returned.
     """
 
     __slots__ = ("aux", "fun", "has_aux", "in_tree", "out_tree", "verb")
@@ -92,7 +92,7 @@ def call(fun: Callable[..., Any], verb: str, /, *args: Any, **kwargs: Any) -> An
 
 
 def _misfit(fun: Any, error: TypeError) -> str:
-    """Return what Python says of arguments that a function does not take, and which it takes."""
+    """Return Python's message for arguments that do not fit a function, and the signature of the function."""
     try:
         signature = str(inspect.signature(fun))
     except (TypeError, ValueError):
@@ -101,9 +101,9 @@ def _misfit(fun: Any, error: TypeError) -> str:
 
 
 def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
-    """Return the two parts of what a function with auxiliary output gave.
+    """Return the output and the auxiliary output of a function that returned `out`.
 
-    Raises: TypeError if it is not a pair.
+    Raises: TypeError if `out` is not a pair.
     """
     if not (isinstance(out, tuple) and len(out) == 2):
         raise TypeError(
@@ -127,7 +127,7 @@ def describe_value(x: Any) -> str:
 
 
 def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
-    """Return how a user would write each leaf of the arguments: `x`, `params['w']`, `args[1]`.
+    """Return the expression for each leaf of the arguments, as a user writes it: `x`, `params['w']`, `args[1]`.
 
     >>> arg_names(lambda x, y: None, ({"w": 1.0}, 2.0), {})
     ["x['w']", 'y']
@@ -142,15 +142,15 @@ def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str
     except (TypeError, ValueError):
         names = []
     names += [f"args[{i}]" for i in range(len(names), len(args))]
-    pieces = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
-    return [name + keystr(path) for name, tree in pieces for path, _ in tree_flatten_with_path(tree)[0]]
+    named_trees = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
+    return [name + keystr(path) for name, tree in named_trees for path, _ in tree_flatten_with_path(tree)[0]]
 
 
 _HOW_TO_GIVE = "Pass arrays, close over the value, or register its class as a pytree."
 
 
 def check_arrays(
-    leaves: Iterable[Any], names: Callable[[], Sequence[str]], what: str, advice: str = _HOW_TO_GIVE
+    leaves: Iterable[Any], names: Callable[[], Sequence[str]], caller: str, advice: str = _HOW_TO_GIVE
 ) -> None:
     """Check that every leaf is an array or a scalar.
 
@@ -159,17 +159,17 @@ def check_arrays(
     for i, leaf in enumerate(leaves):
         if not is_array_like(leaf):
             if isinstance(leaf, (np.ndarray, np.generic)):
-                raise TypeError(f"{what}: {names()[i]}: {_refusal(leaf)}")
+                raise TypeError(f"{caller}: {names()[i]}: {_refusal(leaf)}")
             raise TypeError(
-                f"{what}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or a "
-                f"scalar. {ASARRAY if is_convertible(leaf) else advice}"
+                f"{caller}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or "
+                f"a scalar. {ASARRAY if is_convertible(leaf) else advice}"
             )
 
 
 def plain_index(x: Any) -> int:
     """Return an integer argument as an int.
 
-    Raises: TypeError if it is not an integer, or a bool: who writes `axis=True` means no position.
+    Raises: TypeError if it is not an integer, or is a bool: `axis=True` is no position.
 
     >>> plain_index(np.int64(2))
     2
@@ -179,29 +179,29 @@ def plain_index(x: Any) -> int:
     return index(x)
 
 
-def normalize_argnums(argnums: Any, count: int, what: str, name: str = "argnums") -> tuple[int, ...]:
-    """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the given order.
+def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnums") -> tuple[int, ...]:
+    """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the same order.
 
-    `name` is what the user calls them.
+    `name` is the user's parameter for them.
 
-    Raises: TypeError if one is not an int; ValueError if one is out of range or given twice.
+    Raises: TypeError if one is not an int; ValueError if one is out of range or occurs twice.
 
     >>> normalize_argnums((0, -1), 3, "grad of f")
     (0, 2)
     """
-    given = (argnums,) if not isinstance(argnums, (tuple, list)) else tuple(argnums)
+    numbers = (argnums,) if not isinstance(argnums, (tuple, list)) else tuple(argnums)
     try:
-        positions = tuple(map(plain_index, given))
+        positions = tuple(map(plain_index, numbers))
     except TypeError:
-        raise TypeError(f"{what} got {name}={argnums!r}. Give an int or a tuple of ints.") from None
+        raise TypeError(f"{caller} got {name}={argnums!r}. Give an int or a tuple of ints.") from None
     for i in positions:
         if not -count <= i < count:
             raise ValueError(
-                f"{what} got {name}={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
+                f"{caller} got {name}={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
                 f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with "
                 f"{name.replace('nums', 'names')}."
             )
     positions = tuple(i % count for i in positions)
     if len(set(positions)) != len(positions):
-        raise ValueError(f"{what} got {name}={argnums!r}, which names an argument twice. Name each argument once.")
+        raise ValueError(f"{caller} got {name}={argnums!r}, which names an argument twice. Name each argument once.")
     return positions

@@ -1,7 +1,7 @@
 """The arguments that a derivative is taken with respect to: chosen by position, by name, or both.
 
-One idea: which arguments a user asked for is the same for all calls; where a call passes them, by position or by
-keyword, is a value of that call.
+One idea: the choice of arguments is the same for all calls; `Places` says for one call whether it passes each of them
+by position or by keyword.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 from calque_core.calls.api_util import normalize_argnums
 
 
-def _checked_names(what: str, argnames: Any) -> tuple[str, ...]:
+def _checked_names(caller: str, argnames: Any) -> tuple[str, ...]:
     names = (argnames,) if isinstance(argnames, str) else argnames if argnames is not None else ()
     if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} got argnames={argnames!r}. Give a name, or a tuple of names.")
+        raise TypeError(f"{caller} got argnames={argnames!r}. Give a name, or a tuple of names.")
     return tuple(names)
 
 
 class Places(NamedTuple):
-    """Where one call passes the chosen arguments.
+    """The places of the chosen arguments in one call.
 
-    `positions` are those in `argnums`, then those of the names that the call passes by position; `keywords` are the
-    other names.  `of_names` has one or the other for each name.
+    `positions` are the positions of `argnums`, then of the names that the call passes by position; `keywords` are the
+    names that it passes by keyword.  `of_names` holds the position or the keyword of each name.
     """
 
     positions: list[int]
@@ -33,21 +33,21 @@ class Places(NamedTuple):
 
 
 class ChosenArguments:
-    """Which arguments the user asked for, and in which form their derivatives go back; the same for all calls."""
+    """The arguments that the user chose, and the form of their derivatives; the same for all calls."""
 
-    def __init__(self, fun: Any, what: str, argnums: Any, argnames: Any) -> None:
-        self.fun, self.what, self.argnames = fun, what, argnames
+    def __init__(self, fun: Any, caller: str, argnums: Any, argnames: Any) -> None:
+        self.fun, self.caller, self.argnames = fun, caller, argnames
         self.argnums = 0 if argnums is None and argnames is None else argnums
-        self.names = _checked_names(what, argnames)
+        self.names = _checked_names(caller, argnames)
 
     def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Places:
-        """Return where a call passes the chosen arguments.  Raises: ValueError if it does not, or passes one twice."""
-        numbered = normalize_argnums(self.argnums, len(args), self.what) if self.argnums is not None else ()
+        """Return the places of the chosen arguments.  Raises: ValueError if one is not passed, or chosen twice."""
+        numbered = normalize_argnums(self.argnums, len(args), self.caller) if self.argnums is not None else ()
         of_names = [name if name in kwargs else self._position(name, len(args)) for name in self.names]
         positions = [*numbered, *(place for place in of_names if isinstance(place, int))]
         if len(set(positions)) != len(positions):
             raise ValueError(
-                f"{self.what} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument "
+                f"{self.caller} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument "
                 "twice. Name each argument once."
             )
         return Places(positions, [place for place in of_names if isinstance(place, str)], of_names)
@@ -59,13 +59,13 @@ class ChosenArguments:
             parameters = []
         if name not in parameters[:count]:
             raise ValueError(
-                f"{self.what} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or "
+                f"{self.caller} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or "
                 f"name one of: {', '.join(parameters) or 'the keywords of the call'}."
             )
         return parameters.index(name)
 
     def arrange(self, places: Places, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
-        """Return values of the chosen arguments, their gradients say, in the form that the user asked for."""
+        """Return values for the chosen arguments, such as gradients, in the form of `argnums` and `argnames`."""
         values: dict[Any, Any] = dict(zip(places.positions, by_position)) | by_name
         named: Any = {name: values[place] for name, place in zip(self.names, places.of_names)}
         count = len(places.positions) + len(places.keywords) - len(places.of_names)
@@ -78,7 +78,7 @@ class ChosenArguments:
         return named if self.argnums is None else (first, named)
 
     def put(self, places: Places, form: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
-        """Return the arguments of a call with others, in the form that `arrange` gives, for the chosen ones."""
+        """Return the arguments of a call, with `form`, as `arrange` returns it, in place of the chosen arguments."""
         first, named = form if None not in (self.argnums, self.argnames) else (form, form)
         values: dict[Any, Any] = {}
         if self.argnums is not None:
@@ -87,5 +87,5 @@ class ChosenArguments:
         if self.argnames is not None:
             named = {self.argnames: named} if isinstance(self.argnames, str) else named
             values.update((place, named[name]) for name, place in zip(self.names, places.of_names))
-        others = {place: x for place, x in values.items() if isinstance(place, str)}
-        return [values.get(i, x) for i, x in enumerate(args)], kwargs | others
+        keywords = {place: x for place, x in values.items() if isinstance(place, str)}
+        return [values.get(i, x) for i, x in enumerate(args)], kwargs | keywords

@@ -1,1 +1,1 @@
-"""Who owns an array's memory: arrays that a trace captures, results that share none."""
+"""The memory of arrays: arrays that a trace captures, results that share no memory."""

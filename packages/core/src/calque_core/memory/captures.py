@@ -4,8 +4,8 @@ One idea: memory that is small, or that NumPy does not own, is copied where an o
 computes with the copy; the next use takes the same copy if the bytes are still equal.  A larger array is made read-only
 until the trace ends, so that a write fails loudly.  Read-only memory is neither copied nor held.
 
-Which arrays are held is known to the whole process.  To give an array back is safe to repeat, and safe to interrupt: an
-array is writable again as soon as no `Holdings` name it, whoever looks next.
+One table of the process lists the held arrays.  Release is safe to repeat, and safe to interrupt: the next release of
+any trace makes all arrays writable that no `Holdings` name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from calque_core.types.avals import typeof
 Array = np.ndarray[Any, Any]
 
 COPIED_BYTES = 64 << 10  # an array up to this size is copied where it is used
-FOREIGN_BYTES = 64 << 20  # so is memory of another library, up to this size
+FOREIGN_BYTES = 64 << 20  # memory of another library is copied up to this size
 
-_lock = threading.RLock()  # a finalizer may come while this thread holds it
+_lock = threading.RLock()  # a finalizer may run while this thread holds the lock
 _held: dict[int, _Held] = {}  # by id; the arrays are kept alive, so ids stay unique
 
 
@@ -60,7 +60,7 @@ def chain(array: Any) -> Iterator[Array]:
 
 
 def is_held(array: Array) -> bool:
-    """Tell whether `array` is read-only because a trace holds it, and will be writable again."""
+    """Tell whether `array` is read-only only while a trace holds it."""
     return id(array) in _held
 
 
@@ -77,8 +77,8 @@ def is_writable(x: Any) -> bool:
 class Holdings(dict[int, Array]):
     """The large arrays, by id, that one trace makes read-only.
 
-    The finalizer gives back what an interrupt kept `release` from giving back.  Python loses an interrupt that comes
-    inside a finalizer, so only traces that hold an array have an object with one.
+    The finalizer releases the arrays that an interrupt kept `release` from releasing.  Python loses an interrupt that
+    falls into a finalizer, so only traces that hold an array have an object with a finalizer.
     """
 
     __slots__ = ("__weakref__",)
@@ -86,23 +86,23 @@ class Holdings(dict[int, Array]):
     def add(self, x: Array) -> None:
         """Make an array, and the arrays that own its memory, read-only until `release`."""
         with _lock:
-            for part in chain(x):
-                key = id(part)
-                if part.flags.writeable and key not in _held:
-                    _held[key] = _Held(part, set())
+            for array in chain(x):
+                key = id(array)
+                if array.flags.writeable and key not in _held:
+                    _held[key] = _Held(array, set())
                 if key in _held:
-                    # `release` finds the array from the first line on, whichever is the last that runs.
-                    self[key] = part
+                    # After the first line, `release` frees the array, also if an interrupt skips the next lines.
+                    self[key] = array
                     _held[key].holders.add(id(self))
-                    part.flags.writeable = False
+                    array.flags.writeable = False
 
     def release(self) -> None:
-        """Give the arrays back to their owners, writable as before.  A second call is harmless."""
+        """Make the arrays writable as before.  A second call is harmless."""
         with _lock:
             for key in self:
                 if key in _held:
                     _held[key].holders.discard(id(self))
-            _give_back()
+            _make_writable()
             self.clear()
 
     def __del__(self) -> None:
@@ -112,8 +112,8 @@ class Holdings(dict[int, Array]):
 class Captures:
     """The arrays that one trace has copied or holds.
 
-    `outer` is a trace around it, whose copies it shares: an inner trace that is made anew in each step of a loop copies
-    a constant once.
+    A trace shares the copies of its `outer` trace: so a constant is copied once, although each step of a loop makes a
+    new inner trace.
 
     >>> x = np.zeros(3)
     >>> with Captures() as captures:
@@ -128,19 +128,19 @@ class Captures:
     def __init__(self, outer: Any = None) -> None:
         while outer is not None and outer.captures is None:
             outer = outer.parent
-        around: Captures | None = None if outer is None else outer.captures
-        self.copies: dict[int, _Copy] = {} if around is None else around.copies
-        self.places: dict[Any, _Copy] = {} if around is None else around.places
+        shared: Captures | None = None if outer is None else outer.captures
+        self.copies: dict[int, _Copy] = {} if shared is None else shared.copies
+        self.places: dict[Any, _Copy] = {} if shared is None else shared.places
         self.held: Mapping[int, Array] = NOTHING
 
     def use(self, x: Array) -> Array:
-        """Return the array to compute with in place of the user's: `x`, if nobody can write to it, or a copy.
+        """Return the array that the operation computes with: a copy of `x`, or `x` if it is read-only or now held.
 
         Raises: ValueError for memory of another library that is too large to copy.
         """
-        known = self.copies.get(id(x))
-        if known is not None and known.source() is x and _same_bytes(known.data, x) is True:
-            return known.array
+        copy = self.copies.get(id(x))
+        if copy is not None and copy.source() is x and _same_bytes(copy.data, x) is True:
+            return copy.array
         if id(x) in self.held or not is_writable(x):
             return x
         is_foreign = not next(part for part in chain(x) if not isinstance(part.base, np.ndarray)).flags.owndata
@@ -150,7 +150,7 @@ class Captures:
         return x
 
     def _copy(self, x: Array) -> Array:
-        """Return a read-only copy; views that are made anew in each step of a loop are known by their place."""
+        """Return a read-only copy; a view made anew in each step of a loop shares one, by its address and layout."""
         if x.nbytes > FOREIGN_BYTES:
             raise ValueError(
                 f"a writable array of type {typeof(x)} was used{where()}, {x.nbytes >> 20} MiB of memory that NumPy "
@@ -158,9 +158,9 @@ class Captures:
             )
         data = Copied(x.tobytes())
         place = (x.__array_interface__["data"][0], x.strides, x.shape, x.dtype)
-        known = self.places.get(place)
-        if known is not None and known.data == data:
-            array, memory = known.array, known.data
+        copy = self.places.get(place)
+        if copy is not None and copy.data == data:
+            array, memory = copy.array, copy.data
         else:
             memory, array = data, np.ndarray(x.shape, x.dtype, data)
             array.flags.writeable = False
@@ -173,9 +173,9 @@ class Captures:
         self.held.add(x)
 
     def release(self) -> None:
-        """Give the arrays back to their owners, writable as before.  Nothing is raised, and a second call is harmless.
+        """Make the held arrays writable as before.  It raises nothing, and a second call is harmless.
 
-        An interrupt is raised when all arrays are given back.
+        An interrupt is raised after all arrays are released.
         """
         held = self.held
         if isinstance(held, Holdings):
@@ -192,19 +192,19 @@ class Captures:
         self.release()
 
 
-def _give_back() -> None:
-    """Make all arrays writable that nobody holds any more; a view of a held one waits, as NumPy lets it follow only."""
+def _make_writable() -> None:
+    """Make writable all arrays that no trace holds; a view of a held array must wait, by NumPy's rule."""
     free = [array for array, holders in _held.values() if not holders]
     for array in sorted(free, key=lambda a: sum(1 for _ in chain(a))):
         if any(id(part) in _held for part in chain(array.base)):
             continue
-        with suppress(ValueError):  # its owner may have been made read-only for good
+        with suppress(ValueError):  # the user may have made its owner read-only
             array.flags.writeable = True
         del _held[id(array)]
 
 
 def frozen(x: Any) -> Any:
-    """Return `x` if nobody can ever change it, otherwise a read-only copy: what a kept trace may refer to."""
+    """Return `x` if nobody can ever change it, otherwise a read-only copy, for a trace that is kept."""
     if not is_writable(x):
         return x
     copy = x.copy()

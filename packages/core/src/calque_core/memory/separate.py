@@ -1,8 +1,8 @@
-"""The memory behind NumPy arrays: who owns it, and results that share it with nobody.
+"""The memory of NumPy arrays: its owner, and results that share it with no other array.
 
 One idea: all views of one memory end at one owner, so two arrays share memory if their chains of `base` end at one
-object.  Operations may return views and their own operands; where results leave a transformation, `unshared` copies the
-ones whose memory somebody else can change.
+object.  Operations may return views and their own operands; where results leave a transformation, `unshared` copies a
+result if another array can change its memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCALARS = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 
 
 def owner(x: Any) -> Any:
-    """Return the object whose memory an array views, at the end of the chain; NumPy's or another library's.
+    """Return the object whose memory an array views, the last in the chain: an array, or another library's object.
 
     >>> x = np.zeros(3)
     >>> owner(x[1:][::-1]) is x
@@ -35,9 +35,9 @@ def owner(x: Any) -> Any:
 
 
 def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
-    """Return `results`; NumPy arrays whose writable memory is also another result's, or one of `others`', are copied.
+    """Return `results`; an array that shares writable memory with an earlier result or with `others` is copied.
 
-    So are the copies that a trace keeps of captured arrays: a result is the user's to write to.
+    A copy that a trace keeps of a captured array is copied too: the user may write to results.
 
     >>> x = np.zeros(3)
     >>> y, z, w = unshared([x, x[1:], np.ones(2)], [x])
@@ -47,18 +47,18 @@ def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
     arrays = [i for i, x in enumerate(results) if isinstance(x, np.ndarray)]
     if not arrays:
         return list(results)
-    taken = {id(owner(x)) for some in others for x in some if isinstance(x, np.ndarray)}
+    owner_ids = {id(owner(x)) for values in others for x in values if isinstance(x, np.ndarray)}
     separate = list(results)
     for i in arrays:
-        whose = owner(results[i])
-        if type(whose) is Copied or (id(whose) in taken and is_writable(results[i])):
+        memory_owner = owner(results[i])
+        if type(memory_owner) is Copied or (id(memory_owner) in owner_ids and is_writable(results[i])):
             separate[i] = results[i].copy()
-        taken.add(id(whose))
+        owner_ids.add(id(memory_owner))
     return separate
 
 
 def owned(results: Sequence[Value]) -> list[Value]:
-    """Return `results` with NumPy arrays that can be written to copied: a user's function may have kept any of them.
+    """Return `results` with a copy of each writable NumPy array: a user's function may have kept the array.
 
     >>> x = np.zeros(3)
     >>> owned([x, 1.0])[0] is x
@@ -68,7 +68,7 @@ def owned(results: Sequence[Value]) -> list[Value]:
 
 
 def owned_tree(result: T) -> T:
-    """Return a pytree of results with the leaves that `owned` gives.
+    """Return a pytree of results, with `owned` applied to its leaves.
 
     >>> x = np.zeros(3)
     >>> owned_tree({"w": x})["w"] is x
@@ -79,13 +79,13 @@ def owned_tree(result: T) -> T:
 
 
 def unshared_tree(result: T, *others: Any) -> T:
-    """Return a pytree of results with the leaves that `unshared` gives; `others` are pytrees too.
+    """Return a pytree of results, with `unshared` applied to its leaves; `others` are pytrees too.
 
     >>> x = np.zeros(3)
     >>> unshared_tree({"w": x}, (x,))["w"] is x
     False
     """
-    if type(result) in _SCALARS or isinstance(result, ArrayMethods):  # 3 us sooner
+    if type(result) in _SCALARS or isinstance(result, ArrayMethods):  # saves 3 us
         return result
     leaves, treedef = tree_flatten(result)
     separate = unshared(leaves, *[tree_leaves(tree) for tree in others if tree])

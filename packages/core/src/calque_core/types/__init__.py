@@ -1,1 +1,1 @@
-"""What an array is: its type, its dtype, its methods."""
+"""Types of arrays: abstract values, dtypes, methods."""

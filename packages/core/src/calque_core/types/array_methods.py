@@ -1,7 +1,7 @@
-"""The base class of everything that behaves as an array without being NumPy's: tracers, device arrays.
+"""The base class of the array classes that are not NumPy's: tracers, device arrays.
 
-It stands at the bottom because tracers need it, while its methods call operations, which need tracers.  So the class is
-empty here, and `operators.py`, the module above all operations, gives it its methods.
+Tracers need the class, and its methods call operations, which need tracers.  So the class is empty here, and
+`operators.py`, the module above all operations, adds the methods.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class ArrayMethods:
 
     __slots__ = ()
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]  # == is elementwise, so equal hashes could not mean equal values
+    __hash__ = None  # type: ignore[assignment]  # == is elementwise, so a hash cannot agree with it
 
 
 def array_method(function: F) -> F:

@@ -1,10 +1,10 @@
-"""Abstract values: what a trace knows of an array it has not computed.
+"""Abstract values: the types of arrays that a trace has not computed.
 
 One idea: `typeof(x)` is one dictionary look-up by class and one call, and there is one object per type, so that
 comparing types is comparing identities.
 
-A type is weak if the value is a Python scalar when the same program runs eagerly: Python scalars themselves, and what
-Python's own operators make of them alone.  All other operations give strong results, as NumPy's functions do.
+A type is weak if the value is a Python scalar when the same program runs eagerly: Python scalars themselves, and
+results of Python's own operators on them alone.  All other operations give strong results, as NumPy's functions do.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Value = Any
 
 
 class AbstractValue:
-    """The type of a value: what all values with one jaxpr in common share.
+    """The type of a value: one jaxpr serves all values with equal types.
 
-    `str` gives the spelling of messages (`float32[2,3]`), `str_short` that of jaxprs (`f32[2,3]`).
+    `str` gives the spelling of messages (`float32[2,3]`), `str_short` the spelling of jaxprs (`f32[2,3]`).
     """
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class AbstractValue:
 
 @final
 class ShapedArray(AbstractValue):
-    """The type of an array: `shape`, `dtype`, and whether it is a Python scalar's (`weak_type`).  It is immutable.
+    """The type of an array: `shape`, `dtype`, and `weak_type`, True for Python scalars.  It is immutable.
 
     Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
 
@@ -135,11 +135,11 @@ class ShapedArray(AbstractValue):
 
 
 _types: weakref.WeakValueDictionary[tuple[Shape, np.dtype[Any], bool], ShapedArray] = weakref.WeakValueDictionary()
-_types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may ask for types
+_types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may call this module
 
 
 def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
-    """Return the object of a type: there is one, so equality is identity, and hashing, for every cache, stays in C."""
+    """Return the one object of a type: equality is identity, and hashing, for every cache, stays in C."""
     key = shape, dtype, weak_type
     with _types_lock:
         aval = _types.get(key)
@@ -161,7 +161,7 @@ def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, enable_x64: b
 
 
 def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
-    """Return the `ShapedArray` of a shape and a dtype that are in their final form: 0.2 us, where the class takes 2.
+    """Return the `ShapedArray` of a shape and a dtype in canonical form, in 0.2 us; the class takes 2 us.
 
     >>> shaped_array((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
@@ -170,7 +170,7 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
 
 
 def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
-    """Return the `ShapedArray` of a tracer, which may be wider than the settings allow where it is used.
+    """Return the `ShapedArray` of a tracer, whose dtype may be wider than the current settings allow.
 
     >>> traced_type((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
@@ -291,7 +291,7 @@ ASARRAY = "Wrap it in numpy.asarray first."
 
 
 def is_convertible(x: object) -> bool:
-    """Tell whether NumPy would ask `x` for an array; whether it gives one, `numpy.asarray(x)` says in its own words."""
+    """Tell whether NumPy would ask `x` for an array; `numpy.asarray(x)` may still fail, with its own message."""
     return hasattr(type(x), "__array__")
 
 
@@ -300,7 +300,7 @@ _OPERATORS = [name for name, value in vars(np.lib.mixins.NDArrayOperatorsMixin).
 
 @lru_cache(maxsize=1 << 8)
 def _changes_operators(kind: type) -> bool:
-    """Tell whether a subclass of NumPy's arrays computes otherwise than they do: matrices, quantities with a unit."""
+    """Tell whether a subclass of NumPy's arrays redefines an operator or protocol: matrices, quantities with a unit."""
     names = (*_OPERATORS, "__array_ufunc__", "__array_function__")
     return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in names)
 
@@ -368,4 +368,4 @@ NUMPY_SCALARS: tuple[type, ...] = (
     np.float16, np.float32, np.float64, np.complex64, np.complex128,
 )  # fmt: skip
 _aval_functions.update({kind: _numpy_scalar(kind) for kind in NUMPY_SCALARS})
-NUMPY_AVALS = {kind: _interned((), np.dtype(kind), False, True) for kind in NUMPY_SCALARS}  # by default settings
+NUMPY_AVALS = {kind: _interned((), np.dtype(kind), False, True) for kind in NUMPY_SCALARS}  # under the default settings

@@ -1,10 +1,10 @@
 """Dtypes: their short names, the two regimes, and promotion.
 
-Promotion is NumPy 2's: Python scalars are weak and take the dtype of what they meet.  With `enable_x64` off, 64-bit
-dtypes become 32-bit ones before the operation.  `float0` is the tangent dtype of integers: it holds nothing.
+Promotion is NumPy 2's: Python scalars are weak and take the dtype of the other operand.  With `enable_x64` off, 64-bit
+dtypes become 32-bit ones before the operation.  `float0` is the tangent dtype of integers: its elements have no bytes.
 
-NumPy's dtypes are complemented by floats of 8 and 16 bits, which `ml_dtypes` defines: `SHORT_FLOATS`.  They keep their
-dtype beside bools and integers of any width, as jax's do.
+`SHORT_FLOATS` are floats of 8 and 16 bits, which `ml_dtypes` defines beside NumPy's.  They keep their dtype beside
+bools and integers of any width, as in jax.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _NARROW = {
     np.dtype("int64"): np.dtype("int32"),
     np.dtype("uint64"): np.dtype("uint32"),
     np.dtype("complex128"): np.dtype("complex64"),
-    np.dtype("longdouble"): np.dtype("float32"),  # where it is no other name of float64
+    np.dtype("longdouble"): np.dtype("float32"),  # where it differs from float64
     np.dtype("clongdouble"): np.dtype("complex64"),
 }
 _SHORT = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
-REGISTERED = 2  # what `isbuiltin` says of a dtype that another package registered with NumPy
+REGISTERED = 2  # the `isbuiltin` of a dtype that another package registered with NumPy
 _CONVERT = "Convert to a dtype of NumPy's first, such as int8 or float32"
 _KIND_ORDER = {bool: 0, int: 1, float: 2, complex: 3}
 _BOOL = np.dtype(bool)
 
-# Of what ml_dtypes defines, the floats with a sign, a fraction and a NaN.  Of its other dtypes some count in int8, some
-# have no zero and none has a rule here, so they are refused.
+# The floats of ml_dtypes with a sign, a fraction and a NaN.  Its remaining dtypes are refused: some count in int8, some
+# have no zero, and none has a rule here.
 SHORT_FLOATS = frozenset(
     ("bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
      "float8_e5m2fnuz")
@@ -50,7 +50,7 @@ def _key_of_scalar(value: np.generic) -> Hashable:
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype that `dtype` becomes under the current settings.
 
-    Raises: TypeError if NumPy knows no such dtype, or it is not a number or a bool, or has no operations here (`int4`).
+    Raises: TypeError for a dtype that is unknown to NumPy, is no number or bool, or has no operations here (`int4`).
 
     >>> from calque_core import canonicalize_dtype
     >>> canonicalize_dtype("float64")
@@ -87,7 +87,7 @@ def _scalar_dtype(kind: type, settings: Settings) -> np.dtype[Any]:
 
 
 def scalar_dtype(kind: type) -> np.dtype[Any]:
-    """Return the dtype that a Python scalar of type `kind` has where nothing else decides.
+    """Return the dtype of a Python scalar of type `kind` without other operands.
 
     >>> scalar_dtype(float)
     dtype('float64')
@@ -117,7 +117,7 @@ def short_name(dtype: np.dtype[Any]) -> str:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Tell whether `dtype` is a real or complex floating dtype: what a derivative can be taken of.
+    """Tell whether `dtype` is a real or complex floating dtype, so that values have derivatives.
 
     >>> is_float(np.dtype("float32")), is_float(np.dtype("int32"))
     (True, False)
@@ -151,17 +151,17 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
 
 
 def _promoted(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
-    """Return the dtype that strong operands are brought to: NumPy's answer, and beside `SHORT_FLOATS` jax's."""
+    """Return the common dtype of strong operands: NumPy's answer; with one of `SHORT_FLOATS` among them, jax's."""
     short = [dtype for dtype in dtypes if dtype.name in SHORT_FLOATS]
     if not short:
         return np.result_type(*dtypes)
-    others = [dtype for dtype in dtypes if dtype.kind in "fcV" and dtype != short[0]]
-    if not others:
+    inexact = [dtype for dtype in dtypes if dtype.kind in "fcV" and dtype != short[0]]
+    if not inexact:
         return short[0]
-    for dtype in (short[0], *others):
+    for dtype in (short[0], *inexact):
         if dtype.itemsize == 1:
-            raise TypeError(_no_common_dtype(dtype, next(d for d in (short[0], *others) if d != dtype).name))
-    return np.result_type(np.float32, *others)  # bfloat16 and float16: neither holds the other
+            raise TypeError(_no_common_dtype(dtype, next(d for d in (short[0], *inexact) if d != dtype).name))
+    return np.result_type(np.float32, *inexact)  # bfloat16 and float16: neither contains the other
 
 
 def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
@@ -182,17 +182,17 @@ def greatest(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _greatest_short(dtype: np.dtype[Any]) -> Any:
-    """Return the greatest of all there are: NumPy tells the limits of its own dtypes only."""
+    """Return the greatest finite number of `dtype` by a search: NumPy knows the limits of its own dtypes only."""
     size = dtype.itemsize
     numbers = np.arange(1 << (8 * size)).astype(f"u{size}").view(dtype).astype(np.float32)
     return dtype.type(np.max(numbers, where=np.isfinite(numbers), initial=0))
 
 
 def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
-    """Return the dtype of strongly typed operands (`dtypes`) met by Python scalars (`kinds`).
+    """Return the common dtype of strongly typed operands (`dtypes`) and Python scalars (`kinds`).
 
-    A scalar of a higher kind lifts the result to that kind's default dtype, as NEP 50 says; otherwise it changes
-    nothing.
+    A scalar of a higher kind lifts the result to that kind's default dtype, as NEP 50 says; any other scalar
+    changes nothing.
 
     >>> weak_promotion((np.dtype("float32"),), (float,)), weak_promotion((np.dtype("int8"),), (float,))
     (dtype('float32'), dtype('float64'))
