@@ -45,43 +45,43 @@ def jaxpr_equal(a: Jaxpr, b: Jaxpr) -> bool:
 
 def _same_jaxpr(a: Jaxpr, b: Jaxpr, pairs: list[Pair]) -> bool:
     """Compare two jaxprs, and add the jaxprs inside them to `pairs`."""
-    names: dict[Var, Var] = {}
+    renaming: dict[Var, Var] = {}
     return (
-        _bind(a.constvars, b.constvars, names)
-        and _bind(a.invars, b.invars, names)
+        _bind(a.constvars, b.constvars, renaming)
+        and _bind(a.invars, b.invars, renaming)
         and all(map(_same_value, a.consts, b.consts))
         and len(a.eqns) == len(b.eqns)
-        and all(_same_eqn(x, y, names, pairs) for x, y in zip(a.eqns, b.eqns))
-        and _same_atoms(a.outvars, b.outvars, names)
+        and all(_same_eqn(x, y, renaming, pairs) for x, y in zip(a.eqns, b.eqns))
+        and _same_atoms(a.outvars, b.outvars, renaming)
     )
 
 
-def _same_eqn(a: JaxprEqn, b: JaxprEqn, names: dict[Var, Var], pairs: list[Pair]) -> bool:
+def _same_eqn(a: JaxprEqn, b: JaxprEqn, renaming: dict[Var, Var], pairs: list[Pair]) -> bool:
     return (
         a.primitive is b.primitive
-        and _same_atoms(a.invars, b.invars, names)
+        and _same_atoms(a.invars, b.invars, renaming)
         and a.params.keys() == b.params.keys()
         and all(_same_param(value, b.params[name], pairs) for name, value in a.params.items())
-        and _bind(a.outvars, b.outvars, names)
+        and _bind(a.outvars, b.outvars, renaming)
     )
 
 
-def _bind(a: Sequence[Var], b: Sequence[Var], names: dict[Var, Var]) -> bool:
+def _bind(a: Sequence[Var], b: Sequence[Var], renaming: dict[Var, Var]) -> bool:
     """Record that the variables `a` correspond to `b`, if their number and types agree."""
     if len(a) != len(b) or any(x.aval != y.aval for x, y in zip(a, b)):
         return False
-    names.update(zip(a, b))
+    renaming.update(zip(a, b))
     return True
 
 
-def _same_atoms(a: Sequence[Atom], b: Sequence[Atom], names: dict[Var, Var]) -> bool:
-    return len(a) == len(b) and all(_same_atom(x, y, names) for x, y in zip(a, b))
+def _same_atoms(a: Sequence[Atom], b: Sequence[Atom], renaming: dict[Var, Var]) -> bool:
+    return len(a) == len(b) and all(_same_atom(x, y, renaming) for x, y in zip(a, b))
 
 
-def _same_atom(a: Atom, b: Atom, names: dict[Var, Var]) -> bool:
+def _same_atom(a: Atom, b: Atom, renaming: dict[Var, Var]) -> bool:
     if type(a) is Literal:
         return type(b) is Literal and a.aval == b.aval and _same_value(a.val, b.val)
-    return names.get(a) is b  # type: ignore[arg-type]
+    return renaming.get(a) is b  # type: ignore[arg-type]
 
 
 def _same_param(a: Any, b: Any, pairs: list[Pair]) -> bool:

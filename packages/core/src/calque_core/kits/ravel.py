@@ -44,7 +44,7 @@ class Unravel:
     def __call__(self, flat: Value) -> Any:
         """Return the tree of the elements of `flat`, a vector.
 
-        Raises: TypeError if it is no array, or the leaves have several dtypes and the vector has not the common one;
+        Raises: TypeError if it is no array, or if the leaves have several dtypes and the vector is not of `dtype`;
         ValueError if its shape is not that of the vector from `ravel_pytree`.
         """
         stops = list(accumulate(map(prod, self.shapes)))

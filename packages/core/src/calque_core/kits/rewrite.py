@@ -47,7 +47,7 @@ def rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
 
     `rule(eqn, *args)` gets an equation and its operands, as values for operations.  It returns None to keep the
     equation, or the new result (a list for a primitive with `multiple_results`).
-    Raises: TypeError if a new result has not the type of the old one.
+    Raises: TypeError if the types of a new and an old result differ.
 
     >>> from calque_core import ShapedArray, rewrite, stage
     >>> from calque_core.lax import add, mul, neg, sub, sub_p
@@ -91,7 +91,7 @@ def _with_added(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
 
 
 def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> list[Atom]:
-    """Return the atoms for new results; check that their types are the old ones."""
+    """Return the atoms for new results; check that they have the types of the old results."""
     if [_type(typeof(x)) for x in outs] != [_type(v.aval) for v in eqn.outvars]:
         got = ", ".join(str(typeof(x)) for x in outs)
         want = ", ".join(str(v.aval) for v in eqn.outvars)

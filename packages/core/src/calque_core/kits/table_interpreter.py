@@ -37,7 +37,7 @@ from calque_core.types.avals import is_array_like, typeof
 from calque_pytree import tree_structure
 
 Value = Any
-Rule = Callable[..., Any]
+Function = Callable[..., Any]
 Run = Callable[..., list[Value]]
 OnEqn = Callable[[JaxprEqn, list[Value], list[Value]], object]
 
@@ -46,9 +46,9 @@ rule_table("interpret")
 
 def interpret(
     jaxpr: Jaxpr,
-    rules: Mapping[Primitive, Rule],
+    rules: Mapping[Primitive, Function],
     *args: Value,
-    default: Rule | None = None,
+    default: Function | None = None,
     on_eqn: OnEqn | None = None,
 ) -> list[Value]:
     """Return the results of `jaxpr` on `args`, with the rules of `rules` in place of its primitives.
@@ -80,8 +80,8 @@ def interpret(
 
 
 class _Table(NamedTuple):
-    rules: Mapping[Primitive, Rule]
-    default: Rule | None
+    rules: Mapping[Primitive, Function]
+    default: Function | None
     on_eqn: OnEqn | None
 
 

@@ -77,7 +77,7 @@ class Block:
             self.flat = f"{self.head} {'; '.join(flats)} {self.tail}"
 
 
-Value = str | Block | list[str | Block]  # a parameter in print
+Param = str | Block | list[str | Block]  # the printed form of a parameter
 
 
 class Line:
@@ -85,7 +85,7 @@ class Line:
 
     __slots__ = ("end", "flat", "params", "position", "start")
 
-    def __init__(self, start: str, params: list[tuple[str, Value]], end: str, position: Position | None) -> None:
+    def __init__(self, start: str, params: list[tuple[str, Param]], end: str, position: Position | None) -> None:
         self.start, self.params, self.end, self.position = start, params, end, position
         self.flat: str | None = None
 
@@ -102,7 +102,7 @@ class Line:
             self.flat = f"{self.start}[{' '.join(f'{name}={_flat(v)}' for name, v in self.params)}]{self.end}"
 
 
-def _flat(value: Value | None) -> str:
+def _flat(value: Param | None) -> str:
     if isinstance(value, list):
         return f"({' '.join(map(_flat, value))})"
     return str(value.flat if isinstance(value, Block) else value)
@@ -158,10 +158,10 @@ class Printer:
         results = [self._binder(scope.result(v), v) for v in eqn.outvars]
         return f"{' '.join(results)} = {eqn.primitive.name}" if results else str(eqn.primitive.name)
 
-    def _params(self, eqn: JaxprEqn) -> list[tuple[str, Value]]:
-        return [(name, self._value(value)) for name, value in shown_params(eqn)] if eqn.params else []
+    def _params(self, eqn: JaxprEqn) -> list[tuple[str, Param]]:
+        return [(name, self._param(value)) for name, value in shown_params(eqn)] if eqn.params else []
 
-    def _value(self, value: Any) -> Value:
+    def _param(self, value: Any) -> Param:
         if type(value) is Jaxpr:
             return self._program(value)
         if type(value) in (tuple, list) and any(type(v) is Jaxpr for v in value):
@@ -200,7 +200,7 @@ def _line_rows(line: Line, indent: int) -> Iterator[Any]:
     yield Row(indent, f"]{line.end}")
 
 
-def _value_rows(before: str, value: Value, indent: int) -> Iterator[Any]:
+def _value_rows(before: str, value: Param, indent: int) -> Iterator[Any]:
     if isinstance(value, Block):
         yield _block_rows(value, before, "", indent)
     elif isinstance(value, str):

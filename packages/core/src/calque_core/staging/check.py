@@ -46,8 +46,8 @@ class JaxprType(NamedTuple):
 def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     """Check a jaxpr and its inner jaxprs; return its type.
 
-    Raises: JaxprTypeError if a variable is unbound or bound twice, or if a constant, an operand or a result has not its
-    declared type; with the variable and the equation as `jaxpr` prints them, and the user's line.
+    Raises: JaxprTypeError if a variable is unbound or bound twice, or if the type of a constant, an operand or a result
+    is not the declared one; with the variable and the equation as `jaxpr` prints them, and the user's line.
 
     >>> from calque_core import ShapedArray, check_jaxpr, stage
     >>> from calque_core.lax import sin

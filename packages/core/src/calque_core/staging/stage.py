@@ -293,12 +293,12 @@ def hoist_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Value]]:
     is_hoisted = [isinstance(c, Tracer) for c in jaxpr.consts]
     if not any(is_hoisted):
         return jaxpr, []
-    hoisted = [v for v, yes in zip(jaxpr.constvars, is_hoisted) if yes]
+    hoisted = [v for v, hoist in zip(jaxpr.constvars, is_hoisted) if hoist]
     return (
         jaxpr.replace(
-            constvars=[v for v, yes in zip(jaxpr.constvars, is_hoisted) if not yes],
-            consts=[c for c, yes in zip(jaxpr.consts, is_hoisted) if not yes],
+            constvars=[v for v, hoist in zip(jaxpr.constvars, is_hoisted) if not hoist],
+            consts=[c for c, hoist in zip(jaxpr.consts, is_hoisted) if not hoist],
             invars=(*hoisted, *jaxpr.invars),
         ),
-        [c for c, yes in zip(jaxpr.consts, is_hoisted) if yes],
+        [c for c, hoist in zip(jaxpr.consts, is_hoisted) if hoist],
     )

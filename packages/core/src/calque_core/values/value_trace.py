@@ -31,7 +31,7 @@ from calque_core.values.value_programs import run_inline
 
 Value = Any
 Array = Any
-Arrays = tuple[Sequence[Array], Hashable]
+ArraysAndStatic = tuple[Sequence[Array], Hashable]
 
 
 class ValueTracer(Tracer):
@@ -129,7 +129,7 @@ class ValueTrace(Trace):
         outs = rule(*values, **params)
         return outs if primitive.multiple_results else [outs]
 
-    def to_arrays(self, value: Value) -> Arrays:
+    def to_arrays(self, value: Value) -> ArraysAndStatic:
         """Return the arrays of a value and its static part: a hashable object, or None.
 
         The number and the types of the arrays must follow from the type of the value.  It runs under the parent.
