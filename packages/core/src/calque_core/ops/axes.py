@@ -1,7 +1,7 @@
 """The static arguments of shape operations: axes, sizes, permutations, as the user wrote them.
 
-One idea: they are checked once, in the public functions, which know the name of the argument; primitives get tuples of
-plain integers in canonical form (non-negative axes).
+One idea: the public functions check them once, since they know the name of the argument; primitives get tuples of
+integers in canonical form (non-negative axes).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def integer(name: str, argument: str, value: Any) -> int:
 
 
 def canonical_axis(name: str, axis: Any, ndim: int) -> int:
-    """Return the position in [0, ndim) that `axis` means; a negative one counts from the end.
+    """Return `axis` as a position in [0, ndim); a negative axis counts from the end.
 
     Raises: TypeError if `axis` is not an integer; ValueError if it is outside [-ndim, ndim).
 
@@ -72,9 +72,9 @@ def _axis_hint(ndim: int) -> str:
 
 
 def canonical_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
-    """Return the positions that `axes` means, in increasing order; `None` means all of them.
+    """Return `axes` as positions in increasing order; `None` means all axes.
 
-    Raises: TypeError if an axis is not an integer; ValueError if one is out of range or given twice.
+    Raises: TypeError if an axis is not an integer; ValueError if an axis is out of range or named twice.
 
     >>> canonical_axes("reduce_sum", (-1, 0), 3), canonical_axes("reduce_sum", None, 2)
     ((0, 2), (0, 1))

@@ -1,6 +1,6 @@
-"""Moving the axis of a batch to where it is needed, for transformations whose arrays have an axis of their own.
+"""Moving the batch axis of an array, for transformations that add an axis to values.
 
-The axis of a value that has none, which is the same for every element, is None.
+The batch axis of a value that is the same for every element is None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Value = Any
 
 
 def moveaxis(x: Value, source: int, destination: int) -> Value:
-    """Return `x` with one axis moved, the others in order.
+    """Return `x` with one axis moved; the other axes keep their order.
 
     Shapes: x [*a, n, *b] -> [*c, n, *d], where [*c, *d] is [*a, *b].  Dtype: kept.
     Negative positions count from the end.
@@ -37,9 +37,9 @@ def moveaxis(x: Value, source: int, destination: int) -> Value:
 
 
 def matchaxis(x: Value, source: int | None, destination: int | None, size: int) -> Value:
-    """Return `x` with its batch axis moved from `source` to `destination`, or broadcast if it has none.
+    """Return `x` with its batch axis moved from `source` to `destination`, or broadcast if `source` is None.
 
-    Raises: ValueError if it has one, and `destination` is None.
+    Raises: ValueError if `x` has a batch axis and `destination` is None.
 
     >>> import numpy as np
     >>> from calque_core import matchaxis

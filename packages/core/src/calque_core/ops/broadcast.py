@@ -1,4 +1,4 @@
-"""Giving an array more axes, or the same axes more elements.
+"""Adding axes to an array, or elements to its axes.
 
 It stands below the other families because promotion (`operands.py`) broadcasts operands.
 """
@@ -55,7 +55,7 @@ broadcast_in_dim_p.def_impl(broadcast_in_dim_impl, leaf=True)
 
 
 def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Value:
-    """Return `x` with shape `shape`; axis i of `x` becomes axis `broadcast_dimensions[i]`, the others repeat it.
+    """Return `x` with shape `shape`; axis i of `x` becomes axis `broadcast_dimensions[i]`, new axes repeat it.
 
     Shapes: x [*s] -> shape.  Dtype: kept.
     Raises: ShapeError if an axis has neither size 1 nor the new size, or the positions do not increase.
@@ -74,14 +74,14 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
 def _broadcast_in_dim(x: Value, shape: Shape, dims: Shape) -> Value:
     aval = typeof(x)
     broadcast_in_dim_p.abstract(aval, shape=shape, broadcast_dimensions=dims)
-    is_settled = not aval.weak_type and aval.dtype == x.dtype  # with enable_x64 off, a wider array has a narrow aval
-    if is_settled and aval.shape == shape:
+    keeps_dtype = not aval.weak_type and aval.dtype == x.dtype  # with enable_x64 off, a wider array has a narrow aval
+    if keeps_dtype and aval.shape == shape:
         return x
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dims)
 
 
 def broadcast(x: Value, sizes: Sequence[int]) -> Value:
-    """Return `x` with new leading axes of the given sizes.
+    """Return `x` with new leading axes of sizes `sizes`.
 
     Shapes: x [*s] -> [*sizes, *s].  Dtype: kept.
 
@@ -100,7 +100,7 @@ def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
     """Return `x` with new axes of size 1 at the positions `dimensions` of the result.
 
     Shapes: x [*s] -> [*s with ones].  Dtype: kept.
-    Raises: ValueError if a position is out of range or given twice.
+    Raises: ValueError if a position is out of range or named twice.
 
     >>> import numpy as np
     >>> from calque_core.lax import expand_dims
@@ -158,7 +158,7 @@ def broadcast_to(x: Value, shape: Shape) -> Value:
 
 
 def spread(x: Value, out: Value) -> Value:
-    """Return an operand of rank 0 repeated to the shape of the elementwise result `out`; others as they are.
+    """Return an operand of rank 0 repeated to the shape of the elementwise result `out`; return an array unchanged.
 
     >>> spread(1.0, np.zeros(2))
     array([1., 1.])

@@ -1,8 +1,8 @@
-"""Named axes: what the elements of a mapped axis can know of each other.
+"""Named axes: operations between the elements of a mapped axis.
 
-One idea: a primitive names an axis, and whoever maps that axis gives the name its meaning, as batching does.
-`here().axis_env` says which names are bound and what their sizes are; of two axes with one name the inner one counts.
-Evaluation knows no axis: a name that reaches it is unbound.
+One idea: a primitive names an axis, and the transformation that maps that axis, such as batching, gives the name its
+meaning.  `here().axis_env` has the bound names and their sizes; of two axes with one name the inner one counts.
+Evaluation has no axes: a name that reaches it is unbound.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _unbound(name: str, axis: AxisName) -> str:
 
 
 def _names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
-    """Return the axes that an argument names, all of them bound."""
+    """Return the axes that an argument names; all must be bound."""
     axes = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     for axis in axes:
         if not isinstance(axis, Hashable):
@@ -149,7 +149,7 @@ def pmin(x: Tree, axis_name: AxisNames) -> Tree:
     return tree_map(lambda leaf: _bind(pmin_p, leaf, axes), x)
 
 
-# Places among the elements
+# Positions among the elements
 
 axis_index_p = Primitive("axis_index")
 
@@ -189,14 +189,14 @@ def axis_size(axis_name: AxisNames) -> int:
     return prod(_sizes("axis_size", _names("axis_size", axis_name)))
 
 
-# Which programs use which names
+# The names in a program
 
 
 def named_axes(params: Mapping[str, Any]) -> frozenset[AxisName]:
-    """Return the axes that an equation with these parameters names: itself, or in a program that it holds.
+    """Return the axes that an equation with these parameters, or a program in it, names.
 
-    By convention a parameter `axis_name` is a name and a parameter `axes` a tuple of them, here and in primitives made
-    elsewhere.  The positions that ordinary reductions have in `axes` are returned too; as names they mean nothing.
+    By convention a parameter `axis_name` is a name and a parameter `axes` a tuple of names, also in primitives of other
+    packages.  The positions in the `axes` of ordinary reductions are returned too; no axis has them as its name.
 
     >>> sorted(named_axes({"axes": ("i", "j")}))
     ['i', 'j']

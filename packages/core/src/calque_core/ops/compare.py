@@ -1,7 +1,7 @@
 """Comparisons, boolean and bitwise logic, shifts, and choosing between values element by element.
 
-As in `elementwise.py`: operands have one dtype, and equal shapes or rank 0.  `select_n` is elementwise too, save that
-its first operand has a dtype of its own.
+As in `elementwise.py`, operands have one dtype, and equal shapes or rank 0.  `select_n` is elementwise too, but its
+first operand has another dtype.
 """
 
 from __future__ import annotations

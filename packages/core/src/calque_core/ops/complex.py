@@ -1,11 +1,11 @@
 """Complex numbers: their parts, their conjugates, and putting them together.
 
-One idea: a complex array is a pair of real ones, and these four operations are all that tells the two apart: each is
-linear over the reals, none of them over the complex numbers.  All other operations on complex numbers are holomorphic,
-or made of these.
+One idea: a complex array is a pair of real arrays, and only these four operations tell the two apart: each is linear
+over the reals, none of them over the complex numbers.  All other operations on complex numbers are holomorphic, or
+made of these.
 
-A real number is its own real part and its own conjugate: the public functions answer for it, the primitives take
-complex numbers alone.  Python's and NumPy's `complex` are types; `lax.complex` is this function.
+A real number is its own real part and its own conjugate: the public functions return it, the primitives take complex
+numbers only.  Python's and NumPy's `complex` are types; `lax.complex` is this function.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ imag_p.def_impl(lambda x: x.imag if type(x) is complex_number else np.asarray(x)
 def real(x: Value) -> Value:
     """Return the real part of x, elementwise.
 
-    Shapes: x [*s] -> [*s].  Dtype: that of the parts; real numbers are left alone.
+    Shapes: x [*s] -> [*s].  Dtype: of the real and imaginary parts; real numbers are returned unchanged.
 
     >>> import numpy as np
     >>> from calque_core.lax import real
@@ -90,7 +90,7 @@ def real(x: Value) -> Value:
 def imag(x: Value) -> Value:
     """Return the imaginary part of x, elementwise.
 
-    Shapes: x [*s] -> [*s].  Dtype: that of the parts; zeros of the same dtype for real numbers.
+    Shapes: x [*s] -> [*s].  Dtype: of the real and imaginary parts; real numbers give zeros of their dtype.
 
     >>> import numpy as np
     >>> from calque_core.lax import imag
@@ -100,7 +100,7 @@ def imag(x: Value) -> Value:
     return imag_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else zeros_like(x)
 
 
-# The other complex number with the same real part
+# Conjugates
 
 conj_p = declare(
     "conj", "c", scalars.unary(complex_number.conjugate, np.conjugate, _COMPLEX), weak_kinds="c", linearity="linear"
@@ -110,7 +110,7 @@ conj_p = declare(
 def conj(x: Value) -> Value:
     """Return the complex conjugate of x, elementwise.
 
-    Shapes: x [*s] -> [*s].  Dtype: kept; real numbers are left alone.
+    Shapes: x [*s] -> [*s].  Dtype: kept; real numbers are returned unchanged.
 
     >>> from calque_core.lax import conj
     >>> conj(1 + 2j)
@@ -119,7 +119,7 @@ def conj(x: Value) -> Value:
     return conj_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else as_result(x)
 
 
-# Putting together
+# Complex numbers from real ones
 
 complex_p = Primitive("complex", linearity="linear")
 _type_of_parts = elementwise("complex", "f")
@@ -146,8 +146,8 @@ complex_p.def_impl(complex_impl, leaf=True)
 def complex(x: Value, y: Value) -> Value:
     """Return the complex numbers with the real part x and the imaginary part y, elementwise.
 
-    Shapes: broadcast.  Dtype: that of complex numbers whose parts have the promoted dtype; there is none with parts
-    narrower than float32, to which those are converted, as integers and bools are to floats.
+    Shapes: broadcast.  Dtype: complex, with parts of the promoted dtype.  Floats narrower than float32 are converted to
+    float32, integers and bools to floats.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np

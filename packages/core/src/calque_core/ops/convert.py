@@ -1,4 +1,4 @@
-"""Changing the dtype of an array, its bits' meaning, or whether derivatives flow through it.
+"""Changing the dtype of an array, the meaning of its bits, or whether derivatives flow through it.
 
 It stands below the other families because promotion (`operands.py`) converts operands.
 """
@@ -36,7 +36,7 @@ def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: 
         return x if weak_type else out
     x = np.asarray(x)
     if x.dtype.kind == "c" and new_dtype.kind != "c":
-        x = x.real  # as XLA does; NumPy would warn
+        x = x.real  # as in XLA; NumPy would warn
     out = x.astype(new_dtype)[()]
     return out.item() if weak_type and not x.ndim else out
 
@@ -158,10 +158,10 @@ discard_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
 
 
 def discard(x: Value) -> Value:
-    """Return `x` in a place whose result is thrown away: it has no derivative, forwards or backwards.
+    """Return `x` where its elements are not used: it has no derivative, in forward or reverse mode.
 
-    Where `stop_gradient` makes a constant of a value, and so cannot be transposed, this may stand in a linear function:
-    `select(taken, x, discard(x))` is `x` for what uses the elements taken only, and no cotangent flows to the others.
+    `stop_gradient` makes a value a constant, and cannot be transposed; `discard` may stand in a linear function:
+    `select(used, x, discard(x))` equals `x`, and no cotangent flows to the elements where `used` is false.
     Shapes: x [*s] -> [*s].  Dtype: kept.
 
     >>> from calque_core.lax import discard

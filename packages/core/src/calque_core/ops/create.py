@@ -1,6 +1,6 @@
-"""Arrays made of nothing but a shape: constants and counters.
+"""Arrays made from a shape: constants and counters.
 
-Constants are a broadcast scalar, so only `iota` needs a primitive.
+A constant is a broadcast scalar, so only `iota` needs a primitive.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def dtype_argument(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype that an argument means; `bool`, `int`, `float`, `complex` mean the default of their kind.
+    """Return the dtype for an argument; `bool`, `int`, `float`, `complex` mean the default dtype of their kind.
 
     >>> dtype_argument(int), dtype_argument("float32")
     (dtype('int64'), dtype('float32'))
@@ -90,7 +90,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Value:
 def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     """Return an array of shape `shape` with `fill_value` everywhere.
 
-    Shapes: -> shape.  Dtype: `dtype`, or that of `fill_value`.
+    Shapes: -> shape.  Dtype: `dtype`, by default the dtype of `fill_value`.
     Raises: ShapeError if `fill_value` is not a scalar; ValueError if a size is negative.
 
     >>> from calque_core.lax import full
@@ -101,7 +101,7 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     if aval.shape:
         raise ShapeError(f"full{where()}: the fill value has type {aval}. Give a scalar, or broadcast the array.")
     dtype = aval.dtype if dtype is None else dtype_argument(dtype)
-    # A Python scalar is known whoever traces, so it is converted now and written as a literal.
+    # A Python scalar is known under every trace, so it is converted now and becomes a literal.
     params = {"new_dtype": dtype, "weak_type": False}
     is_scalar = type(fill_value) in _PYTHON_SCALARS
     value = convert_element_type_impl(fill_value, **params) if is_scalar else convert_element_type(fill_value, dtype)
@@ -109,9 +109,9 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
 
 
 def full_like(x: Value, fill_value: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:
-    """Return an array with `fill_value` everywhere, and the shape and dtype of `x` unless others are given.
+    """Return an array with `fill_value` everywhere, by default of the shape and dtype of `x`.
 
-    Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
+    Shapes: x [*s] -> [*s], or `shape`.  Dtype: `dtype`, by default the dtype of `x`.
     Raises: ShapeError if `fill_value` is not a scalar.
 
     >>> import numpy as np
@@ -124,9 +124,9 @@ def full_like(x: Value, fill_value: Value, dtype: Any = None, shape: Sequence[in
 
 
 def zeros_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:
-    """Return zeros of the shape and dtype of `x`, unless others are given.
+    """Return zeros, by default of the shape and dtype of `x`.
 
-    Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
+    Shapes: x [*s] -> [*s], or `shape`.  Dtype: `dtype`, by default the dtype of `x`.
 
     >>> import numpy as np
     >>> from calque_core.lax import zeros_like
@@ -137,9 +137,9 @@ def zeros_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) 
 
 
 def ones_like(x: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:
-    """Return ones of the shape and dtype of `x`, unless others are given.
+    """Return ones, by default of the shape and dtype of `x`.
 
-    Shapes: x [*s] -> [*s].  Dtype: that of `x`, or `dtype`.
+    Shapes: x [*s] -> [*s], or `shape`.  Dtype: `dtype`, by default the dtype of `x`.
 
     >>> import numpy as np
     >>> from calque_core.lax import ones_like

@@ -1,10 +1,10 @@
-"""Declaring elementwise primitives, and what all of them check.
+"""Declaring elementwise primitives, with their checks.
 
 One idea: operands have one dtype, and equal shapes or rank 0; the result has the shape of the largest.  `declare` makes
-a primitive of a NumPy function; `insist` and `ordered` keep evaluation as strict as the type rule where NumPy is not.
+a primitive from a NumPy function; `insist` and `ordered` keep evaluation as strict as the type rule where NumPy is not.
 
-A primitive that is an operator of Python says for which kinds of dtypes weak operands alone give a weak result
-(`weak_kinds`), and its evaluation gives a Python scalar of Python scalars of these kinds (`scalars.py`).
+A primitive that is a Python operator has `weak_kinds`: the kinds of dtypes for which weak operands give a weak result.
+Its evaluation returns a Python scalar for Python scalars of these kinds (`scalars.py`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def undefined(name: str, aval: ShapedArray) -> str:
 
 
 def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
-    """Return operands of one dtype, whose kind must be in `kinds`; for functions where NumPy itself takes more."""
+    """Return operands of one dtype, whose kind must be in `kinds`; for functions where NumPy takes more kinds."""
     aval = typeof(args[0])
     if aval.dtype.kind not in kinds:
         raise TypeError(undefined(name, aval))
@@ -72,7 +72,7 @@ def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
 
 
 def ordered(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two promoted operands, which must have an order: complex numbers, which NumPy would compare, have none."""
+    """Return two promoted operands, which must have an order: complex numbers have none, though NumPy compares them."""
     return have_order(name, *binary(name, x, y))
 
 
@@ -84,7 +84,7 @@ def have_order(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def fitting(name: str, *args: Value) -> Sequence[Value]:
-    """Return operands promoted to one dtype and to equal shapes or rank 0; at once if they fit already."""
+    """Return operands promoted to one dtype and to equal shapes or rank 0."""
     avals = [typeof(x) for x in args]
     dtype, shape = avals[0].dtype, _SCALAR
     for aval in avals:
@@ -115,8 +115,8 @@ def declare(
 ) -> Primitive:
     """Return a new elementwise primitive with its type rule and its NumPy evaluation.
 
-    `weak_kinds` are the kinds of dtypes of which weak operands alone give a weak result.  An operation on integers, or
-    with a result that is no float, is constant.
+    `weak_kinds` are the kinds of dtypes for which weak operands give a weak result.  An operation on integers, or with
+    a result that is no float, is constant.
     """
     has_float_result = result_dtype is None or is_float(result_dtype)
     if not has_float_result or not set(kinds) & set(REAL_OR_COMPLEX):

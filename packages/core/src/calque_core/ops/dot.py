@@ -1,7 +1,7 @@
-"""Sums of products: the contraction that matrix products, inner and outer products and batched ones are cases of.
+"""Sums of products: the contraction that includes matrix, inner, outer and batched products.
 
-One idea: evaluation brings the operands to [batch, free, contracted] and [batch, contracted, free], by views where it
-can, and leaves the rest to `matmul`, that is, to the BLAS.
+One idea: evaluation brings the operands to [batch, free, contracted] and [batch, contracted, free], by views where
+possible, and then calls `matmul`, which uses the BLAS.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def _check_dtypes(lhs_aval: ShapedArray, rhs_aval: ShapedArray, preferred: np.dt
 
 
 def _check_pairs(lhs_aval: ShapedArray, rhs_aval: ShapedArray, dimension_numbers: DotDimensionNumbers) -> None:
-    for what, (lhs_axes, rhs_axes) in zip(("contracting", "batch"), dimension_numbers):
+    for kind, (lhs_axes, rhs_axes) in zip(("contracting", "batch"), dimension_numbers):
         lhs_sizes = tuple(lhs_aval.shape[d] for d in lhs_axes)
         rhs_sizes = tuple(rhs_aval.shape[d] for d in rhs_axes)
         if lhs_sizes != rhs_sizes:
             raise ShapeError(
-                f"{_call(lhs_aval, rhs_aval)}: the {what} axes {lhs_axes} and {rhs_axes} have sizes {lhs_sizes} and "
+                f"{_call(lhs_aval, rhs_aval)}: the {kind} axes {lhs_axes} and {rhs_axes} have sizes {lhs_sizes} and "
                 f"{rhs_sizes}. Pair axes of equal size."
             )
 
@@ -72,7 +72,7 @@ def _call(lhs_aval: ShapedArray, rhs_aval: ShapedArray) -> str:
 
 
 class _Plan:
-    """The order of axes that `matmul` needs, for operands of given ranks."""
+    """The order of axes that `matmul` needs, for operands of ranks `lhs_ndim` and `rhs_ndim`."""
 
     __slots__ = ("is_matmul", "lhs_free", "lhs_order", "n_batch", "n_contract", "rhs_free", "rhs_order")
 
@@ -104,7 +104,7 @@ def dot_general_impl(
 ) -> Value:
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
     plan = _plan(lhs.ndim, rhs.ndim, dimension_numbers)
-    if preferred_element_type is None and lhs.dtype.isbuiltin == 1:  # NumPy's own
+    if preferred_element_type is None and lhs.dtype.isbuiltin == 1:  # a dtype of NumPy
         return np.matmul(lhs, rhs) if plan.is_matmul else _contract(lhs, rhs, plan)
     dtype = lhs.dtype if preferred_element_type is None else preferred_element_type
     wide = sum_dtype(lhs.dtype, dtype)
@@ -113,7 +113,7 @@ def dot_general_impl(
 
 
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which products are summed: the wider one, and single for floats that NumPy does not have.
+    """Return the dtype in which products are summed: the wider one, and at least float32 for short floats.
 
     >>> sum_dtype(np.dtype("float32"), np.dtype("float64"))
     dtype('float64')

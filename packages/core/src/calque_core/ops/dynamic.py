@@ -1,7 +1,8 @@
-"""Reading and replacing one slice at a position that is a value: known, perhaps, only when the program runs.
+"""Reading and replacing one slice at a position that may be known only when the program runs.
 
-One idea: the primitives index the axis after those of the index itself, one slice for each element of the index: so
-batching adds an axis to both, and they are closed under it.  An index out of range means the nearest slice.
+One idea: the leading axes of the operand are the axes of the index, and the primitives index the axis after them, one
+slice for each element of the index.  Batching adds a leading axis to both, so the primitives are closed under it.  An
+index out of range means the nearest slice.
 """
 
 from __future__ import annotations
@@ -47,21 +48,21 @@ def dynamic_update_index_abstract_eval(
     x_aval: ShapedArray, update_aval: ShapedArray, index_aval: ShapedArray
 ) -> ShapedArray:
     """Shapes: x [*b, n, *s], update [*b, *s], index [*b] -> [*b, n, *s]."""
-    wanted = dynamic_index_abstract_eval(x_aval, index_aval)
-    if (wanted.shape, wanted.dtype) != (update_aval.shape, update_aval.dtype):
+    slice_aval = dynamic_index_abstract_eval(x_aval, index_aval)
+    if (slice_aval.shape, slice_aval.dtype) != (update_aval.shape, update_aval.dtype):
         raise ShapeError(
-            f"dynamic_update_index{where()} of {x_aval} with {update_aval}. Give {wanted}, the type of a slice."
+            f"dynamic_update_index{where()} of {x_aval} with {update_aval}. Give {slice_aval}, the type of a slice."
         )
     return x_aval.strip_weak_type()
 
 
 def dynamic_index_impl(x: Value, index: Value) -> Value:
-    return np.asarray(x)[_places(x, index)]
+    return np.asarray(x)[_numpy_index(x, index)]
 
 
 def dynamic_update_index_impl(x: Value, update: Value, index: Value) -> Value:
     out = np.array(x)
-    out[_places(x, index)] = update
+    out[_numpy_index(x, index)] = update
     return out
 
 
@@ -69,8 +70,8 @@ dynamic_index_p.def_impl(dynamic_index_impl, leaf=True)
 dynamic_update_index_p.def_impl(dynamic_update_index_impl, leaf=True)
 
 
-def _places(x: Value, index: Value) -> tuple[Any, ...]:
-    """Return what NumPy takes as the index of the slices."""
+def _numpy_index(x: Value, index: Value) -> tuple[Any, ...]:
+    """Return the NumPy index of the slices."""
     rank = np.ndim(index)
     last = np.shape(x)[rank] - 1
     if not rank:
@@ -121,12 +122,12 @@ def dynamic_update_index_in_dim(operand: Value, update: Value, index: Value, axi
 
 
 def _index(name: str, index: Value, size: int) -> Value:
-    """Return the index as one from the start, in a dtype that holds the size."""
+    """Return the index counted from the start, in a dtype that holds the size."""
     if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
         raise TypeError(f"{name}{where()} got {describe_value(index)} as its index. Give an integer scalar.")
-    narrow = np.can_cast(typeof(index).dtype, np.int32)
-    wide = convert_element_type(index, np.int32) if narrow else index
-    return wide if typeof(wide).dtype.kind == "u" else select(lt(wide, 0), add(wide, size), wide)
+    fits_int32 = np.can_cast(typeof(index).dtype, np.int32)
+    position = convert_element_type(index, np.int32) if fits_int32 else index
+    return position if typeof(position).dtype.kind == "u" else select(lt(position, 0), add(position, size), position)
 
 
 def _in_front(x: Value, axis: int) -> Value:

@@ -1,9 +1,9 @@
 """Arithmetic, signs, powers, exponentials, trigonometry: functions of one element of each operand.
 
-The public functions promote, the primitives insist.  Evaluation is NumPy's own function wherever it has one, and one of
-`formulas.py` where it has none.
+The public functions promote, the primitives check.  Evaluation is a function of NumPy where one exists, otherwise a
+function of `formulas.py`.
 
-Read next: `special.py`, `rounding.py`, `compare.py`: the rest of the elementwise primitives, declared in the same way.
+Read next: `special.py`, `rounding.py`, `compare.py`: more elementwise primitives, declared in the same way.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def neg(x: Value) -> Value:
     >>> neg(2.0)
     np.float64(-2.0)
     """
-    # For its refusals too: np.negative takes Python integers of any size, and arrays of objects.
+    # `typeof` also refuses Python integers of any size and arrays of objects, which np.negative takes.
     if type(x) is not np.float64 and typeof(x).dtype.kind == "b":
         raise TypeError(undefined("neg", typeof(x)))
     return neg_p.bind(strong(x))
@@ -79,7 +79,7 @@ def add(x: Value, y: Value) -> Value:
 
 
 def add_any(x: Value, y: Value) -> Value:
-    """Return x + y for two tangents or cotangents of one type: what differentiation itself adds.
+    """Return x + y for two tangents or cotangents of one type; rules of differentiation use it.
 
     Shapes: x [*s], y [*s] -> [*s].  Dtype: kept.
     Raises: ShapeError or TypeError if the types differ.
@@ -105,7 +105,7 @@ def sub(x: Value, y: Value) -> Value:
     x, y = binary("sub", x, y)
     try:
         return sub_p.bind(x, y)
-    except TypeError:  # NumPy refuses bools in words of its own; asking beforehand would take 0.4 us
+    except TypeError:  # NumPy's message for bools is replaced; a check beforehand would take 0.4 us
         insist("sub", NUMBER, x)
         raise
 
@@ -203,7 +203,7 @@ sign_p = declare("sign", SIGNED, np.sign)
 def abs(x: Value) -> Value:
     """Return the absolute value of x, elementwise.
 
-    Shapes: x [*s] -> [*s].  Dtype: kept; real for complex numbers.  Bools and unsigned integers are left alone.
+    Shapes: x [*s] -> [*s].  Dtype: kept; real for complex numbers.  Bools and unsigned integers are returned unchanged.
 
     >>> from calque_core.lax import abs
     >>> abs(-2.0), abs(3 + 4j)

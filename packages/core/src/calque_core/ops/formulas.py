@@ -1,7 +1,7 @@
-"""NumPy evaluation of the functions that NumPy does not have.
+"""Evaluation of functions that NumPy lacks.
 
-Each takes arrays or scalars of one dtype, keeps that dtype, and raises no floating-point warning where the mathematics
-is fine.  Nothing here is a primitive: `elementwise.py`, `compare.py` and `rounding.py` give these functions to theirs.
+Each takes arrays or scalars of one dtype, keeps that dtype, and raises no floating-point warning where the result is
+well defined.  They evaluate the primitives of `elementwise.py`, `compare.py` and `rounding.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def reciprocal_sqrt(x: Value) -> Value:
 
 
 def log_one_plus(x: Value) -> Value:
-    """Return log(1 + x); NumPy's own loses the real part of complex numbers where |1 + x| is near 1.
+    """Return log(1 + x); `np.log1p` loses the real part of complex numbers where |1 + x| is near 1.
 
     The real part is half of log1p(|1 + x|^2 - 1).
     """

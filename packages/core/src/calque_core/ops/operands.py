@@ -1,10 +1,11 @@
 """Promotion: bringing the operands of an operation to one dtype, and to equal shapes or rank 0.
 
-One idea: it happens once, in the public functions and the operators, so that primitives see operands that fit.  The
-fast paths ask whether there is anything to do, which there nearly never is.
+One idea: it happens once, in the public functions and the operators, so that primitives get operands that fit.  Most
+operands fit already, and the fast paths return them at once.
 
-A function gives a strong result, as NumPy's do: of weak operands alone, it makes one strong first (`binary`, `strong`).
-An operator gives a weak result of them, as Python's do (`paired`, `numbers`, `number`).
+A function returns a strong result, as a NumPy function does: if all operands are weak, it makes one strong first
+(`binary`, `strong`).  An operator returns a weak result for weak operands, as a Python operator does (`paired`,
+`numbers`, `number`).
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def paired(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return the two operands of the operator `name`, promoted; weak operands alone stay weak.
+    """Return the two operands of the operator `name`, promoted; two weak operands stay weak.
 
-    Raises: what `binary` raises.
+    Raises: as `binary`.
     """
     x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
     if x_aval is y_aval or (
@@ -70,7 +71,7 @@ def paired(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return the two operands of the arithmetic operator `name`, promoted; weak bools alone count as integers."""
+    """Return the two operands of the arithmetic operator `name`, promoted; two weak bools count as integers."""
     x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
     if x_aval is y_aval:
         return (number(x), number(y)) if x_aval.weak_type and x_aval.dtype is _BOOL else (x, y)
@@ -95,12 +96,12 @@ def is_weak_integer(x: Value) -> bool:
 
 
 def scalar_kind(aval: ShapedArray) -> type:
-    """Return the class of the Python scalars that a weak type stands for."""
+    """Return the class of Python scalar that a weak type stands for."""
     return _SCALAR_KINDS[aval.dtype.kind]
 
 
 def weak(x: Value, kind: type | None = None) -> Value:
-    """Return a scalar as a Python scalar of class `kind`, by default that of its dtype."""
+    """Return a scalar as a Python scalar of class `kind`, by default the class for its dtype."""
     if type(x) in PYTHON_SCALARS:
         return x if kind is None else kind(x)
     aval = typeof(x)
@@ -111,7 +112,7 @@ def weak(x: Value, kind: type | None = None) -> Value:
 
 
 def strong(x: Value) -> Value:
-    """Return `x` with a dtype of its own: a Python scalar as NumPy's, without an operation; a weak tracer converted."""
+    """Return `x` made strong: a Python scalar becomes a NumPy scalar, without an operation; a tracer is converted."""
     if type(x) is float and here().settings is DEFAULT_SETTINGS:
         return np.float64(x)
     aval = typeof(x)
@@ -141,16 +142,16 @@ _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 def _comparable(args: Sequence[Value], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a wider dtype if a Python integer may not fit: a comparison with it is exact, as NumPy's."""
+    """Return a wider dtype if a Python integer may not fit: comparisons with it are exact, as in NumPy."""
     limits = np.iinfo(dtype)
     fits = all(limits.min <= x <= limits.max if type(x) is int else not is_weak_integer(x) for x in args)
     return dtype if fits or dtype.itemsize == 8 else canonicalize_dtype(np.int64)
 
 
 def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
-    """Return operands broadcast to one shape, those of rank 0 left alone.
+    """Return operands broadcast to one shape; operands of rank 0 stay as they are.
 
-    Raises: ShapeError if they do not fit.
+    Raises: ShapeError if the shapes do not broadcast.
     """
     return _broadcast(name, args, [typeof(x).shape for x in args])
 
@@ -167,13 +168,13 @@ def _broadcast(name: str, args: Sequence[Value], shapes: Sequence[Shape]) -> lis
         ) from None
     if here().settings.numpy_rank_promotion != "allow" and len({len(shape) for shape in shapes if shape}) > 1:
         _refuse_ranks(name, [typeof(x) for x in args])
-    return [broadcast_to(x, shape) if own and own != shape else x for x, own in zip(args, shapes)]
+    return [broadcast_to(x, shape) if x_shape and x_shape != shape else x for x, x_shape in zip(args, shapes)]
 
 
 def check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
-    """Check that the operands of `name` may be promoted to one dtype under the settings.
+    """Check that the settings allow to promote the operands of `name` to one dtype.
 
-    Raises: TypeError if they may not: `numpy_dtype_promotion` is "strict", and two strong dtypes differ.
+    Raises: TypeError if `numpy_dtype_promotion` is "strict" and two strong dtypes differ.
     """
     if here().settings.numpy_dtype_promotion == "strict" and len({a.dtype for a in avals if not a.weak_type}) > 1:
         raise TypeError(
@@ -198,7 +199,7 @@ def _types(avals: Iterable[ShapedArray]) -> str:
 
 
 def promoted_dtype(name: str, *args: Value) -> np.dtype[Any]:
-    """Return the dtype that the operands of `name` are promoted to.  Raises: what `check_dtypes` raises."""
+    """Return the dtype that the operands of `name` are promoted to.  Raises: as `check_dtypes`."""
     avals = [typeof(x) for x in args]
     check_dtypes(name, avals)
     return promoted_type(avals)
@@ -230,7 +231,7 @@ def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
-    """Return the dtype in which a float function of an array of this type is computed."""
+    """Return the dtype in which a float function computes an array of this type."""
     if aval.dtype.kind in "fcV":
         return aval.dtype
     if aval.weak_type:
@@ -239,7 +240,7 @@ def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
 
 
 def result_type(*args: Value) -> np.dtype[Any]:
-    """Return the dtype that an operation on these arrays, scalars or dtypes has.
+    """Return the dtype of an operation on these arrays, scalars or dtypes.
 
     >>> import numpy as np
     >>> from calque_core import result_type

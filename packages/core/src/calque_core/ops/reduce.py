@@ -1,7 +1,7 @@
 """Reductions: one value for all elements along some axes.
 
-They keep the dtype exactly; that NumPy sums bools and small integers in a wider one is a matter of the array functions.
-An empty axis gives the identity of the operation; `argmax` and `argmin`, which have none, refuse it.
+They keep the dtype; NumPy's wider sums of bools and small integers belong to the array functions.  An empty axis gives
+the identity of the operation; `argmax` and `argmin`, which have no identity, refuse it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def reduce_sum(operand: Value, axis: Axes = None) -> Value:
     """Return the sum along `axis`: one axis, several, or all of them for None.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
-    Raises: ValueError if an axis is out of range or given twice; TypeError for bools.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for bools.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_sum
@@ -136,7 +136,7 @@ def reduce_max(operand: Value, axis: Axes = None) -> Value:
     """Return the greatest element along `axis`: one axis, several, or all of them for None.  NaN wins.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: -inf, or the dtype's least number.
-    Raises: ValueError if an axis is out of range or given twice; TypeError for complex numbers.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_max
@@ -150,7 +150,7 @@ def reduce_min(operand: Value, axis: Axes = None) -> Value:
     """Return the least element along `axis`: one axis, several, or all of them for None.  NaN wins.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: inf, or the dtype's greatest number.
-    Raises: ValueError if an axis is out of range or given twice; TypeError for complex numbers.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_min
@@ -164,7 +164,7 @@ def reduce_and(operand: Value, axis: Axes = None) -> Value:
     """Tell whether all elements along `axis` hold; on integers, the bitwise and.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
-    Raises: ValueError if an axis is out of range or given twice; TypeError for floats and complex numbers.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for floats and complex numbers.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_and
@@ -178,7 +178,7 @@ def reduce_or(operand: Value, axis: Axes = None) -> Value:
     """Tell whether any element along `axis` holds; on integers, the bitwise or.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
-    Raises: ValueError if an axis is out of range or given twice; TypeError for floats and complex numbers.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for floats and complex numbers.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_or

@@ -1,9 +1,9 @@
-"""The types of a program's results if weak arguments were strong: derived, where the program leaves no doubt.
+"""The types of the results of a program if weak arguments were strong, derived without a new trace where possible.
 
-One idea: an operation on a weak value and an array records the conversion of the value to the array's dtype.  A strong
-value that has this dtype already changes nothing after it.  Anything else that became of the weak value, a function's
-strong result or a dtype that the user asked for, might have become of it in another way: then nothing is derived, and
-the function must be traced again.
+One idea: an operation on a weak value and an array records the conversion of the value to the dtype of the array.  If a
+strong value of this dtype takes its place, the equations after it stay the same.  Other results of the weak value, such
+as the strong result of a function or a conversion by the user, might change: then no types are derived, and the
+function must be traced again.
 
 Read next: `ops/loops.py`, which saves traces of nested loops by it.
 """
@@ -22,7 +22,7 @@ Types = Sequence[Any]
 
 
 def derived_types(jaxpr: Jaxpr, in_avals: Types) -> list[Any] | None:
-    """Return the types of the results of a program for arguments of other types, None if there is a doubt.
+    """Return the types of the results of a program for arguments of types `in_avals`, or None if they are uncertain.
 
     >>> import numpy as np
     >>> from calque_core import ShapedArray, lax, make_jaxpr
@@ -34,18 +34,18 @@ def derived_types(jaxpr: Jaxpr, in_avals: Types) -> list[Any] | None:
     True
     """
     types: dict[Atom, Any] = {v: aval for v, aval in zip(jaxpr.invars, in_avals) if aval is not v.aval}
-    left = {v.aval.dtype for v in types} - {aval.dtype for aval in types.values()}
+    lost_dtypes = {v.aval.dtype for v in types} - {aval.dtype for aval in types.values()}
     for eqn in jaxpr.eqns:
         if any(type(x) is not Literal and x in types for x in eqn.invars):
             aval = _derived_type(eqn, [types.get(x, x.aval) if type(x) is not Literal else x.aval for x in eqn.invars])
             types.update({v: aval for v in eqn.outvars if aval is not v.aval})
     outs = [types.get(v, v.aval) if type(v) is not Literal else v.aval for v in jaxpr.outvars]
-    # A dtype that weak arguments had, and have no longer, may be one that the function read from them.
-    return None if any(aval is None or (not aval.weak_type and aval.dtype in left) for aval in outs) else outs
+    # The function may have read a lost dtype from its weak arguments.
+    return None if any(aval is None or (not aval.weak_type and aval.dtype in lost_dtypes) for aval in outs) else outs
 
 
 def _derived_type(eqn: JaxprEqn, avals: Types) -> Any:
-    """Return the type of the result of an equation for operands of these types, None if there is a doubt."""
+    """Return the type of the result of an equation for operands of types `avals`, or None if it is uncertain."""
     if None in avals or len(eqn.outvars) != 1:
         return None
     out = eqn.outvars[0].aval

@@ -1,6 +1,6 @@
 """Rounding to whole numbers, and telling which numbers are finite.
 
-Integers and bools are whole and finite already: the public functions answer for them, the primitives take floats alone.
+Integers and bools are whole and finite already: the public functions handle them, the primitives take floats only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Value = Any
 
 
 class RoundingMethod(IntEnum):
-    """Where `round` sends the halves."""
+    """The direction in which `round` rounds halves."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

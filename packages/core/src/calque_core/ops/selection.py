@@ -1,7 +1,7 @@
-"""Which operands and which elements a choice takes: what the rules of its derivatives, of any order, have in common.
+"""Weights and orders of choices (`max`, `reduce_max`, `sort`, ...), for their rules of derivatives of any order.
 
-Conventions where a derivative does not exist: `max` and `min` share equally at a tie, and so do the extreme elements
-of a reduction.
+Conventions where a derivative does not exist: at a tie, the operands of `max` and `min` have equal weights, and so do
+the extreme elements of a reduction.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Value = Any
 
 
 def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
-    """Return an operand's share in a result that is one of two: 1, 0, or a half where both are equal.
+    """Return the weight of an operand in the choice of one of two: 1, 0, or a half where both are equal.
 
-    It is 0 beside NaN: a NaN would come through a choice around it, `where(isnan(x), 0, maximum(x, 0))`.
+    The weight is 0 if an operand is NaN: a NaN would pass through an outer choice, `where(isnan(x), 0, maximum(x, 0))`.
 
     >>> share(np.bool_(True), np.bool_(False), 2.0)  # 2.0 is one of two equal numbers
     np.float64(0.5)
@@ -36,12 +36,12 @@ def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
 
 
 def restored(out: Value, shape: Shape, axes: Shape) -> Value:
-    """Return a reduced array with the shape that it had, repeated along the axes that were reduced."""
+    """Return a reduced array in its former shape `shape`, repeated along the reduced axes."""
     return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
 
 
 def extreme_weights(x: Value, out: Value, axes: Shape) -> Value:
-    """Return the weight of each element of `x` in its greatest or smallest one, `out`: equal ones share it.
+    """Return the weight of each element of `x` in its extreme `out`: elements equal to `out` share it.
 
     >>> extreme_weights(np.array([1.0, 3.0, 3.0]), 3.0, (0,))
     array([0. , 0.5, 0.5])
@@ -61,7 +61,7 @@ def positions(x: Value, dimension: int) -> Value:
 
 
 def sorted_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
-    """Return the arrays `carried`, rearranged as sorting the keys would rearrange them.
+    """Return the arrays `carried` in the order that sorts the keys.
 
     >>> sorted_by([np.array([3, 1, 2])], [np.array([0.3, 0.1, 0.2])], 0)
     [array([0.1, 0.2, 0.3])]

@@ -29,7 +29,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
 def of_one_dtype(name: str, *operands: Value) -> Sequence[Value]:
-    """Return the operands of `name`, strong ones, converted to the dtype that they promote to; their shapes may differ.
+    """Return the operands of `name`, made strong and converted to their promoted dtype; the shapes may differ.
 
     >>> of_one_dtype("dot", np.float32(1), 2)
     [np.float32(1.0), np.float32(2.0)]
@@ -140,7 +140,7 @@ def rev(operand: Value, dimensions: Axes) -> Value:
     """Return `operand` with the order of its elements reversed along the axes `dimensions`.
 
     Shapes: operand [*s] -> [*s].  Dtype: kept.
-    Raises: ValueError if an axis is out of range or given twice.
+    Raises: ValueError if an axis is out of range or named twice.
 
     >>> import numpy as np
     >>> from calque_core.lax import rev
@@ -176,7 +176,7 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
     """Return `array` without the axes `dimensions`, which must have size 1.
 
     Shapes: array [*s with ones] -> [*s].  Dtype: kept.
-    Raises: ValueError if an axis is out of range, given twice, or does not have size 1.
+    Raises: ValueError if an axis is out of range, named twice, or does not have size 1.
 
     >>> import numpy as np
     >>> from calque_core.lax import squeeze
@@ -189,7 +189,7 @@ def squeeze(array: Value, dimensions: Axes) -> Value:
     return squeeze_p.bind(array, dimensions=dims) if dims else as_result(array)
 
 
-# Parts
+# Slices
 
 slice_p = Primitive("slice", linearity="linear")
 
@@ -292,7 +292,7 @@ def pad_impl(x: Value, padding_value: Value, *, padding_config: PaddingConfig) -
 
 
 def _kept(n: int, low: int, high: int, interior: int) -> tuple[builtins.slice, builtins.slice]:
-    """Return which of the n elements of an axis are not cut off, and where they go."""
+    """Return the slice of the n elements of an axis that padding keeps, and their slice of the result."""
     step, size = interior + 1, _padded_size(n, low, high, interior)
     first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
     if first >= end:
@@ -308,8 +308,8 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
 
     `padding_config` has one (low, high, interior) per axis; negative low and high padding cuts elements off.
     Shapes: operand [*s] -> [low + high + n + max(n - 1, 0) * interior per axis n].  Dtype: promoted.
-    Raises: ValueError if more is cut than there is, for negative interior padding, or for a wrong number of entries;
-    ShapeError if `padding_value` is not a scalar.
+    Raises: ValueError if an axis loses more elements than it has, for negative interior padding, or for a wrong number
+    of entries; ShapeError if `padding_value` is not a scalar.
 
     >>> import numpy as np
     >>> from calque_core.lax import pad

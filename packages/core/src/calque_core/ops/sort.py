@@ -1,6 +1,6 @@
-"""Sorting along an axis, one array or several by the keys of the first.
+"""Sorting along an axis: one array, or several by the keys of the first arrays.
 
-NaNs come last, and -0.0 equals 0.0.  Evaluation is stable whatever `is_stable` says.
+NaNs come last, and -0.0 equals 0.0.  Evaluation is stable also without `is_stable`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def sort_impl(*operands: Value, dimension: int, is_stable: bool, num_keys: int) 
 
 
 def _key(x: Value) -> Value:
-    """Return what `x` is sorted by: itself, or single floats where NumPy does not know that NaN comes last."""
+    """Return the sort key of `x`: `x`, or its values in float32 if NumPy does not sort NaNs of this dtype last."""
     return x.astype(np.float32) if x.dtype.isbuiltin == REGISTERED else x
 
 

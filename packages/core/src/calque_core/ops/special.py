@@ -1,6 +1,6 @@
-"""Special functions: those that take a numerical method of their own.
+"""Special functions, each with the numerical method that evaluates it.
 
-They are elementwise primitives as in `elementwise.py`; here each stands beside the method that evaluates it.
+They are elementwise primitives as in `elementwise.py`.
 """
 
 from __future__ import annotations
