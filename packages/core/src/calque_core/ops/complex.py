@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, their conjugates, and putting them together.
+"""Complex numbers: their real and imaginary parts, their conjugates, and how they are made of real numbers.
 
 One idea: a complex array is a pair of real arrays, and only these four operations tell the two apart: each is linear
 over the reals, none of them over the complex numbers.  All other operations on complex numbers are holomorphic, or
@@ -47,7 +47,7 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.result_type(dtype, np.complex64)
 
 
-# Parts
+# Real and imaginary parts
 
 real_p = Primitive("real", linearity="linear")
 imag_p = Primitive("imag", linearity="linear")

@@ -155,7 +155,7 @@ def _choose(
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
-    branches, consts = join_constants(apart(unify_results(verb, functions, jaxprs, out_tree)))
+    branches, consts = join_constants(detached(unify_results(verb, functions, jaxprs, out_tree)))
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
     return out_tree.unflatten(unshared(outs, consts, leaves))
 
@@ -174,13 +174,13 @@ def stage_once(
     in_tree: PyTreeDef,
     avals: Sequence[Any],
     trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
-    may_keep: Callable[[], bool] = lambda: True,
+    may_store: Callable[[], bool] = lambda: True,
 ) -> _Program:
     """Return the program of a function and the structure of its result, from a table if `program_of` has it there.
 
-    A new program is recorded by a trace of `trace_type`, and stored if `may_keep()` is true afterwards.
+    A new program is recorded by a trace of `trace_type`, and stored if `may_store()` is true afterwards.
     """
-    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_keep)
+    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_store)
 
 
 def program_of(
@@ -189,7 +189,7 @@ def program_of(
     in_tree: PyTreeDef,
     avals: Sequence[Any],
     make: Callable[[], _Program],
-    may_keep: Callable[[], bool] = lambda: True,
+    may_store: Callable[[], bool] = lambda: True,
 ) -> _Program:
     """Return `make()`, or the stored program of this function, if its code reads the same values as when it was staged.
 
@@ -203,21 +203,21 @@ def program_of(
     program = _programs.get(key)
     if program is None:
         program = make()
-        if not program[0].consts and may_keep():
+        if not program[0].consts and may_store():
             if len(_programs) >= _MAX_PROGRAMS:
                 _programs.clear()
             _programs[key] = program
-            _kept.add(program[0])
+            _stored.add(program[0])
     return program
 
 
-def apart(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
+def detached(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
     """Return programs to bind together: copies of the stored ones, unless all are stored in `_programs`.
 
     A program has a memo of programs derived from it and from the programs bound with it.  A stored program would keep
     these alive, with everything that their rules refer to.
     """
-    stored = [program in _kept for program in programs]
+    stored = [program in _stored for program in programs]
     if all(stored):
         return list(programs)
     return [program.replace() if is_stored else program for program, is_stored in zip(programs, stored)]
@@ -235,7 +235,7 @@ def _staged(
 
 
 _programs: dict[Hashable, _Program] = {}
-_kept: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
+_stored: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
 _MAX_PROGRAMS = 1024
 
 

@@ -64,14 +64,14 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
 def narrowed(values: Sequence[Value]) -> Sequence[Value]:
     """Return arguments of a transformation, converted to 32 bits first while `enable_x64` is off.
 
-    An operation converts its own operands; a function that gives back its arguments converts nothing.
+    An operation converts its operands itself; a function that returns its arguments would convert nothing.
     """
     return values if here().settings.enable_x64 else [narrowed_leaf(x) for x in values]
 
 
 def narrowed_leaf(x: Value) -> Value:
-    """Return an argument in 32 bits; what is no array stays as it is."""
-    dtype = getattr(x, "dtype", None)  # not that of the type, in which a wide array counts as a narrow one already
+    """Return an array in 32 bits; return any other value unchanged."""
+    dtype = getattr(x, "dtype", None)  # of the array itself: its aval is narrow already
     if not isinstance(dtype, np.dtype) or dtype.kind not in "iufc" or isinstance(x, ShapeDtypeStruct):
         return x
     narrow = canonicalize_dtype(dtype)

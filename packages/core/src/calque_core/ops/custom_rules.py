@@ -1,8 +1,8 @@
 """Derivative rules that belong to one function, and the tracers that they hold.
 
-One idea: a rule works on flat lists, so every package can apply it, batch it or put it behind other operands, whatever
-its author wrote.  A rule is run on demand: usually it calls the function itself, and if it were traced together with
-the function, tracing would never end.
+One idea: a rule works on flat lists, so every package can apply it, batch it or add leading operands to it, and
+needs no knowledge of its code.  A rule is run on demand: usually it calls the function itself, and if it were traced
+together with the function, tracing would never end.
 
 The parameters of an equation must outlive its trace.  Rules that close over tracers are therefore traced when the
 equation is made, and the tracers become operands; `closed_rules` does this.
@@ -317,6 +317,6 @@ def _floats(values: Values, avals: Sequence[Any]) -> list[Value]:
 
 
 def _with_zeros(float_dots: Iterable[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return a tangent per aval: for floats those of `float_dots`, for integers and bools a `Zero`."""
+    """Return a tangent per aval: the next of `float_dots` for a float, a `Zero` for an integer or a bool."""
     dots = iter(float_dots)
     return [next(dots) if is_float(a.dtype) else zero_of(a.to_tangent_aval()) for a in avals]

@@ -101,7 +101,7 @@ def dynamic_index_in_dim(operand: Value, index: Value, axis: int = 0, keepdims: 
 def dynamic_update_index_in_dim(operand: Value, update: Value, index: Value, axis: int) -> Value:
     """Return `operand` with the slice at `index`, an integer scalar, along `axis` replaced by `update`.
 
-    Shapes: operand [.., n, ..], update [.., 1, ..] or [.., ..] -> [.., n, ..].  Dtype: that of `operand`.  A negative
+    Shapes: operand [.., n, ..], update [.., 1, ..] or [.., ..] -> [.., n, ..].  Dtype: of `operand`.  A negative
     index counts from the end; one out of range means the nearest slice.
     Raises: TypeError if `index` is not an integer scalar; ShapeError if the update does not fit; ValueError if the axis
     is out of range.

@@ -82,14 +82,14 @@ def dce_solver(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool],
     used_outs["solve"] = [True] * size + list(used_outputs[size:])
     needed = [dce_jaxpr(program, used_outs[name])[1][:num_consts] for name, program in programs.items()]
     used_consts = [any(marks) for marks in zip(*needed)]
-    kept: dict[str, Any] = {"num_consts": sum(used_consts)}
+    new_params: dict[str, Any] = {"num_consts": sum(used_consts)}
     for name, program in programs.items():
         arguments = [True] * (len(program.invars) - num_consts)
-        kept[name] = dce_jaxpr(program, used_outs[name], instantiate=[*used_consts, *arguments])[0]
+        new_params[name] = dce_jaxpr(program, used_outs[name], instantiate=[*used_consts, *arguments])[0]
     used_inputs = used_consts + [True] * size
     invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
     outvars = [v for v, used in zip(eqn.outvars, used_outs["solve"]) if used]
-    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | kept)
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | new_params)
 
 
 custom_linear_solve_p.def_rule("dce", dce_solver)
@@ -112,7 +112,7 @@ def custom_linear_solve(
     solves `vecmat(y) == ct` with the transpose of `matvec`; without one it uses `solve` if `symmetric`, and otherwise
     transposes the operations of `solve`.  With `has_aux`, the solvers return a pair `(x, aux)`, and so does this; aux
     has no derivative.
-    In evaluation `solve` runs as it is, Python control flow included; under transformations it is traced.
+    In evaluation `solve` runs in Python, with its control flow; under transformations it is traced.
     Raises: TypeError if `b` is not floating, or `matvec` or a solver returns another structure or other types than b's.
 
     >>> from calque_core.lax import custom_linear_solve

@@ -1,7 +1,7 @@
 """Rearranging, cutting, padding and joining arrays; no element is computed.
 
-One idea: the public functions bring axes and sizes into canonical form (`axes.py`) and check them by the primitive's
-own type rule, so that evaluation and staging refuse the same calls in the same words.
+One idea: the public functions bring axes and sizes into canonical form (`axes.py`) and check them by the type rule of
+the primitive, so that evaluation and staging raise the same errors.
 
 Read next: `broadcast.py`, the operations that repeat elements.
 """

@@ -23,7 +23,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.memory.separate import owned_tree, unshared
 from calque_core.ops.axes import integer
 from calque_core.ops.compare import lt
-from calque_core.ops.cond import apart, cond
+from calque_core.ops.cond import cond, detached
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.elementwise import add
 from calque_core.ops.jit import as_declared, check_operands
@@ -168,7 +168,7 @@ def while_loop(
     condition = trace_body("while_loop", cond_fun, in_tree, types)
     _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
     step = with_carry_types(caller, body_fun, body, carry_tree.unflatten(types))
-    body_jaxpr, cond_jaxpr = apart([step, condition.jaxpr])
+    body_jaxpr, cond_jaxpr = detached([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,
         *body.consts,
