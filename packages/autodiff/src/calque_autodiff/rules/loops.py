@@ -16,7 +16,7 @@ from calque_autodiff.partial_eval import Place, by_place
 from calque_autodiff.rules.jit import halves
 from calque_core import Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from calque_core.lax import jit_p, scan_p
-from calque_core.ops.loop_rules import How, Loop
+from calque_core.ops.loop_rules import Loop, ScanOptions
 
 Value = Any
 
@@ -49,7 +49,7 @@ class FirstLoop(NamedTuple):
         """Return the places of these kinds, without repeats."""
         return [place for place in dict.fromkeys(self.places) if place[0] in kinds]
 
-    def run(self, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value], list[Value]]:
+    def run(self, operands: Sequence[Value], how: ScanOptions) -> tuple[list[Value], list[Value], list[Value]]:
         """Return the loop's results, the fixed residuals, and the residuals with a row for each step."""
         fixed = eval_jaxpr(self.hoisted, self.hoisted.consts, *marked(operands, self.is_fixed))
         num_carry, num_consts = self.loop.num_carry, self.loop.num_consts

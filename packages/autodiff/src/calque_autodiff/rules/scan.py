@@ -20,7 +20,7 @@ from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, eval_jaxpr, instantiate_zeros, stage
 from calque_core.lax import scan_p
 from calque_core.ops.linear import zero_tangent, zeros_of
-from calque_core.ops.loop_rules import How, Loop, marked_carries
+from calque_core.ops.loop_rules import Loop, ScanOptions, marked_carries
 from calque_core.types.avals import shaped_array
 
 Value = Any
@@ -102,7 +102,7 @@ def scan_partial_eval(
     return [next(knowns) if k else next(unknowns) for k in split.known_outs]
 
 
-def run_first_loop(split: SplitScan, operands: Sequence[Value], how: How) -> tuple[list[Value], list[Value]]:
+def run_first_loop(split: SplitScan, operands: Sequence[Value], how: ScanOptions) -> tuple[list[Value], list[Value]]:
     """Return the known results, and the operands of the second loop."""
     results, fixed, stacked = split.first.run(marked(operands, split.known), how)
     unknown = unmarked(operands, split.known)
@@ -169,7 +169,7 @@ def scan_transpose(
     return [None if k else next(bars) for k in is_known]
 
 
-def transpose_linear_loop(loop: Loop, cts: Sequence[Value], operands: Sequence[Value], how: How) -> list[Value]:
+def transpose_linear_loop(loop: Loop, cts: Sequence[Value], operands: Sequence[Value], how: ScanOptions) -> list[Value]:
     """Return the cotangents of the operands of a loop that is linear in all its carries; a first carry may be known."""
     linear = [type(x) is UndefinedPrimal for x in operands]
     ct_mask = is_nonzero(cts)

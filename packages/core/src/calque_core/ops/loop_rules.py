@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.primitives.rules import settings_key
 
-How = dict[str, Any]  # the parameters of a scan that do not describe its body: length, reverse, unroll
+ScanOptions = dict[str, Any]  # the parameters of a scan that do not describe its body: length, reverse, unroll
 
 
 def marked_carries(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
@@ -40,9 +40,9 @@ class Loop(NamedTuple):
         start = self.num_consts + self.num_carry
         return list(items[: self.num_consts]), list(items[self.num_consts : start]), list(items[start:])
 
-    def params(self, how: How) -> dict[str, Any]:
+    def params(self, options: ScanOptions) -> dict[str, Any]:
         """Return the parameters of the scan over this body."""
-        return {"jaxpr": self.jaxpr, "num_consts": self.num_consts, "num_carry": self.num_carry, **how}
+        return {"jaxpr": self.jaxpr, "num_consts": self.num_consts, "num_carry": self.num_carry, **options}
 
     def memo(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return `make()`, computed once per loop and key."""
