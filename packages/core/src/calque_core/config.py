@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_rest, chain, entered, here
+from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_rest, context_chain, entered, here
 
 
 class scope(entered):
@@ -200,7 +200,7 @@ def update(name: str, value: Any) -> None:
     """
     settings = _changed(RESTING.settings, name, value)
     RESTING.settings = settings
-    for context in (*at_rest, *chain(here())):
+    for context in (*at_rest, *context_chain(here())):
         if not context.own_settings:
             context.settings = settings
     if settings is DEFAULT_SETTINGS:

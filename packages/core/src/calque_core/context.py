@@ -99,7 +99,7 @@ def own() -> Context:
     return copy
 
 
-def chain(context: Context | None, last: Context | None = None) -> list[Context]:
+def context_chain(context: Context | None, last: Context | None = None) -> list[Context]:
     """Return `context` and its outer contexts, up to `last` if it is one of them."""
     contexts = []
     while context is not None:
@@ -175,7 +175,7 @@ class entered:
         """Restore the outer context, if this task is inside the block; call this again after an interrupt."""
         inner = self.inner
         if inner is not None:
-            inside = chain(here(), inner)
+            inside = context_chain(here(), inner)
             if inside[-1] is inner:  # otherwise a suspended generator held the block, and the outer one ended first
                 assert inner.outer is not None
                 if _presence.get() is not self.presence:

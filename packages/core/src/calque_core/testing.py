@@ -153,7 +153,7 @@ def check_trace(
       ending: holds
     """
     report = Report(getattr(make, "__name__", type(make).__name__))
-    run = partial(_run, make, lift or _lifted)
+    run = partial(_run, make, lift or _lift)
     functions = {"one result": _one_result, "several results": _several_results} if operations is None else operations
     first = next(iter(functions.values()))
     for name, operation in functions.items():
@@ -173,14 +173,14 @@ _EXAMPLE = np.array([0.5, 0.25, 1.0])
 _EXAMPLE.flags.writeable = False
 
 
-def _lifted(trace: Trace, x: Value) -> Value:
+def _lift(trace: Trace, x: Value) -> Value:
     return trace.wrap(trace.unwrap(x), typeof(x)) if isinstance(trace, ValueTrace) else x
 
 
 def _run(make: Any, lift: Any, fun: Callable[[Value], Any], x: Value = _EXAMPLE) -> Any:
     """Run a function of an array under a new trace, and check every result of the trace."""
     with tracing(make(current_trace())) as trace:
-        trace.process_primitive = partial(_processed, trace.process_primitive)
+        trace.process_primitive = partial(_process, trace.process_primitive)
         return fun(lift(trace, x))
 
 
@@ -194,7 +194,7 @@ def _several_results(x: Value) -> list[Value]:
     return sort_p.bind(x, x, dimension=0, is_stable=True, num_keys=1)  # type: ignore[no-any-return]
 
 
-def _processed(process: Any, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
+def _process(process: Any, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
     """Return the results of a primitive under a trace, after a check that they are a list of the right types."""
     operands, types = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
     outs = process(primitive, operands, params)

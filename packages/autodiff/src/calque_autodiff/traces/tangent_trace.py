@@ -28,7 +28,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.context import DEFAULT_SETTINGS, entered, here
-from calque_core.memory.captures import Captures, chain, is_held, is_writable
+from calque_core.memory.captures import Captures, is_held, is_writable, view_chain
 from calque_core.memory.separate import owner
 from calque_core.ops.convert import narrowed
 from calque_core.primitives.rules import missing_rule
@@ -149,7 +149,7 @@ def _is_reachable(x: Value, visible: set[int]) -> bool:
     """Tell whether the user can write to the memory of a residual: it is captured, or is one of the `visible` ones."""
     if not isinstance(x, np.ndarray) or not is_writable(x):
         return False
-    return id(owner(x)) in visible or any(map(is_held, chain(x)))
+    return id(owner(x)) in visible or any(map(is_held, view_chain(x)))
 
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:

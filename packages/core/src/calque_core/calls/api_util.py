@@ -84,14 +84,14 @@ def call(fun: Callable[..., Any], verb: str, /, *args: Any, **kwargs: Any) -> An
         out = fun(*args, **kwargs)
     except TypeError as error:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # no frame of `fun` was entered
-            raise TypeError(f"{verb} of {describe_function(fun)}{where()}: {_misfit(fun, error)}") from error
+            raise TypeError(f"{verb} of {describe_function(fun)}{where()}: {_argument_message(fun, error)}") from error
         raise
     if isinstance(out, (GeneratorType, CoroutineType, AsyncGeneratorType)):
         raise TypeError(_generator_message(verb, fun))
     return out
 
 
-def _misfit(fun: Any, error: TypeError) -> str:
+def _argument_message(fun: Any, error: TypeError) -> str:
     """Return Python's message for arguments that do not fit a function, and the signature of the function."""
     try:
         signature = str(inspect.signature(fun))
@@ -146,11 +146,11 @@ def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str
     return [name + keystr(path) for name, tree in named_trees for path, _ in tree_flatten_with_path(tree)[0]]
 
 
-_HOW_TO_GIVE = "Pass arrays, close over the value, or register its class as a pytree."
+_ARRAY_ADVICE = "Pass arrays, close over the value, or register its class as a pytree."
 
 
 def check_arrays(
-    leaves: Iterable[Any], names: Callable[[], Sequence[str]], caller: str, advice: str = _HOW_TO_GIVE
+    leaves: Iterable[Any], names: Callable[[], Sequence[str]], caller: str, advice: str = _ARRAY_ADVICE
 ) -> None:
     """Check that every leaf is an array or a scalar.
 

@@ -52,7 +52,7 @@ NOTHING: Mapping[int, Array] = MappingProxyType({})
 _same_bytes = bytearray.__eq__  # 0.6 us for 32 KiB; NotImplemented for an array that is not contiguous
 
 
-def chain(array: Any) -> Iterator[Array]:
+def view_chain(array: Any) -> Iterator[Array]:
     """Return `array` and the NumPy arrays that it views, its owner last."""
     while isinstance(array, np.ndarray):
         yield array
@@ -71,7 +71,7 @@ def is_writable(x: Any) -> bool:
     >>> is_writable(np.broadcast_to(x, (2, 3))), is_writable(1.0)
     (True, False)
     """
-    return any(part.flags.writeable or id(part) in _held for part in chain(x))
+    return any(view.flags.writeable or id(view) in _held for view in view_chain(x))
 
 
 class Holdings(dict[int, Array]):
@@ -86,7 +86,7 @@ class Holdings(dict[int, Array]):
     def add(self, x: Array) -> None:
         """Make an array, and the arrays that own its memory, read-only until `release`."""
         with _lock:
-            for array in chain(x):
+            for array in view_chain(x):
                 key = id(array)
                 if array.flags.writeable and key not in _held:
                     _held[key] = _Held(array, set())
@@ -143,7 +143,7 @@ class Captures:
             return copy.array
         if id(x) in self.held or not is_writable(x):
             return x
-        is_foreign = not next(part for part in chain(x) if not isinstance(part.base, np.ndarray)).flags.owndata
+        is_foreign = not next(view for view in view_chain(x) if not isinstance(view.base, np.ndarray)).flags.owndata
         if is_foreign or x.nbytes <= COPIED_BYTES:
             return self._copy(x)
         self._hold(x)
@@ -195,8 +195,8 @@ class Captures:
 def _make_writable() -> None:
     """Make writable all arrays that no trace holds; a view of a held array must wait, by NumPy's rule."""
     free = [array for array, holders in _held.values() if not holders]
-    for array in sorted(free, key=lambda a: sum(1 for _ in chain(a))):
-        if any(id(part) in _held for part in chain(array.base)):
+    for array in sorted(free, key=lambda a: sum(1 for _ in view_chain(a))):
+        if any(id(view) in _held for view in view_chain(array.base)):
             continue
         with suppress(ValueError):  # the user may have made its owner read-only
             array.flags.writeable = True

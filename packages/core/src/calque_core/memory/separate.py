@@ -34,8 +34,8 @@ def owner(x: Any) -> Any:
     return x
 
 
-def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
-    """Return `results`; an array that shares writable memory with an earlier result or with `others` is copied.
+def unshared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value]:
+    """Return `results`; an array that shares writable memory with an earlier result or with `reserved` is copied.
 
     A copy that a trace keeps of a captured array is copied too: the user may write to results.
 
@@ -47,7 +47,7 @@ def unshared(results: Sequence[Value], *others: Iterable[Value]) -> list[Value]:
     arrays = [i for i, x in enumerate(results) if isinstance(x, np.ndarray)]
     if not arrays:
         return list(results)
-    owner_ids = {id(owner(x)) for values in others for x in values if isinstance(x, np.ndarray)}
+    owner_ids = {id(owner(x)) for values in reserved for x in values if isinstance(x, np.ndarray)}
     separate = list(results)
     for i in arrays:
         memory_owner = owner(results[i])
@@ -78,8 +78,8 @@ def owned_tree(result: T) -> T:
     return treedef.unflatten(owned(leaves))  # type: ignore[no-any-return]
 
 
-def unshared_tree(result: T, *others: Any) -> T:
-    """Return a pytree of results, with `unshared` applied to its leaves; `others` are pytrees too.
+def unshared_tree(result: T, *reserved: Any) -> T:
+    """Return a pytree of results, with `unshared` applied to its leaves; `reserved` are pytrees too.
 
     >>> x = np.zeros(3)
     >>> unshared_tree({"w": x}, (x,))["w"] is x
@@ -88,5 +88,5 @@ def unshared_tree(result: T, *others: Any) -> T:
     if type(result) in _SCALARS or isinstance(result, ArrayMethods):  # saves 3 us
         return result
     leaves, treedef = tree_flatten(result)
-    separate = unshared(leaves, *[tree_leaves(tree) for tree in others if tree])
+    separate = unshared(leaves, *[tree_leaves(tree) for tree in reserved if tree])
     return result if all(a is b for a, b in zip(leaves, separate)) else treedef.unflatten(separate)

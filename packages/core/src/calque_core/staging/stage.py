@@ -29,9 +29,9 @@ from calque_core.traces.trace import (
     canonical_value,
     current_trace,
     hand_down,
+    no_value_message,
     started,
     tracing,
-    valueless,
 )
 from calque_core.traces.tracer import Tracer, check_lift
 from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, ShapeDtypeStruct, is_array_like, short_repr, typeof
@@ -157,7 +157,7 @@ class JaxprTrace(Trace):
         else:
             aval = typeof(x)
             if kind is ShapeDtypeStruct:
-                raise TypeError(f"{self.describe()}: {valueless(x)}")
+                raise TypeError(f"{self.describe()}: {no_value_message(x)}")
             if isinstance(x, np.generic):
                 return Literal(canonical_value(x), aval)
             if isinstance(x, np.ndarray) and not x.ndim:

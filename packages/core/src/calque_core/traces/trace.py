@@ -23,7 +23,7 @@ from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, where
 from calque_core.hooks import close_checks, result_checks
-from calque_core.traces.tracer import Tracer, escaped
+from calque_core.traces.tracer import Tracer, escape_message
 from calque_core.types.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
 
@@ -83,7 +83,7 @@ class Trace:
     def close(self) -> None:
         """End the trace: its tracers are refused from here on."""
         self.is_open, self.is_closed = False, True
-        self.process_primitive = _give_way  # type: ignore[method-assign]
+        self.process_primitive = _evaluate_instead  # type: ignore[method-assign]
 
     def explain_refused_write(self, error: ValueError) -> None:
         """Add a note to NumPy's error for a write into a read-only array, if this trace made the array read-only."""
@@ -134,16 +134,16 @@ def current_trace() -> Trace:
     True
     """
     trace: Trace = here().trace
-    return _resting_trace() if trace.is_closed else trace
+    return _leave_closed_trace() if trace.is_closed else trace
 
 
-def _give_way(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+def _evaluate_instead(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Evaluate: a closed trace may still be current in a task that started while it was open."""
-    _resting_trace()
+    _leave_closed_trace()
     return evaluation.process_primitive(primitive, args, params)
 
 
-def _resting_trace() -> Trace:
+def _leave_closed_trace() -> Trace:
     context = own()
     if context.trace.is_closed:
         context.trace = evaluation
@@ -301,7 +301,7 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
     foreign: dict[Evaluator, type] = {}
     for x in args:
         if isinstance(x, Tracer):
-            raise UnexpectedTracerError(escaped(x, evaluation))
+            raise UnexpectedTracerError(escape_message(x, evaluation))
         evaluator = _evaluators.get(type(x))
         if evaluator is not None:
             foreign[evaluator] = type(x)
@@ -332,10 +332,10 @@ def _base_array(x: Value) -> Value:
         return x
     if isinstance(x, (np.ndarray, np.generic)):
         return np.asarray(x).view(np.ndarray)
-    raise TypeError(valueless(x))
+    raise TypeError(no_value_message(x))
 
 
-def valueless(x: Value) -> str:
+def no_value_message(x: Value) -> str:
     """Return the message for a value that cannot be computed with: a stand-in, or a value of an unknown class."""
     if isinstance(x, ShapeDtypeStruct):
         return f"{x!r} stands for a type and has no elements. Pass an array, or trace the function with make_jaxpr."

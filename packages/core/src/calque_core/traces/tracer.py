@@ -64,13 +64,13 @@ class Tracer(ArrayMethods):
         return position
 
     def __bool__(self) -> bool:
-        return bool(_known(self, "bool()", TracerBoolConversionError))
+        return bool(_require_known(self, "bool()", TracerBoolConversionError))
 
     def __int__(self) -> int:
-        return int(_known(self, "int()", TracerIntegerConversionError))
+        return int(_require_known(self, "int()", TracerIntegerConversionError))
 
     def __index__(self) -> int:
-        return index(_known(self, "an integer", TracerIntegerConversionError))
+        return index(_require_known(self, "an integer", TracerIntegerConversionError))
 
     def __float__(self) -> float:
         raise ConcretizationTypeError(_conversion_message(self, "float()", f"{_ALWAYS}. {_FILLING}"))
@@ -87,7 +87,7 @@ class Tracer(ArrayMethods):
         raise ConcretizationTypeError(_conversion_message(self, "a list of Python numbers (.tolist())", _ALWAYS))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _making(called_function(np))))
+        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _array_advice(called_function(np))))
 
     def __reduce__(self) -> Any:
         raise UnexpectedTracerError(
@@ -141,7 +141,7 @@ _STAGED = (
 )
 
 
-def _making(function: str) -> str:
+def _array_advice(function: str) -> str:
     """Return advice for a tracer that `function` of NumPy ('' if unknown) tried to make an array of."""
     if function in ("full", "full_like"):
         return f"numpy.{function} does not ask the array what to do. Use calque.numpy.{function}"
@@ -149,7 +149,7 @@ def _making(function: str) -> str:
     return f"The array would drop out of the transformation. Make an array of traced values yourself: {example}"
 
 
-def _known(x: Tracer, target: str, error: type[Exception]) -> Any:
+def _require_known(x: Tracer, target: str, error: type[Exception]) -> Any:
     _check_usable(x)
     value = x.known_value
     if value is unknown:
@@ -160,7 +160,7 @@ def _known(x: Tracer, target: str, error: type[Exception]) -> Any:
 def _check_usable(x: Tracer) -> None:
     """Check that the trace of `x` is open and of this thread, for conversions, which no trace processes."""
     if x._trace.is_closed or x._trace.thread != threading.get_ident():
-        raise UnexpectedTracerError(escaped(x, here().trace))
+        raise UnexpectedTracerError(escape_message(x, here().trace))
 
 
 def _conversion_message(x: Tracer, target: str, advice: str) -> str:
@@ -194,7 +194,7 @@ def view_of(x: Value, out: Value) -> Value:
     return out
 
 
-def escaped(x: Tracer, seen_by: Any) -> str:
+def escape_message(x: Tracer, seen_by: Any) -> str:
     """Return the message for a tracer used under `seen_by`, where it is not valid."""
     trace = x._trace
     if type(trace) is Overwritten:
@@ -230,4 +230,4 @@ def check_lift(x: Tracer, into: Any) -> None:
             if below is trace or (trace.tag is not None and below.tag is trace.tag):
                 return
             below = below.parent
-    raise UnexpectedTracerError(escaped(x, into))
+    raise UnexpectedTracerError(escape_message(x, into))
