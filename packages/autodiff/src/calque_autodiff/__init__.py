@@ -1,6 +1,6 @@
 """Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad.
 
-Read next: `jvp_trace.py` for the one trace behind all of it, `define.py` for how rules are written, and `rules` for the
+Read next: `jvp_trace.py` for the trace that they share, `define.py` for the short forms of rules, and `rules` for the
 table of derivatives.
 """
 
@@ -29,7 +29,7 @@ from calque_core import rules as _rule_table
 from calque_core.lax import custom_linear_solve, stop_gradient
 from calque_core.ops.linear_call import linear_call
 
-SymbolicZero = Zero  # the field's name for what rules with symbolic_zeros=True meet
+SymbolicZero = Zero  # the field's name for a zero tangent under symbolic_zeros=True
 primitive_jvps = _rule_table("jvp")
 primitive_transposes = _rule_table("transpose")
 _register_internal_folder(__path__[0])
@@ -39,18 +39,18 @@ __version__ = "0.1.0"
 __all__ = [
     # derivatives of functions
     "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
-    # functions whose derivative follows from an equation, or whose transpose is given
+    # functions with an equation or a transpose of their own
     "custom_root", "custom_linear_solve", "linear_call",
     # derivative rules of one function
     "custom_jvp", "custom_vjp", "custom_gradient", "custom_rules", "CustomVJPPrimal", "SymbolicZero",
-    # what a derivative keeps
+    # residuals of a derivative
     "checkpoint", "remat", "checkpoint_name", "checkpoint_policies", "saved_residuals", "print_saved_residuals",
     # derivatives of programs
     "jvp_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass",
     # rules
     "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative", "not_linear",
     "primitive_jvps", "primitive_transposes",
-    # what rules meet
+    # arguments of rules
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     # traces
     "JVPTrace", "JVPTracer", "TangentTrace",

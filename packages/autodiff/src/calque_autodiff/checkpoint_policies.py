@@ -1,10 +1,10 @@
-"""Policies: what the derivative of a checkpointed function keeps, instead of computing it again.
+"""Policies: the results that the derivative of a checkpointed function keeps instead of computing them again.
 
-One idea: a policy is a function of an operation, `policy(primitive, *avals, **params) -> bool`, which sees the types of
-its operands and its parameters.  Where it says True, the results are kept, if the derivative needs them.  Policies made
-here compare by value and print as they were made; write others as plain functions.
+One idea: a policy is a function of an operation, `policy(primitive, *avals, **params) -> bool`, from the types of its
+operands and its parameters.  Where it returns True, the results are kept if the derivative needs them.  The policies of
+this module compare by value and print as the call that makes them; write your own as plain functions.
 
-Read next: `checkpoint.py`, which takes one.
+Read next: `checkpoint.py`, which takes a policy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Policy = Callable[..., bool]
 
 
 def everything_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
-    """Save all results: what is done without a checkpoint.
+    """Save all results, as without a checkpoint.
 
     >>> from calque_autodiff.checkpoint_policies import everything_saveable
     >>> from calque_core.lax import dot_general_p
@@ -36,7 +36,7 @@ def everything_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
 
 
 def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
-    """Save no result: what is done without a policy.
+    """Save no result, as without a policy.
 
     >>> from calque_autodiff.checkpoint_policies import nothing_saveable
     >>> from calque_core.lax import dot_general_p
@@ -74,7 +74,7 @@ checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
 
 @dataclass(frozen=True)
 class ByName:
-    """Decides by the name of a value: what to do with the listed names, with other names, and with what has none."""
+    """Decides by the name of a value: one answer for the listed names, one for other names, one for values without."""
 
     maker: str
     names: frozenset[str]
@@ -89,7 +89,7 @@ class ByName:
         return self.listed if params["name"] in self.names else self.unlisted
 
     def refuses(self, name: str) -> bool:
-        """Tell whether a value of this name is not to be saved, not even as the result of the operation before."""
+        """Tell whether a value of this name must not be saved, not even as the result of the operation before."""
         return self.unnamed and not self.listed and name in self.names
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ def save_only_these_names(*names: str) -> Policy:
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """Return a policy that saves the values that `checkpoint_name` gave a name which is none of these.
+    """Return a policy that saves the values that `checkpoint_name` gave another name.
 
     Raises: TypeError if a name is not a string.
 
@@ -146,7 +146,7 @@ def _by_name(maker: str, names: tuple[str, ...], *, listed: bool, unlisted: bool
 
 @dataclass(frozen=True)
 class Either:
-    """Saves what at least one of two policies saves."""
+    """Saves the results that at least one of two policies saves."""
 
     first: Policy
     second: Policy
@@ -156,7 +156,7 @@ class Either:
         return self.first(primitive, *avals, **params) or self.second(primitive, *avals, **params)
 
     def refuses(self, name: str) -> bool:
-        """Tell whether neither policy lets a value of this name be saved."""
+        """Tell whether both policies refuse to save a value of this name."""
         return refuses(self.first, name) and refuses(self.second, name)
 
     def __repr__(self) -> str:
@@ -164,7 +164,7 @@ class Either:
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Return a policy that saves what at least one of the two saves.
+    """Return a policy that saves the results that at least one of the two saves.
 
     Raises: TypeError if one of them is not a policy.
 
@@ -177,30 +177,30 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     return Either(policy_1, policy_2)
 
 
-def check_policy(what: str, policy: Any) -> None:
+def check_policy(caller: str, policy: Any) -> None:
     """Check that `policy` can be called and, since it is part of keys, has a hash.
 
     Raises: TypeError.
     """
     if not callable(policy):
         raise TypeError(
-            f"{what} got {policy!r} of type {type(policy).__name__} as a policy. Give a function of an operation, such "
-            "as checkpoint_policies.dots_saveable."
+            f"{caller} got {policy!r} of type {type(policy).__name__} as a policy. Give a function of an operation, "
+            "such as checkpoint_policies.dots_saveable."
         )
     try:
         hash(policy)
     except TypeError as error:
         raise TypeError(
-            f"{what} got the policy {policy!r}, which has no hash ({error}). Give a function, or an object that can be "
-            "compared and hashed."
+            f"{caller} got the policy {policy!r}, which has no hash ({error}). Give a function, or an object that can "
+            "be compared and hashed."
         ) from error
 
 
 def policy_name(policy: Policy) -> str:
-    """Return what to call a policy in messages and prints."""
+    """Return the name of a policy in messages and prints."""
     return str(getattr(policy, "__name__", policy))
 
 
 def refuses(policy: Policy, name: str) -> bool:
-    """Tell whether a policy wants no value of this name saved, whatever operation gave it; only those made here do."""
+    """Tell whether a policy refuses to save a value of this name, of any operation; only policies of this module do."""
     return isinstance(policy, (ByName, Either)) and policy.refuses(name)

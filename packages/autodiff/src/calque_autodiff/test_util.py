@@ -3,7 +3,7 @@
 One idea: a derivative is never compared with a formula.  `check_jvp` compares it with differences along a random
 direction t, `check_vjp` by the adjoint law <u, J t> == <J^T u, t> for a random u; both take fixed seeds.
 
-Complex numbers: the product is the real part of the sum of u t, without conjugation, as transposition has it.  A
+Complex numbers: the product is the real part of the sum of u t, without conjugation, as in transposition.  A
 derivative is linear over the reals only, so it is checked along t and along i t, and for u and for i u.
 """
 
@@ -45,7 +45,7 @@ def check_grads(
     """Check the derivatives of `f` at `args`, up to `order`, in the modes "fwd" (jvp) and "rev" (vjp).
 
     An order above 1 checks the derivatives of derivatives, each mode over each.  Tolerances and the step `eps` of the
-    differences follow from the narrowest dtype, unless given.  Integer arguments are held fixed.
+    differences follow from the narrowest dtype if they are None.  Integer arguments are constant.
     Raises: AssertionError that names the mode and the leaf; ValueError for an unknown mode or an order below 1.
 
     >>> from calque_autodiff import check_grads
@@ -75,7 +75,7 @@ def check_jvp(
     rtol: float | None = None,
     eps: float | None = None,
 ) -> None:
-    """Check that `f_jvp(args, tangents)` gives the value of `f` and its derivative, as central differences have it.
+    """Check that `f_jvp(args, tangents)` returns the value of `f` and its derivative, by central differences.
 
     Raises: AssertionError.
 
@@ -85,12 +85,12 @@ def check_jvp(
     >>> check_jvp(lax.exp, partial(jvp, lax.exp), (1.0,))
     """
     args = tuple(args)
-    what, value = f"the jvp of {describe_function(f)}", f(*args)
+    caller, value = f"the jvp of {describe_function(f)}", f(*args)
     atol, rtol = _tolerances((args, value), atol, rtol)
     for dots in _directions(args, seed=0):
         out, out_dot = f_jvp(args, dots)
-        _compare(f"the value in {what}", value, out, atol, rtol)
-        _compare(what, _differences(f, args, dots, eps or _STEPS[_real_size((args, out))]), out_dot, atol, rtol)
+        _compare(f"the value in {caller}", value, out, atol, rtol)
+        _compare(caller, _differences(f, args, dots, eps or _STEPS[_real_size((args, out))]), out_dot, atol, rtol)
 
 
 @api_boundary
@@ -102,7 +102,7 @@ def check_vjp(
     rtol: float | None = None,
     eps: float | None = None,
 ) -> None:
-    """Check that `f_vjp(*args)` gives the value of `f` and the transpose of its derivative.
+    """Check that `f_vjp(*args)` returns the value of `f` and the transpose of its derivative.
 
     Raises: AssertionError.
 
@@ -113,26 +113,26 @@ def check_vjp(
     """
     args = tuple(args)
     out, pull_back = f_vjp(*args)
-    what = f"the vjp of {describe_function(f)}"
+    caller = f"the vjp of {describe_function(f)}"
     atol, rtol = _tolerances((args, out), atol, rtol)
-    _compare(f"the value in {what}", f(*args), out, atol, rtol)
+    _compare(f"the value in {caller}", f(*args), out, atol, rtol)
     directions = _directions(args, seed=0)
     slopes = [_differences(f, args, dots, eps or _STEPS[_real_size((args, out))]) for dots in directions]
     for cts in _directions(out, seed=1):
         bars = pull_back(cts)
-        _compare_types(what, directions[0], bars)
+        _compare_types(caller, directions[0], bars)
         for dots, out_dot in zip(directions, slopes):
-            _compare_products(what, (_product(cts, out_dot), _product(bars, dots)), atol, rtol)
+            _compare_products(caller, (_product(cts, out_dot), _product(bars, dots)), atol, rtol)
 
 
 def _forward_derivative(f: Callable[..., Any], *args: Any) -> list[Value]:
-    """Return the derivative of `f` along a fixed direction; its integer outputs are left out."""
+    """Return the derivative of `f` along a fixed direction, without integer outputs."""
     _, out_dot = jvp(f, args, _direction(args, seed=2))
     return [x for x in tree_leaves(out_dot) if typeof(x).dtype != float0]
 
 
 def _reverse_derivative(f: Callable[..., Any], *args: Any) -> list[Value]:
-    """Return the cotangents of the arguments of `f` for a fixed cotangent; those of integers are left out."""
+    """Return the cotangents of the arguments of `f` for a fixed cotangent, without integer arguments."""
     out, pull_back = vjp(f, *args)
     return [x for x in tree_leaves(pull_back(_direction(out, seed=3))) if typeof(x).dtype != float0]
 
@@ -144,7 +144,7 @@ _CHECKS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., 
 
 
 def _directions(tree: Any, seed: int) -> list[Any]:
-    """Return a random direction, and with complex leaves a second one, in which those are turned by a right angle."""
+    """Return a random direction; with complex leaves, also a second one, in which they are multiplied by i."""
     direction = _direction(tree, seed)
     turned = tree_map(lambda t: t * 1j if typeof(t).dtype.kind == "c" else t, direction)
     is_complex = any(typeof(t).dtype.kind == "c" for t in tree_leaves(direction))
@@ -193,37 +193,37 @@ def _tolerances(tree: Any, atol: float | None, rtol: float | None) -> tuple[floa
     return default if atol is None else atol, default if rtol is None else rtol
 
 
-def _compare(what: str, wanted: Any, found: Any, atol: float, rtol: float) -> None:
-    """Compare two trees leaf by leaf; the differences of `float0` leaves hold nothing."""
-    _compare_types(what, wanted, found)
-    for (path, want), got in zip(tree_flatten_with_path(wanted)[0], tree_leaves(found)):
-        if typeof(want).dtype != float0:
-            _compare_values(f"{what}{keystr(path)}", np.asarray(want), np.asarray(got), atol, rtol)
+def _compare(caller: str, expected: Any, actual: Any, atol: float, rtol: float) -> None:
+    """Compare two trees leaf by leaf; `float0` leaves have no values to compare."""
+    _compare_types(caller, expected, actual)
+    for (path, expected_leaf), actual_leaf in zip(tree_flatten_with_path(expected)[0], tree_leaves(actual)):
+        if typeof(expected_leaf).dtype != float0:
+            _compare_values(f"{caller}{keystr(path)}", np.asarray(expected_leaf), np.asarray(actual_leaf), atol, rtol)
 
 
-def _compare_values(what: str, wanted: Array, found: Array, atol: float, rtol: float) -> None:
-    is_right = np.asarray(np.isclose(found, wanted, rtol, atol, equal_nan=True))
-    if not is_right.all():
-        index = tuple(map(int, np.argwhere(~is_right)[0]))
+def _compare_values(caller: str, expected: Array, actual: Array, atol: float, rtol: float) -> None:
+    is_close = np.asarray(np.isclose(actual, expected, rtol, atol, equal_nan=True))
+    if not is_close.all():
+        index = tuple(map(int, np.argwhere(~is_close)[0]))
         place = f" at {list(index)}" if index else ""
         raise AssertionError(
-            f"{what} gives {found[index]}{place} where {wanted[index]} is right, to atol={atol} and rtol={rtol}. Mend "
-            "the derivative, or give tolerances that fit the function."
+            f"{caller} gives {actual[index]}{place} where {expected[index]} is right, to atol={atol} and rtol={rtol}. "
+            "Mend the derivative, or give tolerances that fit the function."
         )
 
 
-def _compare_types(what: str, wanted: Any, found: Any) -> None:
-    (want, want_tree), (got, got_tree) = tree_flatten(wanted), tree_flatten(found)
-    if want_tree != got_tree:
-        raise AssertionError(f"{what} has the structure {got_tree}, but {want_tree} is right.")
-    types = [tuple(str(typeof(x)) for x in leaves) for leaves in (want, got)]
+def _compare_types(caller: str, expected: Any, actual: Any) -> None:
+    (expected_leaves, expected_tree), (actual_leaves, actual_tree) = tree_flatten(expected), tree_flatten(actual)
+    if expected_tree != actual_tree:
+        raise AssertionError(f"{caller} has the structure {actual_tree}, but {expected_tree} is right.")
+    types = [tuple(str(typeof(x)) for x in leaves) for leaves in (expected_leaves, actual_leaves)]
     if types[0] != types[1]:
-        raise AssertionError(f"{what} has the types {types[1]}, but {types[0]} are right.")
+        raise AssertionError(f"{caller} has the types {types[1]}, but {types[0]} are right.")
 
 
-def _compare_products(what: str, products: tuple[list[float], list[float]], atol: float, rtol: float) -> None:
+def _compare_products(caller: str, products: tuple[list[float], list[float]], atol: float, rtol: float) -> None:
     forward, backward = products
-    message = f"{what}: <u, J t> from differences differs from <J^T u, t>"
+    message = f"{caller}: <u, J t> from differences differs from <J^T u, t>"
     np.testing.assert_allclose(sum(backward), sum(forward), rtol, atol * (1 + sum(map(abs, forward))), err_msg=message)
 
 

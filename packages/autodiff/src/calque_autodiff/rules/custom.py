@@ -1,8 +1,8 @@
-"""The derivatives of functions with rules of their own: what the rules say.
+"""The derivatives of functions with their own rules.
 
-One idea: a rule runs where every rule runs, over the tangent trace, on primals of the parent; so it may look at values,
-branch on them, and call its own function.  A vjp rule runs its forward half at once, and leaves one equation in the
-linear program, whose transpose is the backward half.
+One idea: a user's rule runs as every rule does, over the tangent trace, on primals of the parent; so it may branch on
+values and call its own function.  A vjp rule runs its forward half at once, and records one equation in the linear
+program; the backward half is the transpose of that equation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Value = Any
 def custom_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, rules: CustomRules, jaxpr: Jaxpr | None = None
 ) -> tuple[list[Value], list[Value]]:
-    """Run the jvp rule; a function without rules of its own is its program.
+    """Run the jvp rule; a function without derivative rules is its program.
 
     Raises: TypeError if there is only a vjp rule.
     """
@@ -44,12 +44,12 @@ def custom_jvp(
 def _program_jvp(primals: Sequence[Value], tangents: Sequence[Value], jaxpr: Jaxpr) -> tuple[list[Value], list[Value]]:
     dual, out_mask = jvp_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
     results = eval_jaxpr(dual, dual.consts, *primals, *(t for t in tangents if type(t) is not Zero))
-    outs, rest = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(rest) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
+    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
 
 
 def custom_partial_eval(primitive: Primitive) -> Any:
-    """Return the rule that records the whole call: its rules cannot be cut in two."""
+    """Return the rule that records the whole call, since a user's rules cannot be cut in two."""
 
     def partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
         return record(primitive, operands, params)
@@ -58,7 +58,7 @@ def custom_partial_eval(primitive: Primitive) -> Any:
 
 
 def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
-    """Transpose by the rule for that, or the program: a function that is applied to tangents is linear in them."""
+    """Apply the transpose rule, or transpose the program: a function that is applied to tangents is linear in them."""
     if rules.transpose is not None:
         return rules.transpose(cts, operands)
     return backward_pass(jaxpr, jaxpr.consts, operands, cts)
@@ -76,26 +76,26 @@ def custom_vjp(
 ) -> tuple[list[Value], list[Value]]:
     """Run the forward half; record one equation on the tangents, which holds the backward half.
 
-    The primals are its operands too if the function has a jvp rule, by which it then runs forwards.  That may be
-    anywhere, so the tracers which the rules hold become primals.  Where no trace records, nothing runs backwards, and
-    the jvp rule is applied at once.
+    If the function has a jvp rule, the equation runs forwards by it, and takes the primals too.  It may run under any
+    trace, so tracers in the rules become primals.  Where no trace records, nothing runs backwards, and the jvp rule is
+    applied at once.
     """
     trace = current_trace()
     if rules.fwd is None or not isinstance(trace, JaxprTrace):
         return custom_jvp(primals, tangents, rules=rules, jaxpr=jaxpr)
     is_eager = isinstance(trace, TangentTrace) and trace.parent is evaluation  # the rules hold values; saves 60 us
     if rules.jvp is not None and not is_eager:
-        rules, held = closed_rules(rules, [typeof(x) for x in primals])
-        primals, tangents = (*held, *primals), (*map(zero_tangent, held), *tangents)
+        rules, captured = closed_rules(rules, [typeof(x) for x in primals])
+        primals, tangents = (*captured, *primals), (*map(zero_tangent, captured), *tangents)
     assert rules.fwd is not None, rules
     nonzeros = [type(t) is not Zero for t in tangents]
     outs, residuals, bwd = rules.fwd(primals, nonzeros)
-    kept = primals if rules.jvp is not None else ()
+    kept_primals = primals if rules.jvp is not None else ()
     perturbed = [t for t in tangents if type(t) is not Zero]
     out_avals = tuple(typeof(x).strip_weak_type().to_tangent_aval() for x in outs)
-    call = LinearCall(rules, bwd, len(residuals), len(kept), tuple(nonzeros), out_avals)
+    call = LinearCall(rules, bwd, len(residuals), len(kept_primals), tuple(nonzeros), out_avals)
     with captured_by_rules():
-        out_dots = iter(custom_vjp_linear_p.bind(*residuals, *kept, *perturbed, call=call))
+        out_dots = iter(custom_vjp_linear_p.bind(*residuals, *kept_primals, *perturbed, call=call))
     return outs, [next(out_dots) if is_float(aval.dtype) else zero_of(aval) for aval in out_avals]
 
 
@@ -105,8 +105,8 @@ custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its fun
 @custom_vjp_linear_p.def_rule("transpose")
 def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, call: LinearCall) -> list[Value]:
     """Run the backward half."""
-    given = iter(cts)
-    all_cts = [next(given) if is_float(aval.dtype) else zero_of(aval) for aval in call.out_avals]
-    found = call.bwd(operands[: call.num_residuals], all_cts)
+    float_cts = iter(cts)
+    all_cts = [next(float_cts) if is_float(aval.dtype) else zero_of(aval) for aval in call.out_avals]
+    bars = call.bwd(operands[: call.num_residuals], all_cts)
     known = call.num_residuals + call.num_primals
-    return [*[None] * known, *(ct for ct, m in zip(found, call.mask) if m)]
+    return [*[None] * known, *(ct for ct, m in zip(bars, call.mask) if m)]

@@ -30,8 +30,8 @@ def transposed(
     if typeof(ct).dtype.itemsize > typeof(y).dtype.itemsize:  # sums in a wider dtype, which 8 bits do not promote to
         y = convert_element_type(y, typeof(ct).dtype)
     product = dot_general(ct, y, ((ct_free, y_free), (ct_batch, y_batch)))
-    found = [*x_batch, *x_free, *(axis for _, axis in sorted(zip(y_contract, x_contract)))]
-    return convert_element_type(transpose(product, inverse(tuple(found))), x.aval.dtype)
+    axes_of_x = [*x_batch, *x_free, *(axis for _, axis in sorted(zip(y_contract, x_contract)))]
+    return convert_element_type(transpose(product, inverse(tuple(axes_of_x))), x.aval.dtype)
 
 
 def free_axes(ndim: int, contract: Shape, batch: Shape) -> list[int]:

@@ -1,7 +1,7 @@
 """The derivatives of `linear_call` and `linear_transpose`, which are linear in the operands after the residuals.
 
-One idea: in its linear operands `linear_call` is its own derivative, and stays one equation, so that the transpose that
-the user gave is the one that reverse mode calls.  In the residuals it is an ordinary program.
+One idea: in its linear operands `linear_call` is its own derivative, and stays one equation, so that reverse mode
+calls the user's transpose.  In the residuals it is an ordinary program.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Value = Any
 def tangent_jaxpr(
     jaxpr: Jaxpr, nonzeros: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Return the program of the derivative of `jaxpr` alone, and which results have a tangent, as `jvp_jaxpr` does.
+    """Return the program of the derivative of `jaxpr` alone, and the mask of `jvp_jaxpr`: the results with a tangent.
 
     >>> from calque_core import lax, make_jaxpr
     >>> tangent_jaxpr(make_jaxpr(lax.square)(1.0), [True])
@@ -38,8 +38,8 @@ def tangents_along(jaxpr: Jaxpr, primals: Sequence[Value], tangents: Sequence[Va
     """Return the tangents of the results of `jaxpr`, `Zero`s included, for tangents of its arguments."""
     program, out_mask = tangent_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
     perturbed = [t for t in tangents if type(t) is not Zero]
-    found = iter(eval_jaxpr(program, program.consts, *primals, *perturbed) if any(out_mask) else [])
-    return [next(found) if m else zero_of(v.aval.to_tangent_aval()) for v, m in zip(jaxpr.outvars, out_mask)]
+    out_dots = iter(eval_jaxpr(program, program.consts, *primals, *perturbed) if any(out_mask) else [])
+    return [next(out_dots) if m else zero_of(v.aval.to_tangent_aval()) for v, m in zip(jaxpr.outvars, out_mask)]
 
 
 # A program and its transpose
@@ -62,7 +62,7 @@ def linear_call_jvp(
 
 @linear_call_p.def_rule("partial_eval")
 def linear_call_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-    """Record the call if its residuals are known; otherwise what is linear are the operations of the program."""
+    """Record the call if its residuals are known; otherwise run its program, operation by operation."""
     if all(known_mask[: params["num_res"]]):
         return record(linear_call_p, operands, params)
     callee: Jaxpr = params["callee"]
@@ -77,8 +77,8 @@ def linear_call_transpose(
     res, linear = operands[:num_res], operands[num_res:]
     if any(type(x) is UndefinedPrimal for x in res):
         return backward_pass(callee, callee.consts, operands, cts)
-    given = map(instantiate_zeros, cts)
-    bars = linear_call_p.bind(*res, *given, callee=transpose, transpose=callee, num_res=num_res)
+    ct_arrays = map(instantiate_zeros, cts)
+    bars = linear_call_p.bind(*res, *ct_arrays, callee=transpose, transpose=callee, num_res=num_res)
     return [*[None] * num_res, *(ct if type(x) is UndefinedPrimal else None for x, ct in zip(linear, bars))]
 
 
@@ -98,7 +98,7 @@ linear_transpose_p.def_hole("jvp", "the program that transposing gives is differ
 
 @linear_transpose_p.def_rule("partial_eval")
 def linear_transpose_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-    """Split the program that transposing gives, operation by operation."""
+    """Split the transposed program, operation by operation."""
     return linear_transpose_decomposition(*operands, **params)
 
 

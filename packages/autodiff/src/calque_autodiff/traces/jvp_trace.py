@@ -1,8 +1,8 @@
 """Values that carry a tangent, and the trace that applies derivative rules to them.
 
 One idea: one trace with two parents.  Primals go to `parent`; rules run over `tangent_trace`.  If the two are the same,
-tangents are computed beside the primals, which is `jvp`; if the second is a `TangentTrace`, what touches a tangent is
-recorded instead, which is `linearize`.  So one rule per primitive serves both.
+tangents are computed beside the primals: `jvp`.  If the second is a `TangentTrace`, operations on tangents are recorded
+instead: `linearize`.  So one rule per primitive serves both.
 
 Read next: `forward.py` for `jvp`, `linearize.py` for the other half.
 """
@@ -60,7 +60,7 @@ class JVPTracer(Tracer):
 
     @property
     def origin(self) -> Position | None:
-        """Where the value was made, as its tangent remembers."""
+        """The position where the value was made, from its tangent."""
         return self.tangent.origin if isinstance(self.tangent, Tracer) else self._trace.position
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class JVPTracer(Tracer):
 
 
 class JVPTrace(Trace):
-    """Applies jvp rules to what carries one of its tangents."""
+    """Applies jvp rules to operations on its tracers."""
 
     verb = "jvp"
 
@@ -122,7 +122,7 @@ class JVPTrace(Trace):
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
     ) -> list[Value]:
-        """Apply the rules of the function if an argument carries a tangent, otherwise leave it to the parent."""
+        """Apply the rules of the function if an argument carries a tangent; otherwise hand it to the parent."""
         rules = params["rules"]
         if not rules.has_derivative:
             return list(fun(*args))
@@ -142,7 +142,7 @@ class JVPTrace(Trace):
         return type(x) is JVPTracer and x._trace is self
 
     def captured(self, x: Value) -> Value:
-        """Return what to compute with in place of a value of the user's: residuals may refer to it."""
+        """Return a safe form of a value of the user's, since residuals may refer to it."""
         return self.captures.use(x) if isinstance(x, np.ndarray) else x
 
     def decomposed(
@@ -167,7 +167,7 @@ class JVPTrace(Trace):
         )
 
     def stripped(self, x: Value) -> Value:
-        """Return the primal of a tracer of this trace, and anything else as it is."""
+        """Return the primal of a tracer of this trace, and any other value unchanged."""
         return x.primal if type(x) is JVPTracer and x._trace is self else x
 
     def explain_refused_write(self, error: ValueError) -> None:

@@ -1,6 +1,6 @@
-"""The trace that records what happens to tangents, and computes everything else.
+"""The trace that records operations on tangents, and computes all others.
 
-One idea: an operation that touches no tangent goes to the parent at once; what touches one is linear in it, and is
+One idea: an operation without a tangent goes to the parent at once; an operation on a tangent is linear in it, and is
 recorded.  A program inside such an operation (a jitted rule, a branch) is split by its `partial_eval` rule first: its
 known half runs now, and only the linear half is recorded, so that nothing non-linear is ever recorded in silence.
 """
@@ -43,7 +43,7 @@ class TangentTrace(JaxprTrace):
     """Records operations on its tangents; hands all others to its parent."""
 
     verb = "linearize"
-    runs_users_rule = False  # whether operands may be arrays of the user's that no operation took in
+    runs_users_rule = False  # whether operands may be arrays of the user's that were not captured yet
 
     def __init__(self, parent: Trace, captures: Captures | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class TangentTrace(JaxprTrace):
             if parent is not evaluation or not primitive.is_leaf:
                 return hand_down(parent, primitive, args, params)  # type: ignore[arg-type]
             if is_plain and here().settings is DEFAULT_SETTINGS and not primitive.multiple_results:
-                return [primitive.impl(*args, **params)]  # what evaluation does, 0.5 us sooner
+                return [primitive.impl(*args, **params)]  # as evaluation does, 0.5 us sooner
             return evaluation.process_primitive(primitive, args, params)
         if params:
             rule = primitive.adapted.get("partial_eval")
@@ -81,10 +81,10 @@ class TangentTrace(JaxprTrace):
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
     ) -> list[Value]:
-        """Leave the function to the parent, unless it is applied to tangents.
+        """Hand the function to the parent, unless it is applied to tangents.
 
-        Then its operations are recorded; as one equation that keeps the rules if it has one for its transpose, or
-        somebody below may differentiate.
+        In that case its operations are recorded.  It is one equation, which keeps the rules, if it has a transpose rule
+        or a trace below may differentiate.
         """
         if not any(self.owns(x) for x in args):
             return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ class TangentTrace(JaxprTrace):
         return super().process_custom_derivative(primitive, fun, args, params)
 
     def split(self, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        """Run a partial evaluation rule; its known half is computed, what it binds on tangents is recorded."""
+        """Run a partial evaluation rule: its known half is computed, its operations on tangents are recorded."""
         known_mask = [not self.owns(x) for x in args]
         context = here()
         before = context.trace
@@ -104,7 +104,7 @@ class TangentTrace(JaxprTrace):
             context.trace = before
 
     def narrow_known(self, args: Sequence[Value]) -> list[Value]:
-        """Return operands with the known ones in 32 bits: their conversion is computed, not recorded."""
+        """Return operands, the known ones in 32 bits; this conversion is computed, not recorded."""
         with entered(self.parent):
             return [x if self.owns(x) else narrowed([x])[0] for x in args]
 
@@ -123,7 +123,7 @@ class TangentTrace(JaxprTrace):
             return Literal(x, x.aval)
         if type(x) is not np.ndarray or not x.ndim:
             return super().constant(x)
-        # Operands of the user's were captured when they came in; what a rule has computed is nobody else's.
+        # Operands of the user's were captured on entry; the result of a rule is not shared.
         if self.runs_users_rule:
             x = self.captures.use(x)
         key = id(x) if here().settings.enable_x64 else ~id(x)  # as in core
@@ -133,7 +133,7 @@ class TangentTrace(JaxprTrace):
         return known[1]
 
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
-        """Return a residual as it is: `kept_for_long` copies those that the user can still reach."""
+        """Return a residual unchanged: `kept_for_long` copies residuals that the user can still write to."""
         return x
 
 
@@ -146,7 +146,7 @@ def kept_for_long(jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
 
 
 def _is_reachable(x: Value, visible: set[int]) -> bool:
-    """Tell whether the user can write to the memory of a residual: it is captured, or is one of the `visible` ones."""
+    """Tell whether the user can write to the memory of a residual: it is captured, or in `visible`."""
     if not isinstance(x, np.ndarray) or not is_writable(x):
         return False
     return id(owner(x)) in visible or any(map(is_held, view_chain(x)))

@@ -1,7 +1,7 @@
 """`checkpoint`: a function whose derivative computes intermediate results again instead of keeping them.
 
-One idea: under a trace, a checkpointed function is one operation that holds the function's program; what its derivative
-keeps is decided by a policy, when it is linearized.  Where nobody traces, it is the function.
+One idea: under a trace, a checkpointed function is one operation that holds the function's program; when it is
+linearized, a policy chooses the values that the derivative keeps.  In evaluation, it is the function.
 
 Read next: `rules/checkpoint.py` for that operation's derivatives, `checkpoint_policies.py` for the policies.
 """
@@ -60,13 +60,12 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Any:
-    """Return `fun` as a function whose derivative keeps the arguments, and computes what else it needs again.
+    """Return `fun` as a function whose derivative keeps the arguments, and computes other values again.
 
-    `policy` says which results are kept all the same: one of `checkpoint_policies`, or a function of an operation.
+    `policy` chooses results to keep as well: one of `checkpoint_policies`, or a function of an operation.
     `prevent_cse=False` lets a compiler merge the second computation with the first: right inside a loop, whose steps it
-    cannot merge anyway.  Static arguments, at the positions `static_argnums` or with
-    the names `static_argnames`, are passed as they are and need no hash.  Without
-    `fun`, a decorator is returned.
+    cannot merge anyway.  Static arguments, at the positions `static_argnums` or with the names `static_argnames`, are
+    passed unchanged and need no hash.  Without `fun`, a decorator is returned.
     Raises: TypeError if `fun` or `policy` is not a function or, when called, for an argument that is not an array;
     ValueError if a static argument does not exist.
 
@@ -80,18 +79,18 @@ def checkpoint(
         options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, **options)
     check_callable(fun, "checkpoint")
-    what = f"checkpoint of {describe_function(fun)}"
+    caller = f"checkpoint of {describe_function(fun)}"
     if policy is not None:
-        check_policy(what, policy)
+        check_policy(caller, policy)
     static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    _check_names(what, fun, static_names)
+    _check_names(caller, fun, static_names)
     how = {"policy": policy, "prevent_cse": bool(prevent_cse), "differentiated": False}
 
     @api_boundary
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = set(normalize_argnums(static_argnums, len(args), what, "static_argnums")).union(static_names)
-        call, leaves, names = _dynamic(fun, what, args, kwargs, static)
+        static = set(normalize_argnums(static_argnums, len(args), caller, "static_argnums")).union(static_names)
+        call, leaves, names = _dynamic(fun, caller, args, kwargs, static)
         leaves = [*narrowed(leaves)]
         if trace_state_clean():
             outs = owned(call(*leaves))
@@ -101,9 +100,8 @@ def checkpoint(
         # The values of static arguments are not in the key of a function.
         staged, out_tree = make() if static else program_of("checkpoint", fun, call.in_tree, avals, make)
         if policy is not None:
-            staged = (
-                staged.replace()
-            )  # what is derived by a policy, which may be a new one each time, is not kept for long
+            # A policy may be a new object at each call; memos by policy live on this copy, and die with it.
+            staged = staged.replace()
         (jaxpr,), captured = join_constants([staged])
         return out_tree.unflatten(remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how))
 
@@ -114,7 +112,7 @@ remat = checkpoint
 
 
 def _dynamic(
-    fun: Callable[..., Any], what: str, args: Sequence[Value], kwargs: dict[str, Value], static: set[Any]
+    fun: Callable[..., Any], caller: str, args: Sequence[Value], kwargs: dict[str, Value], static: set[Any]
 ) -> tuple[FlatFunction, list[Value], Callable[[], Sequence[str]]]:
     """Return `fun` as a function of the leaves of its arguments that are not static; the leaves; their names."""
     empty: Any = ()  # a tree without leaves, in the place of a static argument
@@ -123,13 +121,13 @@ def _dynamic(
 
     @functools.wraps(fun)
     def call(*xs: Value, **keywords: Value) -> Any:
-        merged = [given if i in static else x for i, (given, x) in enumerate(zip(args, xs))]
+        merged = [static_arg if i in static else x for i, (static_arg, x) in enumerate(zip(args, xs))]
         return fun(*merged, **{name: kwargs[name] if name in static else x for name, x in keywords.items()})
 
     leaves, in_tree = tree_flatten((tuple(positional), named))
     names = functools.partial(arg_names, fun, positional, named)
     try:
-        check_arrays(leaves, names, what)
+        check_arrays(leaves, names, caller)
     except TypeError as error:
         error.add_note("An argument that is no array can be static: name it in static_argnums or static_argnames.")
         raise
@@ -144,11 +142,11 @@ def _staged(
     return jaxpr, call.out_tree
 
 
-def _check_names(what: str, fun: Any, names: Sequence[str]) -> None:
+def _check_names(caller: str, fun: Any, names: Sequence[str]) -> None:
     """Check that static arguments exist.  Raises: TypeError for a name that is no string; ValueError for an unknown."""
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"{what} got static_argnames={names!r}. Give a string or a tuple of strings.")
+            raise TypeError(f"{caller} got static_argnames={names!r}. Give a string or a tuple of strings.")
     try:
         parameters = inspect.signature(fun).parameters
     except (TypeError, ValueError):
@@ -158,13 +156,13 @@ def _check_names(what: str, fun: Any, names: Sequence[str]) -> None:
     for name in names:
         if name not in parameters:
             raise ValueError(
-                f"{what} got static_argnames={names!r}, but it has no argument {name}. Its arguments are "
+                f"{caller} got static_argnames={names!r}, but it has no argument {name}. Its arguments are "
                 f"{', '.join(parameters)}."
             )
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """Return `x`, an array or a pytree of arrays, under a name by which a checkpoint's policy knows it.
+    """Return `x`, an array or a pytree of arrays, under a name that policies of checkpoints test.
 
     Shapes and dtypes: kept.
     Raises: TypeError if `name` is not a string, or a leaf of `x` not an array.

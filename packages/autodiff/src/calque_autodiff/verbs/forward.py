@@ -38,7 +38,7 @@ def jvp_flat(
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
         aux, aux_tree = tree_flatten(flat.aux)
-    # What the function returned without computing it under the trace may be an array of the user's: `results`, `aux`.
+    # A result that the function did not compute under the trace may be an array of the user's: `results`, `aux`.
     separate = unshared([*outs, *out_dots, *map(trace.stripped, aux)], primals, tangents, results, aux)
     count = len(outs)
     flat.aux = aux_tree.unflatten(separate[2 * count :])
@@ -68,7 +68,7 @@ def jvp(
     """Return `fun(*primals)` and its derivative along `tangents`.
 
     `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and
-    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second part is returned as a
+    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second value is returned as a
     third.
     Raises: TypeError if the structures, shapes or dtypes differ.
 
@@ -78,16 +78,16 @@ def jvp(
     (np.float64(0.0), np.float64(0.0))
     """
     check_callable(fun, "jvp")
-    what = f"jvp of {describe_function(fun)}"
+    caller = f"jvp of {describe_function(fun)}"
     leaves, in_tree = flatten_primals("jvp", fun, primals)
-    check_sequence(what, "tangents", tangents)
+    check_sequence(caller, "tangents", tangents)
     if type(primals) is not type(tangents):
         raise TypeError(
-            f"{what}: the primals are a {type(primals).__name__}, the tangents a {type(tangents).__name__}. Give both "
-            "as tuples or both as lists."
+            f"{caller}: the primals are a {type(primals).__name__}, the tangents a {type(tangents).__name__}. Give "
+            "both as tuples or both as lists."
         )
     avals = [typeof(x) for x in leaves]
-    dots = tangent_leaves(what, "tangents", avals, tree_structure(tuple(primals)), tuple(tangents))
+    dots = tangent_leaves(caller, "tangents", avals, tree_structure(tuple(primals)), tuple(tangents))
     flat = FlatFunction(fun, in_tree, "jvp", has_aux)
     outs, out_dots = jvp_flat(flat, fun, leaves, dots)
     out = flat.out_tree.unflatten(outs)

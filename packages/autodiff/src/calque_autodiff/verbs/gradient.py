@@ -36,12 +36,11 @@ def value_and_grad(
     allow_int: bool = False,
     argnames: str | Sequence[str] | None = None,
 ) -> Callable[P, tuple[R, Any]]:
-    """Return a function that gives the value of `fun` and its gradient.
+    """Return a function that computes the value of `fun` and its gradient.
 
-    `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
+    `argnums` (an int, negative ones count from the end, or a sequence) chooses positional arguments to differentiate:
     the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
-    gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
-    pair.
+    gives a dict of gradients) chooses arguments by name, however they are passed.  With both, the gradient is a pair.
     A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the
     value is that pair.  `holomorphic` promises that `fun` is, and lets complex arguments have a complex output.
     `allow_int` gives integer arguments `float0` gradients.
@@ -64,15 +63,14 @@ def grad(
     allow_int: bool = False,
     argnames: str | Sequence[str] | None = None,
 ) -> Callable[P, Any]:
-    """Return a function that gives the gradient of the scalar function `fun`.
+    """Return a function that computes the gradient of the scalar function `fun`.
 
-    `argnums` (an int, negative ones count from the end, or a sequence) says with respect to which positional arguments:
+    `argnums` (an int, negative ones count from the end, or a sequence) chooses positional arguments to differentiate:
     the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
-    gives a dict of gradients) says which arguments by name, however they are passed.  With both, the gradient is a
-    pair.
-    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and this
-    gives a pair of the gradient and the second part.  `holomorphic` promises that `fun` is, and lets complex arguments
-    have a complex output.  `allow_int` gives integer arguments `float0` gradients.
+    gives a dict of gradients) chooses arguments by name, however they are passed.  With both, the gradient is a pair.
+    A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the
+    result is a pair of the gradient and the second value.  `holomorphic` promises that `fun` is, and lets complex
+    arguments have a complex output.  `allow_int` gives integer arguments `float0` gradients.
     Raises: TypeError if an argument is not floating (complex if `holomorphic`), or the output is not a real scalar;
     ValueError if `argnums` is out of range.
 
@@ -125,8 +123,8 @@ def _transform(
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(jaxpr, jaxpr.consts, [typeof(outs[0]).dtype.type(1)])
-            found = spread_cotangents(chosen.caller, cts, [typeof(x) for x in leaves])
-            separate = unshared(found, leaves, tree_leaves(flat.aux), captures.held.values())
+            bars = spread_cotangents(chosen.caller, cts, [typeof(x) for x in leaves])
+            separate = unshared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
         (by_position, by_name), _ = tree.unflatten(separate)
         gradients = chosen.arrange(places, by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients
@@ -135,7 +133,7 @@ def _transform(
 
 
 def _check_leaves(
-    what: str,
+    caller: str,
     fun: Any,
     args: Sequence[Any],
     kwargs: dict[str, Any],
@@ -143,19 +141,19 @@ def _check_leaves(
     chosen: tuple[Sequence[int], Sequence[str]],
     options: tuple[bool, bool],
 ) -> None:
-    """Check the leaves of the chosen arguments, naming an offender as the user would write it."""
+    """Check the leaves of the chosen arguments; messages name a leaf as the user would write it."""
 
     def names() -> list[str]:
-        everything = arg_names(fun, args, kwargs)
+        all_names = arg_names(fun, args, kwargs)
         counts = [len(tree_flatten(x)[0]) for x in (*args, *(kwargs[k] for k in sorted(kwargs)))]
         starts = [sum(counts[:i]) for i in range(len(counts))]
         keywords = sorted(kwargs)
         places = [*chosen[0], *(len(args) + keywords.index(k) for k in sorted(chosen[1]))]
-        return [everything[starts[p] + i] for p in places for i in range(counts[p])]
+        return [all_names[starts[p] + i] for p in places for i in range(counts[p])]
 
-    check_arrays(leaves, names, what)
+    check_arrays(leaves, names, caller)
     holomorphic, allow_int = options
     for i, leaf in enumerate(leaves):
         aval = typeof(leaf)
         if aval.dtype.kind != "f" or holomorphic:
-            check_input(what, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)
+            check_input(caller, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)

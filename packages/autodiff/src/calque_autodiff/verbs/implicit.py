@@ -1,6 +1,6 @@
-"""Functions that are defined by the equation which they solve: `custom_root`.
+"""Functions defined by an equation: `custom_root`.
 
-One idea: a solver is not differentiated; the equation is.  So where values are known, in evaluation and under `jvp` and
+One idea: the equation is differentiated, not its solver.  So where values are known, in evaluation and under `jvp` and
 `grad`, the solver runs in Python, on values without tangents; elsewhere it is traced.
 
 Read next: `rules/root.py`, the implicit function theorem; `rules/linear_solve.py` for `custom_linear_solve`.
@@ -51,13 +51,13 @@ def custom_root(
 ) -> Any:
     """Return `solve(f, initial_guess)`, a root x of `f`, differentiated by the implicit function theorem.
 
-    `f` maps the space of the guess, a pytree of floating arrays, to itself.  The derivative of x is with respect to all
-    that `f` closes over: `tangent_solve(g, y)` solves the linear equation `g(x) == y`, where `g` is `f` linearized at
-    the root.  For scalars it is `lambda g, y: y / g(1.0)`.  Reverse mode transposes its operations; an iterative one
-    calls `custom_linear_solve`.  The guess has no part in the derivative.  With `has_aux`, `solve` returns a pair
-    `(x, aux)`, and so does this; aux has no derivative.
+    `f` maps the space of the guess, a pytree of floating arrays, to itself.  The derivative of x is with respect to the
+    values that `f` closes over: `tangent_solve(g, y)` solves the linear equation `g(x) == y`, where `g` is `f`
+    linearized at the root.  For scalars it is `lambda g, y: y / g(1.0)`.  Reverse mode transposes its operations; an
+    iterative one calls `custom_linear_solve`.  The derivative does not depend on the guess.  With `has_aux`, `solve`
+    returns a pair `(x, aux)`, and so does `custom_root`; aux has no derivative.
     `solve` runs in Python, on values, where they are known: in evaluation, and under `jvp`, `linearize`, `vjp` and
-    `grad` of that.  Under other transformations it is traced; under all of them, `f` and `tangent_solve` are.
+    `grad` of evaluation.  Under other transformations it is traced; under all of them, `f` and `tangent_solve` are.
     Raises: TypeError if the guess is not floating, or a function returns another structure or other types than its.
 
     >>> from calque_autodiff import custom_root, grad
@@ -72,21 +72,21 @@ def custom_root(
     """
     for fun in (f, solve, tangent_solve):
         check_callable(fun, "custom_root")
-    what = loop_name("custom_root", f)
-    guess, space = space_of(what, "initial_guess", initial_guess)
-    function = space.mapped(what, "f", f)
-    solver = partial(space.mapped(what, "solve", solve, has_aux), space.shaped(what, "f", f))
+    caller = loop_name("custom_root", f)
+    guess, space = space_of(caller, "initial_guess", initial_guess)
+    function = space.mapped(caller, "f", f)
+    solver = partial(space.mapped(caller, "solve", solve, has_aux), space.shaped(caller, "f", f))
     trace = current_trace()
     if trace is evaluation:
-        return evaluated(what, solver, space, guess)
+        return evaluated(caller, solver, space, guess)
     f_jaxpr, _ = trace_in("custom_root", space, function, f)
-    tangent_solver = _linearized(space, function, space.mapped(what, "tangent_solve", tangent_solve))
+    tangent_solver = _linearized(space, function, space.mapped(caller, "tangent_solve", tangent_solve))
     tangent_jaxpr = stage(tangent_solver, space.avals * 2, verb="custom_root", user_fun=tangent_solve)
     if not knows_values(trace):
         solve_jaxpr, out_tree = trace_in("custom_root", space, solver, solve)
         return out_tree.unflatten(_bind(f_jaxpr, solve_jaxpr, tangent_jaxpr, guess))
     with tracing(ValueTrace(trace)):
-        out = tree_map(kept_value, evaluated(what, solver, space, [value_of(x) for x in guess]))
+        out = tree_map(kept_value, evaluated(caller, solver, space, [value_of(x) for x in guess]))
     x, aux = out if has_aux else (out, None)
     x = space.tree.unflatten(_bind(f_jaxpr, _identity(space), tangent_jaxpr, tree_leaves(x)))
     return (x, aux) if has_aux else x
@@ -97,7 +97,7 @@ def _linearized(space: Space, function: Function, tangent_solve: Function) -> Ca
 
     def solve(*leaves: Value) -> list[Value]:
         size = space.tree.num_leaves
-        x, y = (space.tree.unflatten(part) for part in (leaves[:size], leaves[size:]))
+        x, y = map(space.tree.unflatten, (leaves[:size], leaves[size:]))
         _, g = linearize(function, x)
         return tree_leaves(tangent_solve(g, y))
 
@@ -105,7 +105,7 @@ def _linearized(space: Space, function: Function, tangent_solve: Function) -> Ca
 
 
 def _bind(f: Jaxpr, solve: Jaxpr, tangent_solve: Jaxpr, guess: Sequence[Value]) -> list[Value]:
-    """Bind the equation, with what its programs close over as operands."""
+    """Bind the equation; the constants of its programs become operands."""
     (f, solve, tangent_solve), consts = join_constants([f, solve, tangent_solve])
     params = {"f": f, "solve": solve, "tangent_solve": tangent_solve, "num_consts": len(consts)}
     return custom_root_p.bind(*consts, *guess, **params)  # type: ignore[no-any-return]
@@ -121,10 +121,10 @@ def _identity(space: Space) -> Jaxpr:
 
 
 class ValueTrace(Trace):
-    """Computes with the values of what carries tangents, and forgets the tangents."""
+    """Computes with the primals of tracers, without their tangents."""
 
     verb = "the solver of custom_root"
-    drops_custom_derivatives = True  # there is no derivative that the rules could be asked for
+    drops_custom_derivatives = True  # nothing under this trace is differentiated
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         return hand_down(evaluation, primitive, [value_of(x) for x in args], params)
@@ -149,6 +149,6 @@ def value_of(x: Value) -> Value:
 
 
 def kept_value(x: Value) -> Value:
-    """Return the number behind what a solver gave, in memory of its own: the solver may use its buffers again."""
+    """Return the number behind a result of a solver, in memory of its own: the solver may use its buffers again."""
     value = value_of(x)
     return value.copy() if is_writable(value) else value

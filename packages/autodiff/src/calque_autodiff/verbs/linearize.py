@@ -1,9 +1,9 @@
 """`linearize` and `vjp`: the value of a function, and its derivative as a linear program.
 
-One idea: run the function once over a tangent trace.  What it computed is the value; what was recorded is linear, holds
-the numbers it needs as constants, and runs forwards (`linearize`) or backwards (`vjp`) as often as wanted.
+One idea: run the function once over a tangent trace.  The run computes the value and records a linear program, whose
+constants are the numbers it needs; the program runs forwards (`linearize`) or backwards (`vjp`), any number of times.
 
-Read next: `linear_functions.py` for the functions that they return; `gradient.py` for `grad`.
+Read next: `linear_functions.py` for the linear functions; `gradient.py` for `grad`.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def linearize_flat(
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
-        given_aux, aux_tree = tree_flatten(flat.aux)
-        aux = [trace.stripped(x) for x in given_aux]
+        aux_leaves, aux_tree = tree_flatten(flat.aux)
+        aux = [trace.stripped(x) for x in aux_leaves]
         jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
-    # What the function returned without computing it under the trace may be an array of the user's.
-    separate = unshared([*outs, *aux], primals, results, given_aux)
+    # A result that the function did not compute under the trace may be an array of the user's.
+    separate = unshared([*outs, *aux], primals, results, aux_leaves)
     flat.aux = aux_tree.unflatten(separate[len(outs) :])
     return separate[: len(outs)], jaxpr
 
@@ -66,7 +66,7 @@ def linearize_flat(
 def linearize_for_long(
     flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str
 ) -> tuple[list[Value], Jaxpr]:
-    """Return what `linearize_flat` does, without equations that nobody needs; nobody can write to its constants."""
+    """Return `linearize_flat` without dead equations, and with constants that nobody can write to."""
     with Captures(current_trace()) as captures:
         outs, jaxpr = linearize_flat(flat, fun, primals, verb=verb, captures=captures)
         jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
@@ -89,10 +89,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[An
 
 @api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return `fun(*primals)` and a function that gives its derivative along tangents, without running `fun` again.
+    """Return `fun(*primals)` and its derivative as a function of tangents, which does not run `fun` again.
 
     The function takes one tangent per primal, with the primal's structure, shapes and dtypes.  It is a pytree whose
-    leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, whose second value is returned as a third.
     Raises: TypeError if a primal is not an array, or a tangent does not fit its primal.
 
     >>> from calque_autodiff import linearize
@@ -127,7 +127,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     """Return `fun(*primals)` and a function from a cotangent of its output to a tuple of cotangents of `primals`.
 
     The function is a pytree whose leaves are the numbers it needs.  Integer primals get `float0` cotangents.  With
-    `has_aux`, `fun` returns a pair, whose second part is returned as a third.
+    `has_aux`, `fun` returns a pair, whose second value is returned as a third.
     Raises: TypeError if a primal is not an array, or a cotangent does not fit the output.
 
     >>> from calque_autodiff import vjp
@@ -153,7 +153,7 @@ def _linear_function(
     primals: tuple[Sequence[Value], PyTreeDef],
     outs: tuple[Sequence[Value], PyTreeDef],
 ) -> LinearFunction:
-    """Return the function that runs a derivative's jaxpr; what it holds as constants become leaves of the function."""
+    """Return the function that runs a derivative's jaxpr; the constants of the jaxpr become leaves of the function."""
     program = LinearProgram(
         verb,
         describe_function(fun),

@@ -1,7 +1,7 @@
-"""Looking at what a derivative keeps: `saved_residuals`, `print_saved_residuals`.
+"""Looking at the residuals of a derivative: `saved_residuals`, `print_saved_residuals`.
 
 One idea: linearize under staging.  The constants of the linear program are then variables of the program around it,
-whose equations say where each comes from.
+whose equations tell their origins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Value = Any
 
 @api_boundary
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
-    """Return what the derivative of `f` at these arguments keeps: pairs of a type and of where it comes from.
+    """Return the values that the derivative of `f` at these arguments keeps: pairs of a type and an origin.
 
     Arguments come first; numbers written in the program are not counted.
     Raises: TypeError if an argument is not an array.
@@ -53,7 +53,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
 @api_boundary
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what the derivative of `f` at these arguments keeps, a line for each array.
+    """Print the values that the derivative of `f` at these arguments keeps, a line for each array.
 
     >>> from calque_autodiff import print_saved_residuals
     >>> print_saved_residuals(lambda x, y: x * y, 2.0, 3.0)
@@ -65,16 +65,16 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
 
 
 def _origins(jaxpr: Jaxpr, arguments: Sequence[str]) -> dict[Atom, str]:
-    """Return where each result of a program comes from, given what to say of its arguments."""
-    found: dict[Atom, str] = dict(zip(jaxpr.invars, arguments))
+    """Return the origin of each result of a program, from the origins of its arguments."""
+    origins: dict[Atom, str] = dict(zip(jaxpr.invars, arguments))
     results = set(jaxpr.outvars)
     for eqn in jaxpr.eqns:
-        found.update((v, _made_by(eqn, i)) for i, v in enumerate(eqn.outvars) if v in results)
-    return {v: found.get(v, "from a constant") for v in jaxpr.outvars}
+        origins.update((v, _made_by(eqn, i)) for i, v in enumerate(eqn.outvars) if v in results)
+    return {v: origins.get(v, "from a constant") for v in jaxpr.outvars}
 
 
 def _made_by(eqn: JaxprEqn, i: int) -> str:
-    """Return which equation, if need be inside the loop `eqn`, gives its result number `i`."""
+    """Return a description of the equation, also inside the loop `eqn`, that computes result `i`."""
     place = f" at {eqn.source_info}" if eqn.source_info else ""
     if eqn.primitive is name_p:
         return f"named '{eqn.params['name']}'{place}"
