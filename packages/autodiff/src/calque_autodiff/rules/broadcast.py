@@ -1,4 +1,4 @@
-"""The derivative of broadcasting: what is repeated on the way forward is summed on the way back."""
+"""The derivative of broadcasting: the cotangents of repeated elements are summed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value = Any
 def broadcast_in_dim_transpose(
     ct: Value, x: UndefinedPrimal, *, shape: Shape, broadcast_dimensions: Shape
 ) -> list[Value]:
-    """Sum over the new axes and over those that were stretched from size 1."""
+    """Sum over the new axes and over the axes that were stretched from size 1."""
     kept = [d for d, n in zip(broadcast_dimensions, x.aval.shape) if n == shape[d]]
     repeated = [d for d in range(len(shape)) if d not in kept]
     return [reshape(reduce_sum(ct, repeated), x.aval.shape)]

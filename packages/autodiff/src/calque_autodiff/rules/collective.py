@@ -1,7 +1,7 @@
 """The derivatives of the reductions over named axes.
 
-A sum over the elements is linear, and its own transpose: what one element contributes reaches all of them, so that the
-cotangents of all of them reach it.  A maximum passes on the mean of the tangents of the elements that reach it.
+A sum over the elements is linear, and its own transpose: each element contributes to the result of all elements, so the
+cotangents of all of them are summed for each.  The tangent of a maximum is the mean over the elements that reach it.
 """
 
 from __future__ import annotations

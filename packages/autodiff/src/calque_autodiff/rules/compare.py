@@ -1,6 +1,6 @@
-"""The derivatives of comparisons, logic and shifts, which are zero, and of choices, which pass on what was chosen.
+"""The derivatives of comparisons, logic and shifts, which are zero, and of choices, which choose among tangents.
 
-Where `clamp` meets a bound its derivative is zero in every operand.
+Where `clamp` meets a bound, its derivative is zero in every operand.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def select_n_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[V
 
 
 def select_n_transpose(ct: Value, which: Value, *cases: Value) -> list[Value]:
-    """Give the cotangent to each case where it was chosen."""
+    """Return, for each case, the cotangent where the case was chosen, and zeros elsewhere."""
     check_known(select_n_p, which)
     zeros = [typeof(ct).dtype.type(0)] * len(cases)
     return [None, *(summed_to(select_n(which, *zeros[:i], ct, *zeros[i + 1 :]), x) for i, x in enumerate(cases))]

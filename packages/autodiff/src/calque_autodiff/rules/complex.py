@@ -1,9 +1,9 @@
-"""The derivatives of parts, conjugates and putting together: all linear over the reals.
+"""The derivatives of `real`, `imag`, `conj` and `complex`: all linear over the reals.
 
-One idea: complex numbers are pairs of reals to a derivative.  Tangents are pairs like their primals; the cotangent u of
-a number pairs with its tangent v as the real part of u v, without conjugation.  So the cotangent of x + i y is one of x
-less i times one of y, a holomorphic function multiplies cotangents by its derivative, and every formula for real
-numbers holds for complex ones as it stands.  What is conjugated is said here, and in the rule of `abs`.
+One idea: a derivative treats complex numbers as pairs of reals.  Tangents are pairs like their primals; the product of
+a cotangent u and a tangent v is the real part of u v, without conjugation.  So the cotangent of x + i y is that of x
+minus i times that of y, a holomorphic function multiplies cotangents by its derivative, and every formula for real
+numbers holds for complex numbers.  Conjugation occurs only here, and in the rule of `abs`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,6 @@ deflinear(imag_p, lambda ct, x: [complex(typeof(ct).dtype.type(0), neg(ct))])
 
 deflinear(conj_p, lambda ct, x: [conj(ct)])
 
-# Putting together: Re(u (v + i w)) = Re(u) v - Im(u) w.
+# `complex`: Re(u (v + i w)) = Re(u) v - Im(u) w.
 
 deflinear(complex_p, lambda ct, x, y: [summed_to(real(ct), x), summed_to(neg(imag(ct)), y)])

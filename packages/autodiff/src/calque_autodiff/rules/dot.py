@@ -18,10 +18,10 @@ DimensionNumbers = tuple[Sides, Sides]
 def transposed(
     ct: Value, x: UndefinedPrimal, y: Value, contract: Sides, batch: Sides, ct_axes: tuple[list[int], list[int]]
 ) -> Value:
-    """Return the cotangent of `x`, given the axes of x and of y that are contracted and batched.
+    """Return the cotangent of `x`, from the contracted and batched axes of x and of y.
 
-    `ct_axes` are those axes of `ct` that are batched, and those that came from y.  Contracting the latter leaves the
-    batch axes, the free axes of x, and the contracted ones in the order in which y has them.
+    `ct_axes` are the batch axes of `ct`, and its axes that came from y.  Contracting the axes from y leaves the batch
+    axes, the free axes of x, and the contracted axes in the order of y.
     """
     (x_contract, y_contract), (x_batch, y_batch) = contract, batch
     x_free = free_axes(x.aval.ndim, x_contract, x_batch)
@@ -42,7 +42,7 @@ def free_axes(ndim: int, contract: Shape, batch: Shape) -> list[int]:
 def dot_general_transpose_lhs(
     ct: Value, lhs: UndefinedPrimal, rhs: Value, *, dimension_numbers: DimensionNumbers, **params: Any
 ) -> Value:
-    """Contract the free axes of rhs away; `ct` has the batch axes, the free ones of lhs, and those of rhs."""
+    """Contract the free axes of rhs away; `ct` has the batch axes, then the free axes of lhs, then those of rhs."""
     contract, batch = dimension_numbers
     ndim, n_batch = typeof(ct).ndim, len(batch[0])
     n_lhs = n_batch + len(free_axes(lhs.aval.ndim, contract[0], batch[0]))

@@ -1,4 +1,4 @@
-"""The derivatives of reading and replacing a slice at a position that is a value: linear in all but the position."""
+"""The derivatives of reading and replacing a slice at a traced position: linear in all operands but the position."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def dynamic_index_transpose(ct: Value, x: Value, index: Value) -> list[Value]:
 
 
 def dynamic_update_index_transpose(ct: Value, x: Value, update: Value, index: Value) -> list[Value]:
-    """Give the update the slice that it became, and the operand the others."""
+    """Return the cotangent for the operand with zeros in the slice, and the slice for the update."""
     check_known(dynamic_update_index_p, index)
     lost = zeros_of(typeof(dynamic_index_p.bind(ct, index))) if is_undefined_primal(x) else None
     return [

@@ -76,7 +76,7 @@ Value = Any
 
 
 def summed_to(ct: Value, operand: Value) -> Value:
-    """Return the cotangent of the result as one of the operand: it is summed for an operand of rank 0.
+    """Return the cotangent of the operand from that of the result: the sum for an operand of rank 0.
 
     None if the operand is known.
     """
@@ -105,7 +105,7 @@ defjvp(
 
 
 def div_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
-    """Division is linear in what is divided."""
+    """Division is linear in its numerator."""
     check_known(div_p, y)
     return [summed_to(div(ct, y), x), None]
 

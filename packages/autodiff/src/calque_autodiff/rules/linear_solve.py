@@ -1,8 +1,8 @@
-"""The derivatives of `custom_linear_solve`, all of which are solutions of linear equations again.
+"""The derivatives of `custom_linear_solve`: solutions of linear equations again.
 
 One idea: differentiating A x = b gives A dx = db - dA x, an equation with the same operator; and the transpose of
-solving with A is solving with the transpose of A.  No rule looks into a solver, except to transpose one where the user
-gave none for the transpose.
+solving with A is solving with the transpose of A.  No rule looks into a solver, except to transpose it where the
+user gave no solver for the transpose.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def minus(tangent: Value) -> Value:
 
 @custom_linear_solve_p.def_rule("partial_eval")
 def custom_linear_solve_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-    """Record the whole equation: each part of the solution depends on all operands."""
+    """Record the whole equation: each component of the solution depends on all operands."""
     return record(custom_linear_solve_p, operands, params)
 
 
@@ -64,7 +64,7 @@ def custom_linear_solve_transpose(
     transpose_solve: Jaxpr | None,
     num_consts: int,
 ) -> list[Value]:
-    """Solve the transposed equation; where nobody gave its operator or its solver, transpose those of this one."""
+    """Solve the transposed equation; transpose the operator or the solver where the user gave none for it."""
     consts, b = operands[:num_consts], operands[num_consts:]
     check_known(custom_linear_solve_p, *consts)
     check_solution_only(cts[len(b) :])
@@ -89,7 +89,7 @@ def transposed(jaxpr: Jaxpr, num_consts: int) -> Jaxpr:
 def transposed_solver(solve: Jaxpr, num_consts: int) -> Jaxpr:
     """Return the transpose of a solver.
 
-    Raises: MissingRuleError if its operations have none, as those of an iteration that stops by itself.
+    Raises: MissingRuleError if its operations have no transpose, as in an iteration that stops by itself.
     """
     try:
         return transposed(solve, num_consts)

@@ -85,7 +85,7 @@ def first_loop(loop: Loop, num_results: int, length: int) -> FirstLoop:
 
 
 def hoist(jaxpr: Jaxpr, fixed: Sequence[Var]) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
-    """Return the equations without effect that need only constants and `fixed` arguments, and those of the loop.
+    """Return the equations without effect that need only constants and `fixed` arguments; then the loop's equations.
 
     A `jit` with a result that needs these alone is cut in two.
     """

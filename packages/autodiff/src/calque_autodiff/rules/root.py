@@ -30,7 +30,7 @@ def custom_root_jvp(
     tangent_solve: Jaxpr,
     num_consts: int,
 ) -> tuple[list[Value], list[Value]]:
-    """Solve the linearized equation; the first guess and auxiliary results have no part in it."""
+    """Solve the linearized equation; it does not contain the first guess and the auxiliary results."""
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)
     consts, x = primals[:num_consts], outs[: len(primals) - num_consts]
     f_dots = tangents_along(f, [*consts, *x], [*tangents[:num_consts], *map(zero_tangent, x)])
@@ -52,7 +52,7 @@ def custom_root_jvp(
 
 @custom_root_p.def_rule("partial_eval")
 def custom_root_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-    """Record the whole equation: each part of the root depends on all operands."""
+    """Record the whole equation: each component of the root depends on all operands."""
     return record(custom_root_p, operands, params)
 
 

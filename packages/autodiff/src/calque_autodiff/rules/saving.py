@@ -136,7 +136,7 @@ def scan_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
 
 @cond_p.def_rule("save")
 def cond_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
-    """Cut the branches; what they save goes through slots.  A result is saved if every branch saves it."""
+    """Cut the branches; saved values go through slots.  A result is saved if every branch saves it."""
     branches: tuple[Jaxpr, ...] = eqn.params["branches"]
     by_policy = is_saved(eqn, policy)
     cuts = [cut_jaxpr(branch, policy) for branch in branches]

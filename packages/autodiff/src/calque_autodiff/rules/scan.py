@@ -156,7 +156,7 @@ class TransposedScan(NamedTuple):
 def scan_transpose(
     cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
 ) -> list[Value]:
-    """Run backwards with the cotangents of the carry and the sums of those of the constants, after the known half."""
+    """Run the known half; then run backwards, carrying cotangents of the carry and summing those of the constants."""
     loop = Loop(jaxpr, num_consts, num_carry)
     is_known = [type(x) is not UndefinedPrimal for x in operands]
     known = known_operands(loop, is_known) if any(loop.thirds(is_known)[1]) else is_known

@@ -1,4 +1,4 @@
-"""The derivatives of rearranging, cutting, padding and joining: all linear, and each the inverse of another."""
+"""The derivatives of reshape, transpose, rev, slice, pad and concatenate: all linear, and transposed by one another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
 def inverse(permutation: Shape) -> list[int]:
-    """Return the permutation that undoes another."""
+    """Return the inverse of a permutation."""
     return sorted(range(len(permutation)), key=permutation.__getitem__)
 
 
@@ -42,7 +42,7 @@ deflinear(transpose_p, lambda ct, x, *, permutation: [transpose(ct, inverse(perm
 deflinear(rev_p, lambda ct, x, *, dimensions: [rev(ct, dimensions)])
 deflinear(squeeze_p, lambda ct, x, *, dimensions: [reshape(ct, x.aval.shape)])
 
-# Parts
+# Slices
 
 
 def slice_transpose(
@@ -69,7 +69,7 @@ deflinear(slice_p, slice_transpose)
 
 
 def pad_transpose(ct: Value, x: Value, value: Value, *, padding_config: PaddingConfig) -> list[Value]:
-    """Give the operand the elements that came from it, and the padding value the sum of the others."""
+    """Return the elements that came from the operand, and for the padding value the sum of all other elements."""
     return [
         unpadded(ct, padding_config) if is_undefined_primal(x) else None,
         reduce_sum(outside(ct, typeof_operand(x).shape, padding_config)) if is_undefined_primal(value) else None,
@@ -98,16 +98,16 @@ deflinear(pad_p, pad_transpose)
 
 
 def concatenate_transpose(ct: Value, *operands: Value, dimension: int) -> list[Value]:
-    """Give each operand its part."""
+    """Return the slice of the cotangent for each operand."""
     ends = list(accumulate(typeof_operand(x).shape[dimension] for x in operands))
     starts = [0, *ends[:-1]]
     return [
-        part(ct, dimension, start, end) if is_undefined_primal(x) else None
+        slice_along(ct, dimension, start, end) if is_undefined_primal(x) else None
         for x, start, end in zip(operands, starts, ends)
     ]
 
 
-def part(x: Value, axis: int, start: int, end: int) -> Value:
+def slice_along(x: Value, axis: int, start: int, end: int) -> Value:
     """Return the elements of `x` from `start` to `end` along one axis."""
     shape = typeof(x).shape
     starts, limits = [0] * len(shape), list(shape)

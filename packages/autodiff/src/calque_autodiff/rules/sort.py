@@ -1,7 +1,7 @@
-"""The derivative of sorting: tangents are moved as the elements were.
+"""The derivative of sorting: tangents move as their primals do.
 
-One idea: which element goes where is an integer array, computed from the primals alone; moving by it is a sort by an
-integer key, linear in what it carries along, and transposed by the inverse permutation.
+One idea: the order of the elements is an integer array, computed from the primals alone; to move values by it is a sort
+by an integer key, linear in the values, and transposed by the inverse permutation.
 """
 
 from __future__ import annotations
