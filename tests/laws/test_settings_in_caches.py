@@ -82,7 +82,7 @@ CONTAINERS = {
     "calque_core.arrays.numpy_protocol.reductions": "a registry: functions",
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",
     "calque_core.ops.cond._programs": "the settings are in the key",
-    "calque_core.ops.cond._kept": "the programs kept in `_programs`",
+    "calque_core.ops.cond._stored": "the programs of `_programs`",
     "calque_core.primitives.rules._epoch": "a count",
     "calque_core.primitives.rules.kinds": "a registry: texts",
     "calque_core.primitives.rules.primitives": "a registry: primitives",
