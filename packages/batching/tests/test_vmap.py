@@ -264,3 +264,10 @@ def test_no_class_is_built_of_anything_but_arrays():
     out = vmap(lambda a: Weights(lax.mul(a.w, 2.0)), in_axes=(0,))(Weights(np.ones(3)))
 
     assert out.w.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("in_axes", [1, np.int64(1), (1,)], ids=["int", "NumPy's integer", "a tuple"])
+def test_keyword_arguments_are_mapped_over_axis_0_whatever_the_axis_of_the_others(in_axes):
+    x, y = np.arange(6.0).reshape(3, 2), np.arange(10.0).reshape(2, 5)
+    out = vmap(lambda x, y: lax.reduce_sum(x) + y, in_axes=in_axes)(x, y=y)
+    np.testing.assert_array_equal(out, x.sum(0)[:, None] + y)

@@ -42,7 +42,7 @@ def vmap(
 
     `in_axes` is an int (negative ones count from the end), None for an argument that is not mapped, a tuple with an
     entry per positional argument, each of which may be a pytree prefix of its argument, or a dict from argument names
-    to axes.  Arguments that are not in the dict, and keyword arguments beside a tuple, are mapped over axis 0.
+    to axes.  Arguments that are not in the dict, and keyword arguments, are mapped over axis 0.
     `out_axes`, an int, None or a pytree prefix of the result, is the position of the axis in the result; None is for
     results that are the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if
     no argument is mapped.
@@ -66,7 +66,8 @@ def vmap(
         names = functools.partial(arg_names, fun, args, kwargs)
         check_arrays(leaves, names, caller)
         leaves = [*narrowed(leaves)]
-        spec = in_axes if type(in_axes) is int else _prefix(caller, fun, in_axes, args, kwargs)
+        is_one_axis = type(in_axes) is int and not kwargs
+        spec = in_axes if is_one_axis else _prefix(caller, fun, in_axes, args, kwargs)
         dims = _in_dims(caller, leaves, names, _flat_axes(caller, "in_axes", in_tree, spec))
         axis = AxisData(axis_name, _axis_size(caller, leaves, names, dims, axis_size))
         flat = FlatFunction(fun, in_tree, "vmap")
