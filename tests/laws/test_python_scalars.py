@@ -41,13 +41,13 @@ ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
 # The first cells of the table, each with the operands of which a traced program knows no type, or another one.
 EXCEPTIONS = {
     "an integer to a traced integer power": lambda f, *xs: f is operator.pow and all(map(is_whole, xs)),
-    "complex numbers in an order": lambda f, *xs: f in ORDER and any(isinstance(x, complex) for x in xs),
-    "`numpy.sin(True)` and its kin": lambda f, *xs: f is np.sin and xs == (True,),
+    "comparison of complex numbers by order": lambda f, *xs: f in ORDER and any(isinstance(x, complex) for x in xs),
+    "`numpy.sin(True)` and similar functions": lambda f, *xs: f is np.sin and xs == (True,),
 }
 # Those of which the type is the same, so that this law has nothing to compare.
 VALUES = {
     "integers beyond 64 bits (32 with `enable_x64` off)",
-    "an integer of a branch, a loop or an operation that meets a narrower array",
+    "an integer result of a branch, a loop or an operation, beside a narrower array",
     "a Python integer compared with uint64",
     "`1 / 0`, `1.0 // 0`, `0.0 ** -1`",
     "`2.0 ** 10000`",
