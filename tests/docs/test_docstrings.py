@@ -13,28 +13,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from public_api import MODULES as MODULES_WRITTEN_DOWN
 
-PUBLIC = [
-    "calque_pytree",
-    "calque_core",
-    "calque_core.config",
-    "calque_core.lax",
-    "calque_core.testing",
-    "calque_autodiff",
-    "calque_autodiff.checkpoint_policies",
-    "calque_jet",
-    "calque_batching",
-    "calque_xla_backend",
-    "calque_numpy",
-    "calque_numpy.linalg",
-    "calque_numpy.random",
-    "calque",
-    "calque.flatten_util",
-    "calque.numpy",
-    "calque.random",
-    "calque.testing",
-    "calque.tree",
-]
+PUBLIC = [*MODULES_WRITTEN_DOWN, "calque.numpy", "calque.random"]
 MODULES = {name: importlib.import_module(name) for name in PUBLIC}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

@@ -139,7 +139,7 @@ def while_loop(
     computes the values between them when it needs them.  If s values are kept, each of n steps is computed at most
     r + 2 times more, where r is the least number with C(s + r, r) >= n.  By default that is 3 times up to 17 steps, 4
     up to 153, 6 up to 4,845 and 10 up to 735,471.  With `max_steps`, the loop ends after that many steps at the latest;
-    it then is a `scan` of branches, of which reverse mode keeps every step and computes none again.
+    it is then a `scan` of branches: reverse mode keeps every step and computes none again.
     Raises: TypeError if the value changes its type, or `cond_fun` does not return a bool scalar; ValueError if
     `max_steps` is negative, `checkpoints` is not positive, or both are given.
 
