@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from calque_pytree.keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, SequenceKey
@@ -38,22 +37,30 @@ class Attributes(NamedTuple):
     read: Callable[[Tree], tuple[Tree, ...]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class NodeKind:
     """How nodes of one type are flattened and unflattened; compared by identity.
 
     `entries(data, arity)` returns the entries of the children in a key path; a class whose entries need the instance
     itself has `flatten_with_keys`. `hashes_data` says that the data consists of keys or classes, which are hashable;
     the data of a user's class is compared but never hashed. A registered dataclass has `attributes`.
+
+    Immutable by convention. A frozen dataclass would cost 1 ms at every import.
     """
 
-    nodetype: type
-    flatten: Callable[[Tree], Flattened]
-    unflatten: Callable[[NodeData, tuple[Tree, ...]], Tree]
-    entries: Callable[[NodeData, int], Sequence[KeyEntry]]
-    flatten_with_keys: Callable[[Tree], FlattenedWithKeys] | None = None
-    hashes_data: bool = False
-    attributes: Attributes | None = None
+    __slots__ = ("attributes", "entries", "flatten", "flatten_with_keys", "hashes_data", "nodetype", "unflatten")
+
+    def __init__(
+        self,
+        nodetype: type,
+        flatten: Callable[[Tree], Flattened],
+        unflatten: Callable[[NodeData, tuple[Tree, ...]], Tree],
+        entries: Callable[[NodeData, int], Sequence[KeyEntry]],
+        flatten_with_keys: Callable[[Tree], FlattenedWithKeys] | None = None,
+        hashes_data: bool = False,
+        attributes: Attributes | None = None,
+    ) -> None:
+        self.nodetype, self.flatten, self.unflatten, self.entries = nodetype, flatten, unflatten, entries
+        self.flatten_with_keys, self.hashes_data, self.attributes = flatten_with_keys, hashes_data, attributes
 
 
 def keyed_flatten(kind: NodeKind, node: Tree) -> FlattenedWithKeys:

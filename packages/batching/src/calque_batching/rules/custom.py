@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from calque_batching.axes import matchaxis
@@ -75,11 +74,8 @@ def custom_vjp_linear_batch(
     def aligned(pairs: Sequence[tuple[Value, int | None]]) -> list[Value]:
         return [matchaxis(x, d, 0, axis.size) if m else x for (x, d), m in zip(pairs, is_mapped) if x is not None]
 
-    batched_call = replace(
-        call,
-        rules=batch.rules(call.rules),
-        bwd=batch.bwd(call.bwd, dims[:count]),
-        out_avals=tuple(map(batch.batched_aval, call.out_avals)),
-    )
+    rules, bwd = batch.rules(call.rules), batch.bwd(call.bwd, dims[:count])
+    out_avals = tuple(map(batch.batched_aval, call.out_avals))
+    batched_call = LinearCall(rules, bwd, call.num_residuals, call.num_primals, call.mask, out_avals)
     outs = custom_vjp_linear_p.bind(*args[:count], *aligned(primals), *aligned(tangents), call=batched_call)
     return outs, [0] * len(outs)

@@ -10,7 +10,6 @@ Read next: `rules/custom.py` for the equations.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from calque_batching.axes import matchaxis, moveaxis
@@ -39,8 +38,7 @@ class CustomBatch:
 
     def rules(self, rules: CustomRules) -> CustomRules:
         """Return the rules for whole batches."""
-        return replace(
-            rules,
+        return rules.replace(
             key=("batch", self.axis, self.dims, rules.key),
             jvp=None if rules.jvp is None else self.jvp(rules.jvp),
             fwd=None if rules.fwd is None else self.fwd(rules.fwd),

@@ -6,7 +6,7 @@ which transformed functions can return, and the inverses of equal structures are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -25,21 +25,38 @@ from calque_pytree import PyTreeDef, keystr, register_static, static_key, tree_f
 
 Value = Any
 
-static_key.register(PyTreeDef, lambda treedef: (PyTreeDef, treedef.key))
-
 
 @register_static
-@dataclass(frozen=True, slots=True)
 class Unravel:
-    """The function that rebuilds a tree from the vector of its elements.
+    """The function that rebuilds a tree from the vector of its elements, compared by its fields.
 
     If the leaves have several dtypes, these are `dtypes`, and the vector has `dtype`.
     """
 
-    treedef: PyTreeDef
-    shapes: tuple[tuple[int, ...], ...]
-    dtype: np.dtype[Any] | None
-    dtypes: tuple[np.dtype[Any], ...]
+    __slots__ = ("dtype", "dtypes", "shapes", "treedef")
+
+    def __init__(
+        self,
+        treedef: PyTreeDef,
+        shapes: tuple[tuple[int, ...], ...],
+        dtype: np.dtype[Any] | None,
+        dtypes: tuple[np.dtype[Any], ...],
+    ) -> None:
+        self.treedef, self.shapes, self.dtype, self.dtypes = treedef, shapes, dtype, dtypes
+
+    @property
+    def key(self) -> Hashable:
+        """A key for caches of programs: equal only for functions that no program can tell apart."""
+        return Unravel, self.treedef.key, self.shapes, self.dtype, self.dtypes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unravel) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Unravel({self.treedef!r}, {self.shapes}, {self.dtype}, {self.dtypes})"
 
     def __call__(self, flat: Value) -> Any:
         """Return the tree of the elements of `flat`, a vector.
@@ -66,6 +83,10 @@ class Unravel:
                 f"unravel{where()} got {aval}, but the leaves of the tree have several dtypes, whose common one is "
                 f"{dtype_name(self.dtype)}. Convert the vector to that."
             )
+
+
+static_key.register(PyTreeDef, lambda treedef: (PyTreeDef, treedef.key))
+static_key.register(Unravel, lambda unravel: unravel.key)
 
 
 def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:

@@ -13,7 +13,6 @@ Read next: `ops/custom.py` for the equations.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
@@ -36,7 +35,6 @@ TransposeRule = Callable[[Values, Values], list[Value]]
 BatchRule = Callable[[int, Sequence[bool], Values], tuple[list[Value], list[bool]]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class CustomRules:
     """The derivative rules of a function, from its author.  Each rule may be None.
 
@@ -48,15 +46,28 @@ class CustomRules:
     `transpose(cts, operands)` returns a cotangent or None per operand of a function that is linear in the operands
     which are `UndefinedPrimal`s.
     `functions` are the Python objects behind the rules, which may close over tracers; rules with equal `key` are equal.
+
+    Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    name: str
-    key: Hashable
-    functions: Sequence[Any]
-    jvp: JvpRule | None = None
-    fwd: FwdRule | None = None
-    batch: BatchRule | None = None
-    transpose: TransposeRule | None = None
+    __slots__ = ("batch", "functions", "fwd", "jvp", "key", "name", "transpose")
+
+    def __init__(
+        self,
+        name: str,
+        key: Hashable,
+        functions: Sequence[Any],
+        jvp: JvpRule | None = None,
+        fwd: FwdRule | None = None,
+        batch: BatchRule | None = None,
+        transpose: TransposeRule | None = None,
+    ) -> None:
+        self.name, self.key, self.functions = name, key, functions
+        self.jvp, self.fwd, self.batch, self.transpose = jvp, fwd, batch, transpose
+
+    def replace(self, **fields: Any) -> CustomRules:
+        """Return the same rules with other values in some fields."""
+        return CustomRules(**{name: getattr(self, name) for name in self.__slots__} | fields)
 
     @property
     def has_derivative(self) -> bool:
@@ -79,21 +90,28 @@ class CustomRules:
         return f"<rules of {self.name}>"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class LinearCall:
     """One call of a function with a vjp rule, as an equation of a linear program.
 
     Its operands are `num_residuals` residuals, then `num_primals` primals (all, if the function has a jvp rule,
     otherwise none), then the tangents of the primals in `mask`.  It returns tangents of the types `out_avals`, without
-    the tangents of integers.
+    the tangents of integers.  Immutable by convention, and compared by identity.
     """
 
-    rules: CustomRules
-    bwd: Backward
-    num_residuals: int
-    num_primals: int
-    mask: Sequence[bool]
-    out_avals: Sequence[Any]
+    __slots__ = ("bwd", "mask", "num_primals", "num_residuals", "out_avals", "rules")
+
+    def __init__(
+        self,
+        rules: CustomRules,
+        bwd: Backward,
+        num_residuals: int,
+        num_primals: int,
+        mask: Sequence[bool],
+        out_avals: Sequence[Any],
+    ) -> None:
+        self.rules, self.bwd = rules, bwd
+        self.num_residuals, self.num_primals = num_residuals, num_primals
+        self.mask, self.out_avals = mask, out_avals
 
 
 def after_consts(rules: CustomRules, count: int) -> CustomRules:
@@ -120,8 +138,7 @@ def after_consts(rules: CustomRules, count: int) -> CustomRules:
         assert inner_transpose is not None
         return [*[None] * count, *inner_transpose(cts, operands[count:])]
 
-    return replace(
-        rules,
+    return rules.replace(
         key=("after", count, rules.key),
         jvp=None if inner_jvp is None else jvp,
         fwd=None if inner_fwd is None else fwd,
@@ -201,8 +218,7 @@ class ClosedRules:
         self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
         self.programs: dict[str, tuple[Jaxpr, list[int]]] = {}
         self.out_masks: dict[str, list[bool]] = {}
-        self.rules = replace(
-            held,
+        self.rules = held.replace(
             key=("closed", held.key, tuple(in_avals)),
             functions=(),
             jvp=None if held.jvp is None else self.jvp,

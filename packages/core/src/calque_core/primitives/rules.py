@@ -192,7 +192,7 @@ _SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is used in place
 def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
     """Tell whether a new rule of this kind replaces one that traced programs may have used."""
     general = kind if isinstance(kind, str) else kind[0]
-    return any(k in stored for k in (kind, general, _SHADOWED.get(general), "decomposition"))
+    return not stored.keys().isdisjoint((kind, general, _SHADOWED.get(general), "decomposition"))
 
 
 def _origin(function: Function) -> tuple[Position | None, str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import count, product
-from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.walk import has_jaxpr, nested_jaxprs
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RESERVED = frozenset(("in", "let", "lambda", "inf", "nan"))  # keywords and numbers are no names
 
 
@@ -39,7 +39,7 @@ def fresh_names(taken: Collection[str] = ()) -> Iterator[str]:
     ('a', 'c')
     """
     for length in count(1):
-        for letters in product(ascii_lowercase, repeat=length):
+        for letters in product(_LETTERS, repeat=length):
             name = "".join(letters)
             if name not in taken and name not in _RESERVED:
                 yield name

@@ -9,7 +9,6 @@ Read next: `value_layouts.py` for the arrays that represent values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,8 +32,7 @@ def custom_call_on_values(
     """Hand a call on the arrays of the values to the parent."""
     arrays, layouts = flatten_values(trace, args)
     call = _Call(trace, layouts)
-    array_rules = replace(
-        rules,
+    array_rules = rules.replace(
         key=("value", type(trace), trace.tag, tuple(layouts), rules.key),
         jvp=None if rules.jvp is None else partial(call.jvp, rules.jvp),
         fwd=None if rules.fwd is None else partial(call.fwd, rules.fwd),
