@@ -5,6 +5,30 @@ Each comes from the module of its family in `calque_core.ops`, which holds its t
 
 from __future__ import annotations
 
+from calque_core.ops.arithmetic import (
+    abs,
+    abs_p,
+    add,
+    add_any,
+    add_any_p,
+    add_p,
+    div,
+    div_p,
+    max,
+    max_p,
+    min,
+    min_p,
+    mul,
+    mul_p,
+    neg,
+    neg_p,
+    rem,
+    rem_p,
+    sign,
+    sign_p,
+    sub,
+    sub_p,
+)
 from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, expand_dims
 from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
 from calque_core.ops.collective import (
@@ -80,17 +104,7 @@ from calque_core.ops.dynamic import (
     dynamic_update_index_in_dim,
     dynamic_update_index_p,
 )
-from calque_core.ops.elementwise import (
-    abs,
-    abs_p,
-    add,
-    add_any,
-    add_any_p,
-    add_p,
-    cos,
-    cos_p,
-    div,
-    div_p,
+from calque_core.ops.exponential import (
     exp,
     exp_p,
     expm1,
@@ -101,34 +115,14 @@ from calque_core.ops.elementwise import (
     log1p,
     log1p_p,
     log_p,
-    max,
-    max_p,
-    min,
-    min_p,
-    mul,
-    mul_p,
-    neg,
-    neg_p,
     pow,
     pow_p,
-    rem,
-    rem_p,
     rsqrt,
     rsqrt_p,
-    sign,
-    sign_p,
-    sin,
-    sin_p,
     sqrt,
     sqrt_p,
     square,
     square_p,
-    sub,
-    sub_p,
-    tan,
-    tan_p,
-    tanh,
-    tanh_p,
 )
 from calque_core.ops.jit import jit_p
 from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
@@ -181,12 +175,13 @@ from calque_core.ops.shape import (
 )
 from calque_core.ops.sort import sort, sort_p
 from calque_core.ops.special import erf_inv, erf_inv_p, logistic, logistic_p
+from calque_core.ops.trigonometric import cos, cos_p, sin, sin_p, tan, tan_p, tanh, tanh_p
 from calque_core.ops.while_loop import fori_loop, while_loop, while_p
 from calque_core.primitives.conversion import convert_element_type_p
 
 # fmt: off
 __all__ = [
-    # elementwise
+    # arithmetic, exponentials, trigonometry
     "neg", "add", "add_any", "sub", "mul", "div", "rem", "max", "min", "abs", "sign", "square", "sqrt", "rsqrt",
     "pow", "integer_pow", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "neg_p", "add_p",
     "add_any_p", "sub_p", "mul_p", "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p",

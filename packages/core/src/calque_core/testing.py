@@ -16,9 +16,10 @@ import numpy as np
 
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.kits.report import Report, compare
-from calque_core.ops.elementwise import mul_p, sin, sin_p
+from calque_core.ops.arithmetic import mul_p
 from calque_core.ops.jit import jit_p
 from calque_core.ops.sort import sort_p
+from calque_core.ops.trigonometric import sin, sin_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.check import check_jaxpr
 from calque_core.staging.make_jaxpr import make_jaxpr

@@ -4,7 +4,7 @@ One idea: x(t) = x0 + x1 t + x2 t**2 + ... is a primal x0 and the list of its co
 A zero coefficient is None, and costs nothing.  Products are convolutions, and an equation between derivatives
 gives one coefficient after the other, so that the number of operations is quadratic in the order.
 
-Source: Griewank & Walther, Evaluating Derivatives (2008), section 13.2.  Read next: `rules/elementwise.py`.
+Source: Griewank & Walther, Evaluating Derivatives (2008), section 13.2.  Read next: `rules/exponential.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Derivative rules, one module per family of primitives, named and ordered as in `calque_core.ops`."""
 
 from calque_autodiff.rules import (
+    arithmetic,
     broadcast,
     checkpoint,
     collective,
@@ -11,7 +12,7 @@ from calque_autodiff.rules import (
     custom,
     dot,
     dynamic,
-    elementwise,
+    exponential,
     linear_call,
     linear_solve,
     reduce,
@@ -21,6 +22,7 @@ from calque_autodiff.rules import (
     shape,
     sort,
     special,
+    trigonometric,
     while_loop,
 )
 from calque_autodiff.rules import cond as control_flow

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
-from calque_autodiff.rules.elementwise import summed_to
+from calque_autodiff.rules.arithmetic import summed_to
 from calque_core import Zero, typeof
 from calque_core.lax import (
     and_p,

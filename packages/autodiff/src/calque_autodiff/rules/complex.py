@@ -9,7 +9,7 @@ numbers holds for complex numbers.  Conjugation occurs only here, and in the rul
 from __future__ import annotations
 
 from calque_autodiff.define import deflinear
-from calque_autodiff.rules.elementwise import summed_to
+from calque_autodiff.rules.arithmetic import summed_to
 from calque_core import typeof
 from calque_core.lax import complex, complex_p, conj, conj_p, imag, imag_p, neg, real, real_p
 

@@ -17,9 +17,9 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, jaxprs_in_params
 from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.ops.arithmetic import add, div, mul
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import NUMBER, ORDERED, undefined
-from calque_core.ops.elementwise import add, div, mul
 from calque_core.ops.operands import floating
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof

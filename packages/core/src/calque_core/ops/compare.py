@@ -1,6 +1,6 @@
 """Comparisons, boolean and bitwise logic, shifts, and choosing between values element by element.
 
-As in `elementwise.py`, operands have one dtype, and equal shapes or rank 0.  `select_n` is elementwise too, but its
+As in `arithmetic.py`, operands have one dtype, and equal shapes or rank 0.  `select_n` is elementwise too, but its
 first operand has another dtype.
 """
 

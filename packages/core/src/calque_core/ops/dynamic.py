@@ -14,11 +14,11 @@ import numpy as np
 from calque_core.calls.api_util import describe_value
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
+from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.compare import lt, select
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.elementwise import add
 from calque_core.ops.shape import squeeze, transpose
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof

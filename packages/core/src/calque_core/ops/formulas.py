@@ -1,7 +1,7 @@
 """Evaluation of functions that NumPy lacks.
 
 Each takes arrays or scalars of one dtype, keeps that dtype, and raises no floating-point warning where the result is
-well defined.  They evaluate the primitives of `elementwise.py`, `compare.py` and `rounding.py`.
+well defined.  They evaluate the primitives of `arithmetic.py`, `exponential.py`, `compare.py` and `rounding.py`.
 """
 
 from __future__ import annotations

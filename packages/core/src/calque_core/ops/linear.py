@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.ops.arithmetic import add_any_p
 from calque_core.ops.broadcast import broadcast
-from calque_core.ops.elementwise import add_any_p
 from calque_core.primitives.rule_results import zeros
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import float0

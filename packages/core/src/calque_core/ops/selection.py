@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.ops.arithmetic import add, div, mul
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.compare import eq
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import broadcasted_iota
-from calque_core.ops.elementwise import add, div, mul
 from calque_core.ops.reduce import reduce_sum
 from calque_core.ops.sort import sort_p
 from calque_core.types.avals import Shape, typeof

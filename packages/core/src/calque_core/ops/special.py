@@ -1,6 +1,6 @@
 """Special functions, each with the numerical method that evaluates it.
 
-They are elementwise primitives as in `elementwise.py`.
+They are elementwise primitives as in `arithmetic.py`.
 """
 
 from __future__ import annotations

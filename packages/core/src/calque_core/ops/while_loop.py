@@ -21,11 +21,11 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.memory.separate import owned_tree, unshared
+from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import integer
 from calque_core.ops.compare import lt
 from calque_core.ops.cond import cond, detached
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.elementwise import add
 from calque_core.ops.jit import as_declared, check_operands
 from calque_core.ops.loops import (
     add_step,

@@ -37,7 +37,7 @@ def pretty_print(
     Raises: ValueError if there is no such style.
 
     >>> from calque_core.types.avals import ShapedArray
-    >>> from calque_core.ops.elementwise import mul, sin
+    >>> from calque_core.lax import mul, sin
     >>> from calque_core.staging.stage import stage
     >>> jaxpr = stage(lambda x: [mul(sin(x), 2.0)], [ShapedArray((3,), "float32")])
     >>> print(pretty_print(jaxpr))

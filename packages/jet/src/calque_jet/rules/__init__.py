@@ -4,13 +4,14 @@ A primitive that core declares linear, bilinear or constant needs none: `derived
 """
 
 from calque_jet.rules import (
+    arithmetic,
     checkpoint,
     collective,
     compare,
     convert,
     create,
     custom,
-    elementwise,
+    exponential,
     linear_call,
     linear_solve,
     reduce,
@@ -18,6 +19,7 @@ from calque_jet.rules import (
     scan,
     sort,
     special,
+    trigonometric,
     while_loop,
 )
 from calque_jet.rules import cond as control_flow

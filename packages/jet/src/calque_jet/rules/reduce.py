@@ -12,7 +12,7 @@ from calque_core import Primitive
 from calque_core.lax import mul, reduce_max_p, reduce_min_p, reduce_sum
 from calque_core.ops.selection import extreme_weights
 from calque_core.types.avals import Shape
-from calque_jet.rules.elementwise import Result
+from calque_jet.rules.arithmetic import Result
 from calque_jet.series import Series
 
 Value = Any

@@ -7,7 +7,8 @@ from math import pi, sqrt
 from typing import Any
 
 from calque_core.lax import erf_inv, erf_inv_p, exp, logistic, logistic_p, mul, square
-from calque_jet.rules.elementwise import Result, def_solution, newest_square
+from calque_jet.rules.arithmetic import Result
+from calque_jet.rules.exponential import def_solution, newest_square
 from calque_jet.series import Coefficient, Series, coefficient, minus, solution, times
 
 Value = Any

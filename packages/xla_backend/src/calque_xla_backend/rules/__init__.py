@@ -1,6 +1,7 @@
 """The lowering rules of core's primitives: one module for each module of `calque_core.ops`, under the same name."""
 
 from calque_xla_backend.rules import (
+    arithmetic,
     broadcast,
     checkpoint,
     collective,
@@ -11,7 +12,7 @@ from calque_xla_backend.rules import (
     custom,
     dot,
     dynamic,
-    elementwise,
+    exponential,
     linear_call,
     linear_solve,
     reduce,
@@ -21,6 +22,7 @@ from calque_xla_backend.rules import (
     shape,
     sort,
     special,
+    trigonometric,
     while_loop,
 )
 from calque_xla_backend.rules import cond as control_flow

@@ -1,4 +1,4 @@
-"""The derivatives of arithmetic, signs, powers, exponentials and trigonometry.
+"""The derivatives of arithmetic, sizes and signs.
 
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
@@ -14,31 +14,18 @@ from typing import Any
 from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
 from calque_core import UndefinedPrimal, typeof
 from calque_core.lax import (
-    abs,
     abs_p,
-    add,
     add_any_p,
     add_p,
-    bitwise_and,
     complex,
     conj,
-    cos,
-    cos_p,
     div,
     div_p,
     eq,
-    exp,
-    exp_p,
-    expm1_p,
     ge,
     gt,
     imag,
-    integer_pow,
-    integer_pow_p,
     le,
-    log,
-    log1p_p,
-    log_p,
     lt,
     max_p,
     min_p,
@@ -46,31 +33,20 @@ from calque_core.lax import (
     mul_p,
     neg,
     neg_p,
-    pow,
-    pow_p,
     real,
     reduce_sum,
     rem_p,
     round,
-    rsqrt_p,
     select,
     sign,
     sign_p,
-    sin,
-    sin_p,
-    sqrt_p,
-    square,
-    square_p,
     sub,
     sub_p,
-    tan_p,
-    tanh_p,
 )
 from calque_core.ops.broadcast import spread
 from calque_core.ops.linear import zero_tangent
 from calque_core.ops.selection import share
 from calque_core.types.avals import NUMPY_AVALS
-from calque_core.types.dtypes import greatest
 
 Value = Any
 
@@ -157,49 +133,3 @@ def sign_jvp(x_dot: Value, out: Value, x: Value) -> Value:
 defjvp(abs_p, abs_jvp)
 defjvp(sign_p, sign_jvp)
 not_linear(abs_p, sign_p)
-
-# Powers and roots
-
-
-def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    """Multiply by y x**(y - 1), which is 0 for y = 0 also where x is so small that x**(y - 1) is not finite."""
-    size = abs(x)
-    is_tiny = le(size, 1.0 / float(greatest(typeof(size).dtype)))
-    is_zero = bitwise_and(is_tiny, eq(y, 0.0))
-    return mul(x_dot, mul(y, pow(x, select(is_zero, 0.0, sub(y, 1.0)))))
-
-
-def pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    """Multiply by log(x) x**y, which is 0 where x = 0."""
-    return mul(y_dot, mul(log(select(eq(x, 0.0), 1.0, x)), out))
-
-
-def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
-    """Multiply by y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
-    if y == 0:
-        return zero_tangent(out)
-    return x_dot if y == 1 else mul(x_dot, mul(float(y), x if y == 2 else integer_pow(x, y - 1)))
-
-
-defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
-defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
-defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, mul(-0.5, div(out, x))))
-defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
-defjvp(integer_pow_p, integer_pow_jvp)
-not_linear(square_p, sqrt_p, rsqrt_p, pow_p, integer_pow_p)
-
-# Exponentials and logarithms
-
-defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
-defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
-defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
-defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1.0)))
-not_linear(exp_p, expm1_p, log_p, log1p_p)
-
-# Trigonometry
-
-defjvp(sin_p, lambda x_dot, out, x: mul(x_dot, cos(x)))
-defjvp(cos_p, lambda x_dot, out, x: mul(x_dot, neg(sin(x))))
-defjvp(tan_p, lambda x_dot, out, x: mul(x_dot, add(1.0, square(out))))
-defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, sub(1.0, square(out))))
-not_linear(sin_p, cos_p, tan_p, tanh_p)

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.elementwise`: the batch axis is one more axis."""
+"""Batching the operations of `calque_core.ops.arithmetic`: the batch axis is one more axis."""
 
 from __future__ import annotations
 
@@ -8,33 +8,7 @@ from typing import Any
 from calque_batching.axes import matchaxis
 from calque_batching.define import defbatch, defbroadcasting, defvectorized
 from calque_core import typeof
-from calque_core.lax import (
-    abs_p,
-    add_any,
-    add_any_p,
-    add_p,
-    cos_p,
-    div_p,
-    exp_p,
-    expm1_p,
-    integer_pow_p,
-    log1p_p,
-    log_p,
-    max_p,
-    min_p,
-    mul_p,
-    neg_p,
-    pow_p,
-    rem_p,
-    rsqrt_p,
-    sign_p,
-    sin_p,
-    sqrt_p,
-    square_p,
-    sub_p,
-    tan_p,
-    tanh_p,
-)
+from calque_core.lax import abs_p, add_any, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
 
 Value = Any
 
@@ -57,17 +31,3 @@ defbroadcasting(sub_p, mul_p, div_p, rem_p, max_p, min_p)
 # Size and sign
 
 defvectorized(abs_p, sign_p)
-
-# Powers and roots
-
-defvectorized(square_p, sqrt_p, rsqrt_p)
-defbroadcasting(pow_p)
-defvectorized(integer_pow_p)
-
-# Exponentials and logarithms
-
-defvectorized(exp_p, expm1_p, log_p, log1p_p)
-
-# Trigonometry
-
-defvectorized(sin_p, cos_p, tan_p, tanh_p)

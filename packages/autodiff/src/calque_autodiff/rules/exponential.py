@@ -1,0 +1,74 @@
+"""The derivatives of powers, roots, exponentials and logarithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_autodiff.define import defjvp, not_linear
+from calque_core import typeof
+from calque_core.lax import (
+    abs,
+    add,
+    bitwise_and,
+    div,
+    eq,
+    exp,
+    exp_p,
+    expm1_p,
+    integer_pow,
+    integer_pow_p,
+    le,
+    log,
+    log1p_p,
+    log_p,
+    mul,
+    pow,
+    pow_p,
+    rsqrt_p,
+    select,
+    sqrt_p,
+    square_p,
+    sub,
+)
+from calque_core.ops.linear import zero_tangent
+from calque_core.types.dtypes import greatest
+
+Value = Any
+
+# Powers and roots
+
+
+def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
+    """Multiply by y x**(y - 1), which is 0 for y = 0 also where x is so small that x**(y - 1) is not finite."""
+    size = abs(x)
+    is_tiny = le(size, 1.0 / float(greatest(typeof(size).dtype)))
+    is_zero = bitwise_and(is_tiny, eq(y, 0.0))
+    return mul(x_dot, mul(y, pow(x, select(is_zero, 0.0, sub(y, 1.0)))))
+
+
+def pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
+    """Multiply by log(x) x**y, which is 0 where x = 0."""
+    return mul(y_dot, mul(log(select(eq(x, 0.0), 1.0, x)), out))
+
+
+def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
+    """Multiply by y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
+    if y == 0:
+        return zero_tangent(out)
+    return x_dot if y == 1 else mul(x_dot, mul(float(y), x if y == 2 else integer_pow(x, y - 1)))
+
+
+defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
+defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
+defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, mul(-0.5, div(out, x))))
+defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
+defjvp(integer_pow_p, integer_pow_jvp)
+not_linear(square_p, sqrt_p, rsqrt_p, pow_p, integer_pow_p)
+
+# Exponentials and logarithms
+
+defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
+defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
+defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
+defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1.0)))
+not_linear(exp_p, expm1_p, log_p, log1p_p)

@@ -1,0 +1,20 @@
+"""Batching the operations of `calque_core.ops.exponential`: the batch axis is one more axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.lax import exp_p, expm1_p, integer_pow_p, log1p_p, log_p, pow_p, rsqrt_p, sqrt_p, square_p
+
+Value = Any
+
+# Powers and roots
+
+defvectorized(square_p, sqrt_p, rsqrt_p)
+defbroadcasting(pow_p)
+defvectorized(integer_pow_p)
+
+# Exponentials and logarithms
+
+defvectorized(exp_p, expm1_p, log_p, log1p_p)

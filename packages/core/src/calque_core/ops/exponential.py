@@ -1,0 +1,161 @@
+"""Powers and roots, exponentials and logarithms.
+
+They are elementwise primitives as in `arithmetic.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core.ops import formulas, scalars
+from calque_core.ops.axes import integer
+from calque_core.ops.declare import INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined
+from calque_core.ops.operands import floating, floating_pair, strong
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray
+
+Value = Any
+
+# Powers and roots
+
+square_p = declare("square", NUMBER, np.square)
+sqrt_p = declare("sqrt", REAL_OR_COMPLEX, np.sqrt)
+rsqrt_p = declare("rsqrt", REAL_OR_COMPLEX, formulas.reciprocal_sqrt)
+pow_p = declare("pow", REAL_OR_COMPLEX, scalars.power, weak_kinds="fc")
+integer_pow_p = Primitive("integer_pow")
+integer_pow_p.weak_kinds = "ifc"
+
+
+@integer_pow_p.def_abstract_eval(cached=True)
+def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
+    if x_aval.dtype.kind not in NUMBER:
+        raise TypeError(undefined("integer_pow", x_aval))
+    if y < 0 and x_aval.dtype.kind in INTEGER:
+        raise TypeError(formulas.integer_power_refusal(y))
+    return x_aval
+
+
+integer_pow_p.def_impl(scalars.integer_power, leaf=True)
+
+
+def square(x: Value) -> Value:
+    """Return x * x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for bools.
+
+    >>> from calque_core.lax import square
+    >>> square(3.0)
+    np.float64(9.0)
+    """
+    return square_p.bind(*insist("square", NUMBER, x))
+
+
+def sqrt(x: Value) -> Value:
+    """Return the square root of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import sqrt
+    >>> sqrt(4.0)
+    np.float64(2.0)
+    """
+    return sqrt_p.bind(floating(x))
+
+
+def rsqrt(x: Value) -> Value:
+    """Return 1 / sqrt(x), elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import rsqrt
+    >>> rsqrt(4.0)
+    np.float64(0.5)
+    """
+    return rsqrt_p.bind(floating(x))
+
+
+def pow(x: Value, y: Value) -> Value:
+    """Return x to the power of y, elementwise.
+
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Raises: ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import pow
+    >>> pow(np.array([2.0, 4.0]), 0.5)
+    array([1.41421356, 2.        ])
+    """
+    return pow_p.bind(*floating_pair("pow", x, y))
+
+
+def integer_pow(x: Value, y: int) -> Value:
+    """Return x to the power of a Python integer, elementwise, by repeated squaring.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError if `y` is not an integer, for bools, and for integers where `y` is negative.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import integer_pow
+    >>> integer_pow(np.array([1, 2, 3]), 3), integer_pow(2.0, -1)
+    (array([ 1,  8, 27]), np.float64(0.5))
+    """
+    return integer_pow_p.bind(*insist("integer_pow", NUMBER, strong(x)), y=integer("integer_pow", "the exponent", y))
+
+
+# Exponentials and logarithms
+
+exp_p = declare("exp", REAL_OR_COMPLEX, np.exp)
+expm1_p = declare("expm1", REAL_OR_COMPLEX, np.expm1)
+log_p = declare("log", REAL_OR_COMPLEX, np.log)
+log1p_p = declare("log1p", REAL_OR_COMPLEX, formulas.log_one_plus)
+
+
+def exp(x: Value) -> Value:
+    """Return e to the power of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import exp
+    >>> exp(0.0)
+    np.float64(1.0)
+    """
+    return exp_p.bind(floating(x))
+
+
+def expm1(x: Value) -> Value:
+    """Return exp(x) - 1 without cancellation near 0, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import expm1
+    >>> expm1(1e-20)
+    np.float64(1e-20)
+    """
+    return expm1_p.bind(floating(x))
+
+
+def log(x: Value) -> Value:
+    """Return the natural logarithm of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import log
+    >>> log(1.0)
+    np.float64(0.0)
+    """
+    return log_p.bind(floating(x))
+
+
+def log1p(x: Value) -> Value:
+    """Return log(1 + x) without cancellation near 0, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import log1p
+    >>> log1p(1e-20)
+    np.float64(1e-20)
+    """
+    return log1p_p.bind(floating(x))

@@ -1,0 +1,43 @@
+"""Lowering of arithmetic, sizes and signs.
+
+In StableHLO as in NumPy, the sum of bools is `or` and the product is `and`.  For an integer divisor of zero, an error
+in evaluation, the quotient is -1 (all bits set) and the remainder is the dividend.  On CPU, XLA flushes subnormal
+results to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.lax import abs_p, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
+from calque_core.types.dtypes import is_float
+from calque_xla_backend.define import IrValue, compare, elementwise, splat
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+
+# Arithmetic
+
+elementwise(neg_p, hlo.negate)
+elementwise(add_p, hlo.add)
+elementwise(add_any_p, hlo.add)
+elementwise(sub_p, hlo.subtract)
+elementwise(mul_p, hlo.multiply)
+elementwise(div_p, hlo.divide)
+elementwise(rem_p, hlo.remainder)
+elementwise(max_p, hlo.maximum)
+elementwise(min_p, hlo.minimum)
+
+# Size and sign
+
+elementwise(abs_p, hlo.abs)
+
+
+@register_lowering(sign_p)
+def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Return 0.0 for -0.0 as NumPy does; StableHLO returns -0.0."""
+    (aval,) = ctx.avals_in
+    if not is_float(aval.dtype) or aval.dtype.kind == "c":
+        return [hlo.sign(x)]
+    zero = splat(0, aval)
+    return [hlo.select(compare("EQ", x, zero), zero, hlo.sign(x))]
