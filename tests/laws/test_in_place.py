@@ -47,7 +47,7 @@ def row(x):
 @pytest.mark.parametrize("transformation", TRANSFORMATIONS)
 @pytest.mark.parametrize("f", [alias, row])
 def test_a_use_of_what_was_overwritten_is_refused(transformation, f):
-    with pytest.raises(UnexpectedTracerError, match=r"test_in_place\.py:\d+ \(.*\) had changed its array in place"):
+    with pytest.raises(UnexpectedTracerError, match=r"test_in_place\.py:\d+ \(.*\) changed its array in place"):
         TRANSFORMATIONS[transformation](f)
 
 

@@ -254,7 +254,7 @@ ABOUT_DEFINITIONS = {
         lambda: custom_jvp(power, static_argnums=(2,)),
         (
             r"custom_jvp of power \(test_custom_call\.py:\d+\) got static_argnums=\(2,\), but there are 2 positional "
-            r"arguments\. Pass the argument by position, or name it with static_argnames\."
+            r"arguments\. Pass the argument by position, or choose it by static_argnames\."
         ),
     ),
     "no int": (lambda: custom_rules(power, static_argnums="n"), r"custom_rules of power .* Give an int or a tuple of"),

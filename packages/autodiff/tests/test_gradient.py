@@ -245,7 +245,7 @@ def test_a_call_that_lacks_an_argument_names_the_function_and_its_arguments():
     def loss(x, y):
         return x
 
-    with pytest.raises(TypeError, match=r"^grad of loss \(.*\) at .*missing .*'y'\. Give the arguments of loss\(x, y"):
+    with pytest.raises(TypeError, match=r"^grad of loss \(.*\) at .*missing .*'y'\. Call it as loss\(x, y"):
         grad(loss)(1.0)
 
 

@@ -218,7 +218,7 @@ def test_an_argument_is_named_once():
 
 
 def test_a_caller_says_what_the_positions_are_called():
-    message = r"jit of f got static_argnums=5, but .*, or name it with static_argnames\."
+    message = r"jit of f got static_argnums=5, but .*, or choose it by static_argnames\."
     with pytest.raises(ValueError, match=message):
         normalize_argnums(5, 2, "jit of f", "static_argnums")
 

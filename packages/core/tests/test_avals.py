@@ -58,7 +58,7 @@ def test_eight_threads_that_ask_for_a_new_type_get_one_object():
 def test_a_type_cannot_be_changed(name):
     aval = ShapedArray((2,), np.float32)
     with pytest.raises(
-        AttributeError, match=rf"{name} of the type float32\[2\] cannot be set\. Make another with \.update"
+        AttributeError, match=rf"{name} of the type float32\[2\] cannot be set\. Make a new type with \.update"
     ):
         setattr(aval, name, ())
     assert aval.shape == (2,)
@@ -348,7 +348,7 @@ def test_stand_ins_compare_and_hash_by_type():
 
 def test_a_stand_in_is_no_value():
     spec = ShapeDtypeStruct((2,), "float32")
-    message = r"ShapeDtypeStruct\(shape=\(2,\), dtype=float32\) stands for a type and has no elements\. Pass an array"
+    message = r"ShapeDtypeStruct\(shape=\(2,\), dtype=float32\) is a type and has no elements\. Pass an array"
     with pytest.raises(TypeError, match=message):
         lax.sin(spec)
     with pytest.raises(TypeError, match=message):
@@ -388,6 +388,6 @@ def test_a_registered_class_without_evaluator_is_refused_by_evaluation():
 
 @pytest.mark.parametrize("cls", [Doubled, np.ndarray, float, np.float32, ShapeDtypeStruct])
 def test_a_class_has_one_abstract_value(cls):
-    message = rf"{cls.__name__} has an abstract value already\. Register a class of your own instead\."
+    message = rf"{cls.__name__} already has an abstract value\. Register a class of your own instead\."
     with pytest.raises(ValueError, match=message):
         register_aval(cls, lambda x: None)

@@ -72,7 +72,7 @@ def test_a_block_cannot_be_entered_twice_at_once():
     block = config.enable_x64(False)
     with block:
         with pytest.raises(
-            RuntimeError, match=r"this scope block is entered already, here or in a thread\. Make a new one\."
+            RuntimeError, match=r"this scope block is already entered, in this thread or in another\. Make a new block"
         ):
             block.__enter__()
         assert not config.current().enable_x64

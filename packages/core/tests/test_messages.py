@@ -9,7 +9,7 @@ HERE = "test_messages.py"
 
 
 def test_a_format_is_refused_where_the_value_is_not_known():
-    words = rf"text of the format '\.3f' was asked of a traced value of type float64\[\] at {HERE}:.*Leave the format"
+    words = rf"text of the format '\.3f' was asked of a traced value of type float64\[\] at {HERE}:.*Remove the format"
     with pytest.raises(ConcretizationTypeError, match=words):
         make_jaxpr(lambda x: f"{x:.3f}")(1.0)
     seen = []
@@ -36,7 +36,7 @@ def test_a_function_of_other_arguments_is_named_with_the_place_of_the_call(call)
 
     words = (
         rf"^\w+ of branch \({HERE}:{branch.__code__.co_firstlineno}\) at {HERE}:\d+ .*missing 1 required positional "
-        r"argument: 'y'\. Give the arguments of branch\(x, y\)\."
+        r"argument: 'y'\. Call it as branch\(x, y\)\."
     )
     with pytest.raises(TypeError, match=words) as caught:
         call(branch)

@@ -179,10 +179,10 @@ def test_a_class_that_handles_nothing_is_refused_by_numpy():
 
 
 NAMED = {
-    "array": (lambda x: np.array([x, x]), r"yourself: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
-    "exp": (lambda x: np.exp([x]), r"yourself: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
-    "mean": (lambda x: np.mean([x, x]), r"yourself: numpy\.mean\(numpy\.stack\(\[x, y\]\)\)\."),
-    "full": (lambda x: np.full(3, x), r"numpy\.full does not ask the array what to do\. Use calque\.numpy\.full\."),
+    "array": (lambda x: np.array([x, x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
+    "exp": (lambda x: np.exp([x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
+    "mean": (lambda x: np.mean([x, x]), r"traced values: numpy\.mean\(numpy\.stack\(\[x, y\]\)\)\."),
+    "full": (lambda x: np.full(3, x), r"numpy\.full ignores the class of its arguments\. Use calque\.numpy\.full\."),
 }
 
 
@@ -203,7 +203,7 @@ def test_an_array_filled_with_tracers_says_which_and_what_to_write(fill):
         staged(fill, 2.0)
     (note,) = caught.value.__notes__
     assert note.startswith("float() was asked of a traced value of type float64[] at test_numpy_protocol.py:")
-    assert note.endswith("make it of its elements: numpy.stack([x, y]), or calque.numpy.array([x, y]).")
+    assert note.endswith("build it from its elements: numpy.stack([x, y]), or calque.numpy.array([x, y]).")
 
 
 # Arrays with a value

@@ -215,9 +215,9 @@ def test_a_trace_over_evaluation_runs_the_function_by_its_operations():
 
 def test_a_trace_that_says_nothing_of_rules_is_refused_where_they_may_be_asked_for():
     message = (
-        r"Plain does not say what becomes of the derivative rules of wave \(waves\.py:3\) at test_ops_custom\.py:\d+ "
-        r"\(.*\), which a transformation around it may ask for\. Define Plain\.process_custom_derivative, or set "
-        r"drops_custom_derivatives = True if the derivatives of the function's own operations will do\."
+        r"Plain has no method for the derivative rules of wave \(waves\.py:3\) at test_ops_custom\.py:\d+ "
+        r"\(.*\), but an outer transformation may need them\. Define Plain\.process_custom_derivative; or set "
+        r"drops_custom_derivatives = True, so that the function's operations are differentiated instead\."
     )
     with pytest.raises(NotImplementedError, match=message):
         make_jaxpr(under(Plain))(0.5)

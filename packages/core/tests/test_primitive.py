@@ -315,7 +315,9 @@ def test_a_primitive_is_declared_linear_bilinear_or_constant_once():
     p = Primitive("declared", linearity="linear")
     p.def_linearity("linear")
     assert p.linearity == "linear"
-    with pytest.raises(ValueError, match=r"'declared' is declared linear, and now constant\. Declare one of the two"):
+    with pytest.raises(
+        ValueError, match=r"'declared' is already declared linear, so it cannot be declared constant\. Keep one"
+    ):
         p.def_linearity("constant")
     p.linearity = None
     p.def_linearity("constant")
@@ -323,7 +325,7 @@ def test_a_primitive_is_declared_linear_bilinear_or_constant_once():
 
 
 def test_a_linearity_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match=r"the linearity of 'bent' is 'cubic'. Give one of \('linear', 'bilinear'"):
+    with pytest.raises(ValueError, match=r"the linearity of 'bent' is 'cubic'. Use one of \('linear', 'bilinear'"):
         Primitive("bent").def_linearity("cubic")
 
 

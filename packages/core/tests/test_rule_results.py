@@ -88,7 +88,7 @@ WRONG_SINGLE = {
 }
 LISTS = [([1.0], 2.0), (1.0, [2.0]), (iter([1.0]), [1.0])]
 WRONG_SEVERAL = {
-    "abstract_eval": ([None, AVAL, [AVAL, None], "f64", iter([AVAL])], r"Return a list of a ShapedArray per"),
+    "abstract_eval": ([None, AVAL, [AVAL, None], "f64", iter([AVAL])], r"Return a list with one ShapedArray per"),
     "jvp": (PAIRS, r"Return a pair: the results and their tangents, as two lists\."),
     "batch": (PAIRS, r"Return a pair: the results and their batch axes, as two lists\."),
     "axis_batch": (PAIRS, r"Return a pair: the results and their batch axes, as two lists\."),

@@ -153,7 +153,8 @@ class entered:
     def __enter__(self) -> Any:
         if self.inner is not None:
             raise RuntimeError(
-                f"this {type(self).__name__} block is entered already, here or in a thread. Make a new one."
+                f"this {type(self).__name__} block is already entered, in this thread or in another. Make a new block "
+                "for each `with`."
             )
         outer, inner = own(), Context()
         trace, settings, axis_env = self.trace, self.settings, self.axis_env

@@ -47,8 +47,8 @@ _LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATO
 
 def _generator_message(verb: str, fun: Any) -> str:
     return (
-        f"{verb} of {describe_function(fun)}: a generator or coroutine runs after the transformation has ended. "
-        "Return the values, as a list say, instead of yielding them."
+        f"{verb} of {describe_function(fun)}: a generator or coroutine runs after the transformation has ended. Return "
+        "the values, for example as a list, instead of yielding them."
     )
 
 
@@ -97,7 +97,7 @@ def _argument_message(fun: Any, error: TypeError) -> str:
         signature = str(inspect.signature(fun))
     except (TypeError, ValueError):
         return str(error)
-    return f"{error}. Give the arguments of {getattr(fun, '__name__', 'the function')}{signature}."
+    return f"{error}. Call it as {getattr(fun, '__name__', 'the function')}{signature}."
 
 
 def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
@@ -198,7 +198,7 @@ def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnum
         if not -count <= i < count:
             raise ValueError(
                 f"{caller} got {name}={argnums!r}, but there {'is' if count == 1 else 'are'} {count} positional "
-                f"argument{'s' * (count != 1)}. Pass the argument by position, or name it with "
+                f"argument{'s' * (count != 1)}. Pass the argument by position, or choose it by "
                 f"{name.replace('nums', 'names')}."
             )
     positions = tuple(i % count for i in positions)

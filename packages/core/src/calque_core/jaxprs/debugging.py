@@ -73,21 +73,23 @@ def check_program(name: str, jaxpr: Jaxpr, args: Sequence[Value], outs: Sequence
         with eval_context():
             eval_jaxpr(jaxpr, jaxpr.consts, *[np.asarray(x, v.aval.dtype) for x, v in zip(args, jaxpr.invars)])
     except FloatingPointError as error:
-        error.add_note(f"This was found by running the compiled program of {name} again, operation by operation.")
+        error.add_note(
+            f"The compiled program of {name} was run again, operation by operation, to locate this operation."
+        )
         raise
     except MissingRuleError as error:
         raise FloatingPointError(
-            f"the compiled program of {name} gave {' and '.join(sorted(kinds_in_results))}; which operation made it is "
-            f"not known, since '{error.primitive}' can only be compiled. Give that an evaluation rule: "
+            f"the compiled program of {name} gave {' and '.join(sorted(kinds_in_results))}. The operation that "
+            f"made it cannot be located, because '{error.primitive}' has no evaluation rule. Define one: "
             f"{error.primitive}_p.def_impl(fn)."
         ) from error
     inputs = [*args, *_constants(jaxpr)]
     for kind in kinds:
         if not any(_has(kind, x) for x in inputs):
             raise FloatingPointError(
-                f"the compiled program of {name} gave {kind}, but none of its operations does when they are run one "
-                "by one: the compiler's order of computing made it. Keep intermediate results smaller, or take "
-                "a wider dtype."
+                f"the compiled program of {name} gave {kind}, but no operation gives it when calque runs them "
+                "one by one. The compiler computes in another order. Keep intermediate results smaller, or use a "
+                "wider dtype."
             )
 
 
@@ -107,9 +109,9 @@ def _message(name: str, kind: str, args: Sequence[Value], result: Array) -> str:
     operands = " and ".join(_operand(np.asarray(x), result.shape, index) for x in args)
     element = f", element {list(index)} of its result {typeof(result)}" if index else ""
     return (
-        f"{name}{f' of {operands}' if operands else ''} gave {_number(result[index])}{element}"
-        f"{place_and_pass(current_position())}. Keep the operands where the operation is defined and finite: choose "
-        f"them with numpy.where before it; or leave debug_{kind}s off."
+        f"{name}{f' of {operands}' if operands else ''} gave "
+        f"{_number(result[index])}{element}{place_and_pass(current_position())}. Replace operands outside the domain "
+        f"of the operation by numpy.where before it, or turn debug_{kind}s off."
     )
 
 

@@ -42,8 +42,9 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
     """
     if len(args) != len(jaxpr.invars) or len(consts) != len(jaxpr.constvars):
         raise TypeError(
-            f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments for a jaxpr of {len(jaxpr.constvars)} "
-            f"and {len(jaxpr.invars)}. Pass jaxpr.consts, then one argument for each input."
+            f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments, but the jaxpr has "
+            f"{len(jaxpr.constvars)} constants and {len(jaxpr.invars)} inputs. Pass jaxpr.consts, then one argument "
+            "for each input."
         )
     env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))

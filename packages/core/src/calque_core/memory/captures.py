@@ -153,8 +153,8 @@ class Captures:
         """Return a read-only copy; a view made anew in each step of a loop shares one, by its address and layout."""
         if x.nbytes > FOREIGN_BYTES:
             raise ValueError(
-                f"a writable array of type {typeof(x)} was used{where()}, {x.nbytes >> 20} MiB of memory that NumPy "
-                "does not own and that may change unseen. Copy it first: numpy.array(x)."
+                f"a writable array of type {typeof(x)} was used{where()}. Its {x.nbytes >> 20} MiB of memory do not "
+                "belong to NumPy, so a later change would go unnoticed. Copy it first: numpy.array(x)."
             )
         data = Copied(x.tobytes())
         place = (x.__array_interface__["data"][0], x.strides, x.shape, x.dtype)

@@ -153,11 +153,11 @@ class Primitive:
         """
         kinds = get_args(Linearity)
         if linearity not in kinds:
-            raise ValueError(f"the linearity of '{self.name}' is {linearity!r}. Give one of {kinds}.")
+            raise ValueError(f"the linearity of '{self.name}' is {linearity!r}. Use one of {kinds}.")
         if self.linearity not in (None, linearity):
             raise ValueError(
-                f"'{self.name}' is declared {self.linearity}, and now {linearity}. Declare one of the two; to replace "
-                "the first, set the attribute `linearity` to None before."
+                f"'{self.name}' is already declared {self.linearity}, so it cannot be declared {linearity}. Keep one "
+                "declaration; to replace the first, set the attribute `linearity` to None before."
             )
         if self.linearity is None and not self._rules.keys().isdisjoint(("jvp", "decomposition")):
             tables.advance_rule_epoch()  # cached programs may come from these rules
@@ -171,7 +171,10 @@ class Primitive:
     def def_hole(self, kind: str, reason: str) -> None:
         """Declare the reason why no rule of this kind exists: 'it is not linear'.  The error quotes it."""
         if kind in self._rules:
-            raise ValueError(f"'{self.name}' has a rule for {kind!r}. A hole is declared only where there is none.")
+            raise ValueError(
+                f"'{self.name}' has a rule of the kind {kind!r}, so no hole can be declared for it. Remove the rule "
+                "or the declaration."
+            )
         self.holes[kind] = reason
 
     def refresh(self, kind: Any) -> None:

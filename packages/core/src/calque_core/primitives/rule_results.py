@@ -140,7 +140,7 @@ def _adapt_abstract_eval_of_lists(name: str, fn: Function) -> Function:
     def adapted(*avals: Any, **params: Any) -> Sequence[Any]:
         out_avals: Sequence[Any] = fn(*avals, **params)
         if not isinstance(out_avals, (list, tuple)) or not all(isinstance(aval, AbstractValue) for aval in out_avals):
-            raise wrong_result(name, "abstract_eval", fn, out_avals, "Return a list of a ShapedArray per result.")
+            raise wrong_result(name, "abstract_eval", fn, out_avals, "Return a list with one ShapedArray per result.")
         return out_avals
 
     return adapted

@@ -54,7 +54,7 @@ class Trace:
     def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Return the results of `primitive` on `args`, which may hold tracers of this trace, as a list."""
         raise NotImplementedError(
-            f"{type(self).__name__} does not define process_primitive. It is the one method that a trace must give."
+            f"{type(self).__name__} does not define process_primitive. Every trace must define this method."
         )
 
     def process_custom_derivative(
@@ -69,10 +69,9 @@ class Trace:
         """
         if not self.drops_custom_derivatives and not only_evaluates(self.parent):
             raise NotImplementedError(
-                f"{type(self).__name__} does not say what becomes of the derivative rules of {params['rules'].name}"
-                f"{where()}, which a transformation around it may ask for. Define "
-                f"{type(self).__name__}.process_custom_derivative, or set drops_custom_derivatives = True if the "
-                "derivatives of the function's own operations will do."
+                f"{type(self).__name__} has no method for the derivative rules of {params['rules'].name}{where()}, but "
+                f"an outer transformation may need them. Define {type(self).__name__}.process_custom_derivative; or "
+                "set drops_custom_derivatives = True, so that the function's operations are differentiated instead."
             )
         return list(fun(*args))
 
@@ -161,7 +160,7 @@ class tracing(entered):
 
     def __enter__(self) -> Any:
         if self.trace.is_closed:
-            raise UnexpectedTracerError(f"{self.trace.describe()} has ended. Make a new trace for a new run.")
+            raise UnexpectedTracerError(f"{self.trace.describe()} has ended. Make a new trace for each run.")
         self.opened = not self.trace.is_open
         self.trace.is_open = True
         if self.opened and self.trace.position is None:
@@ -292,7 +291,7 @@ def register_evaluator(array_type: type, evaluator: Evaluator) -> None:
     Raises: ValueError if the class has one already, or is NumPy's.
     """
     if array_type in _evaluators or array_type in plain_types:
-        raise ValueError(f"{array_type.__name__} has an evaluator already. Register a class of your own instead.")
+        raise ValueError(f"{array_type.__name__} already has an evaluator. Register a class of your own instead.")
     _evaluators[array_type] = evaluator
 
 
@@ -338,7 +337,7 @@ def _base_array(x: Value) -> Value:
 def no_value_message(x: Value) -> str:
     """Return the message for a value that cannot be computed with: a stand-in, or a value of an unknown class."""
     if isinstance(x, ShapeDtypeStruct):
-        return f"{x!r} stands for a type and has no elements. Pass an array, or trace the function with make_jaxpr."
+        return f"{x!r} is a type and has no elements. Pass an array, or trace the function with make_jaxpr."
     return (
         f"an operand of class {type(x).__name__} cannot be evaluated. Give the class an evaluator, with "
         f"calque_core.register_evaluator({type(x).__name__}, evaluator)."

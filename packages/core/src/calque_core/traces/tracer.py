@@ -91,8 +91,8 @@ class Tracer(ArrayMethods):
 
     def __reduce__(self) -> Any:
         raise UnexpectedTracerError(
-            f"a traced value of type {self.aval} cannot be pickled: it means something only inside "
-            f"{self._trace.describe()}. Return it from the function, and store the result."
+            f"a traced value of type {self.aval} cannot be pickled: it exists only inside {self._trace.describe()}. "
+            "Return it from the function, and store the result."
         )
 
     def __copy__(self) -> Tracer:
@@ -131,22 +131,22 @@ def known(x: Value) -> Value:
     return x.known_value if isinstance(x, Tracer) else x
 
 
-_ALWAYS = "The number would drop out of the transformation, and its derivative with it. Keep it an array"
+_ALWAYS = "A Python number would leave the transformation, and its derivative would be lost. Keep it an array"
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
-_FILLING = f"In place of filling an array, make it of its elements: {_STACK}"
-_SHOW = "The value is not known here. Leave the format out, which shows the type, or return the value and print it"
+_FILLING = f"Instead of filling an array, build it from its elements: {_STACK}"
+_SHOW = "The value is not known here. Remove the format to print the type, or return the value and print it"
 _STAGED = (
-    "The value is not known here. "
-    "Use lax.cond, lax.select or numpy.where, or make the value that decides it static (static_argnums)"
+    "The value is not known here. Use lax.cond, lax.select or numpy.where, or make the argument that decides it "
+    "static (static_argnums)"
 )
 
 
 def _array_advice(function: str) -> str:
     """Return advice for a tracer that `function` of NumPy ('' if unknown) tried to make an array of."""
     if function in ("full", "full_like"):
-        return f"numpy.{function} does not ask the array what to do. Use calque.numpy.{function}"
+        return f"numpy.{function} ignores the class of its arguments. Use calque.numpy.{function}"
     example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
-    return f"The array would drop out of the transformation. Make an array of traced values yourself: {example}"
+    return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 
 
 def _require_known(x: Tracer, target: str, error: type[Exception]) -> Any:
@@ -200,8 +200,8 @@ def escape_message(x: Tracer, seen_by: Any) -> str:
     if type(trace) is Overwritten:
         return (
             f"a traced value of type {x.aval}, under {trace.describe()}, was used{where()} after "
-            f"'{trace.symbol}'{at_place(trace.position)} had changed its array in place. Use the new value, or write "
-            f"x = x {trace.symbol[:-1]} y, which leaves the old one as it is."
+            f"'{trace.symbol}'{at_place(trace.position)} changed its array in place. Use the new value; or write x = x "
+            f"{trace.symbol[:-1]} y, which keeps the old value."
         )
     if trace.is_closed:
         reason = f"its trace, {trace.describe()}, has ended"

@@ -82,7 +82,7 @@ class ShapedArray(AbstractValue):
         return _one_type(tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name} of the type {self} cannot be set. Make another with .update({name}=...).")
+        raise AttributeError(f"{name} of the type {self} cannot be set. Make a new type with .update({name}=...).")
 
     @property
     def ndim(self) -> int:
@@ -230,7 +230,7 @@ def register_aval(value_type: type, function: Callable[[Any], AbstractValue]) ->
     Raises: ValueError if the class has one already.
     """
     if value_type in _aval_functions:
-        raise ValueError(f"{value_type.__name__} has an abstract value already. Register a class of your own instead.")
+        raise ValueError(f"{value_type.__name__} already has an abstract value. Register a class of your own instead.")
     _aval_functions[value_type] = function
 
 

@@ -166,8 +166,8 @@ def _promoted(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
 
 def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
     return (
-        f"{short} and {other} have no common dtype: a float of 8 bits is not widened in silence. Convert one of the "
-        f"operands first, as with x.astype('float32')."
+        f"{short} and {other} have no common dtype: calque does not widen a float of 8 bits without a conversion. "
+        "Convert one of the operands first, for example with x.astype('float32')."
     )
 
 
