@@ -1,4 +1,4 @@
-"""The error classes of calque.
+"""The error classes of calque, and the name that a misspelt one resembles.
 
 `TypeError` is for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for all other errors.  The
 concrete-value errors subclass TypeError, as JAX's do.
@@ -6,6 +6,7 @@ concrete-value errors subclass TypeError, as JAX's do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -63,3 +64,15 @@ class MissingRuleError(NotImplementedError):
     def __reduce__(self) -> Any:  # a pool of processes sends errors back pickled
         make = partial(type(self), primitive=self.primitive, kind=self.kind, package=self.package)
         return make, self.args, vars(self)
+
+
+def similar_name(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the one of `names` that is most similar to `name`, or '' if none is; 1 as `cutoff` takes equal names only.
+
+    >>> similar_name("jpv", ["jvp", "batch"])
+    'jvp'
+    """
+    import difflib  # noqa: PLC0415  only errors need it, and every import of core would take 1 ms more
+
+    similar = difflib.get_close_matches(name, list(names), n=1, cutoff=cutoff)
+    return similar[0] if similar else ""

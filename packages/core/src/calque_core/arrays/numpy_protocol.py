@@ -13,7 +13,6 @@ Read next: `numpy_sequences.py`, `numpy_ufuncs.py`; for `array_functions`, the f
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ import numpy as np
 
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, with_arrays
-from calque_core.errors import NumpyRuleError
+from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
 from calque_core.traces.trace import eval_context
 from calque_core.types.array_methods import ArrayMethods, array_method
@@ -235,6 +234,6 @@ def _instead(table: Mapping[Any, Function], function: Any) -> str:
     """Return advice for a function without a rule: an alternative, or a function of a similar name."""
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
-    similar = difflib.get_close_matches(function.__name__, [known.__name__ for known in table], 1, 0.75)
-    nearest = f"The nearest that has one is numpy.{similar[0]}. " if similar else ""
+    similar = similar_name(function.__name__, (known.__name__ for known in table), cutoff=0.75)
+    nearest = f"The nearest that has one is numpy.{similar}. " if similar else ""
     return f"{nearest}{_ADVICE['function'].capitalize()}"

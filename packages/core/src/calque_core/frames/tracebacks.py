@@ -9,7 +9,6 @@ Read next: `source.py`, which tells frames of calque from frames of the user.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from calque_core.context import here
+from calque_core.errors import similar_name
 from calque_core.frames.source import is_array_library_file, is_internal_file, mark_wrapper
 
 P = ParamSpec("P")
@@ -92,8 +92,8 @@ def _suggest_keyword(error: TypeError, fun: Callable[..., Any], kwargs: Iterable
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     unknown = [name for name in kwargs if name not in names]
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        similar = difflib.get_close_matches(unknown[0], names, n=1)
-        advice = f"Did you mean '{similar[0]}'?" if similar else f"It takes {', '.join(names)}."
+        similar = similar_name(unknown[0], names)
+        advice = f"Did you mean '{similar}'?" if similar else f"It takes {', '.join(names)}."
         error.args = (f"{error}. {advice}",)
 
 

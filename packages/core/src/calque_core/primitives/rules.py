@@ -9,13 +9,12 @@ the adapted one.
 
 from __future__ import annotations
 
-import difflib
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 from calque_core.context import here
-from calque_core.errors import MissingRuleError
+from calque_core.errors import MissingRuleError, similar_name
 from calque_core.frames.source import Position, resolve, user_frame, where
 from calque_core.primitives.rule_results import adapt
 
@@ -230,9 +229,9 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
     )
     for stored_kind in primitive._rules:
         name = stored_kind if isinstance(stored_kind, str) else stored_kind[0]
-        close = difflib.get_close_matches(name, kinds, n=1)
         if name not in kinds:
-            error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {close[0]!r}?" if close else "."))
+            similar = similar_name(name, kinds)
+            error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {similar!r}?" if similar else "."))
     return error
 
 
