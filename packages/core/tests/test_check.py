@@ -102,7 +102,7 @@ def test_parameters_that_the_rule_does_not_know_are_an_error():
 
 def test_a_primitive_without_a_type_rule_is_an_error():
     x, y = variables(2)
-    with pytest.raises(JaxprTypeError, match=r"'odd' has no type rule in .*\. Give one with odd_p.def_abstract_eval"):
+    with pytest.raises(JaxprTypeError, match=r"'odd' has no type rule in .*\. Define one with odd_p.def_abstract_eval"):
         check_jaxpr(program(JaxprEqn(Primitive("odd"), [x], [y], {}), invars=[x]))
 
 
@@ -235,7 +235,7 @@ def test_a_type_rule_that_refuses_what_the_evaluation_takes_is_heard_under_the_s
     with config.enable_checks(), pytest.raises(TypeError, match="only vectors") as refusal:
         primitive.bind(2.0)
     assert "(only_vectors (test_check.py:" in refusal.value.__notes__[0]
-    assert "refuses operands that the evaluation takes" in refusal.value.__notes__[0]
+    assert "refuses operands that the evaluation accepts" in refusal.value.__notes__[0]
 
 
 def test_a_python_scalar_is_a_good_result_under_the_setting():

@@ -32,7 +32,9 @@ def test_constants_may_be_replaced():
 
 @pytest.mark.parametrize(("consts", "args"), [((), ()), ((), (1.0, 2.0)), ((1.0,), (1.0,))])
 def test_wrong_numbers_of_values_are_refused(consts, args):
-    message = f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments for a jaxpr of 0 and 1"
+    message = (
+        f"eval_jaxpr got {len(consts)} constants and {len(args)} arguments, but the jaxpr has 0 constants and 1 inputs"
+    )
     with pytest.raises(TypeError, match=message):
         eval_jaxpr(make_jaxpr(lax.sin)(1.0), consts, *args)
 

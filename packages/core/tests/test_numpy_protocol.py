@@ -179,7 +179,10 @@ def test_a_class_that_handles_nothing_is_refused_by_numpy():
 
 
 NAMED = {
-    "array": (lambda x: np.array([x, x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
+    "array": (
+        lambda x: np.array([x, x]),
+        r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\.",
+    ),
     "exp": (lambda x: np.exp([x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
     "mean": (lambda x: np.mean([x, x]), r"traced values: numpy\.mean\(numpy\.stack\(\[x, y\]\)\)\."),
     "full": (lambda x: np.full(3, x), r"numpy\.full ignores the class of its arguments\. Use calque\.numpy\.full\."),

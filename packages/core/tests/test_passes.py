@@ -130,9 +130,11 @@ def test_an_inner_program_is_taken_apart_once_per_mask():
 
 def test_a_mask_of_another_length_is_refused():
     jaxpr = make_jaxpr(lax.sin)(1.0)
-    with pytest.raises(ValueError, match=r"used_outputs has 2 marks for a jaxpr of 1 outputs. Give one bool for each."):
+    with pytest.raises(
+        ValueError, match=r"used_outputs has 2 bools, but the jaxpr has 1 outputs. Give one bool for each."
+    ):
         dce_jaxpr(jaxpr, [True, True])
-    with pytest.raises(ValueError, match="instantiate has 0 marks for a jaxpr of 1 inputs"):
+    with pytest.raises(ValueError, match="instantiate has 0 bools, but the jaxpr has 1 inputs"):
         dce_jaxpr(jaxpr, [True], instantiate=[])
 
 

@@ -78,7 +78,7 @@ def test_the_way_back_is_a_value_without_leaves():
             [1.0, 2],
             np.ones(2, np.float32),
             TypeError,
-            r"float32\[2\], but .* several dtypes, whose .* is float64",
+            r"float32\[2\], but .* have the common dtype float64",
         ),
     ],
 )

@@ -120,7 +120,9 @@ def test_a_result_of_another_type_is_refused():
     jaxpr = make_jaxpr(lambda x: lax.neg(x))(np.float32(1))
     with pytest.raises(TypeError, match=re.escape("replaced 'neg' at test_rewrite.py:")) as caught:
         rewrite(jaxpr, lambda eqn, x: x * np.ones(3, np.float32))
-    assert "which gives (float32[]), by (float32[3]). Return values of the same types" in str(caught.value)
+    assert "with results of types (float32[]), by values of types (float32[3]). Return values of the same types" in str(
+        caught.value
+    )
 
 
 def test_a_rule_may_not_use_a_tracer():

@@ -171,7 +171,7 @@ def test_writing_to_a_large_captured_array_is_refused_with_the_reason():
     note = caught.value.__notes__[0]
     place = rf"make_jaxpr of fun \({HERE}:{fun.__code__.co_firstlineno}\)"
     assert re.match(
-        rf"{place} holds the large NumPy arrays that it captured read-only until it ends: .*\. Copy the array", note
+        rf"{place} captured large NumPy arrays and makes them read-only until it ends: .*\. Copy the array", note
     )
     buffer[0] = 2.0
 

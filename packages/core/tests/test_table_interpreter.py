@@ -111,13 +111,17 @@ def test_an_author_says_how_a_holder_is_interpreted():
 
 def test_an_index_that_chooses_no_branch_is_refused():
     jaxpr = make_jaxpr(lambda p, x: lax.cond(p, lax.sin, lax.cos, x))(True, 1.0)
-    message = "interpret met 'cond' with an index of class Interval, which chooses no branch. Give a rule for cond_p."
+    message = (
+        "interpret met 'cond' with an index of class Interval, which does not select a branch. Give a rule for cond_p."
+    )
     with pytest.raises(TypeError, match=message):
         interpret(jaxpr, {lax.convert_element_type_p: lambda x, **_: x}, Interval(0, 1), 1.0)
 
 
 def test_a_wrong_number_of_arguments_is_refused():
-    with pytest.raises(TypeError, match=r"interpret got 2 arguments for a jaxpr of 1. Pass one for each input."):
+    with pytest.raises(
+        TypeError, match=r"interpret got 2 arguments, but the jaxpr has 1 inputs. Pass one argument for each input."
+    ):
         interpret(make_jaxpr(lax.sin)(1.0), {}, 1.0, 2.0)
 
 

@@ -97,7 +97,7 @@ def test_a_result_that_cannot_be_stacked_is_refused():
 def test_a_condition_that_decides_nothing_is_refused():
     jaxpr = make_jaxpr(lambda x: while_loop(lambda x: x < 3.0, lambda x: x + 1.0, x))(np.float64(0))
     expected = (
-        r"interpret met 'while' with a condition of class str, which does not say whether to go on\. "
+        r"interpret met 'while' with a condition of class str, which has no truth value\. "
         r"Give a rule for while_p\."
     )
     with pytest.raises(TypeError, match=expected):

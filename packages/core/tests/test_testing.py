@@ -164,7 +164,7 @@ def test_a_bare_result_is_caught():
         def process_primitive(self, primitive, args, params):
             return super().process_primitive(primitive, args, params)[0]
 
-    assert "one result: fails: process_primitive gave a ndarray for sin. Return a list of 1." in refused(Bare)
+    assert "one result: fails: process_primitive returned a ndarray for sin. Return a list of 1." in refused(Bare)
 
 
 def test_a_lost_result_is_caught():
@@ -173,7 +173,7 @@ def test_a_lost_result_is_caught():
             return super().process_primitive(primitive, args, params)[:1]
 
     text = refused(Losing)
-    assert "several results: fails: process_primitive gave a list for sort. Return a list of 2." in text
+    assert "several results: fails: process_primitive returned a list for sort. Return a list of 2." in text
     assert "one result" not in text
 
 
@@ -193,7 +193,7 @@ def test_an_overwritten_list_of_operands_is_caught():
             args[0] = None
             return outs
 
-    assert "process_primitive changed the list of the operands of sin. Make a new one." in refused(Overwriting)
+    assert "process_primitive changed the list of operands of sin. Make a new list." in refused(Overwriting)
 
 
 def test_a_trace_that_works_on_values_alone_is_caught_while_staging():

@@ -121,7 +121,7 @@ def test_a_missing_rule_names_the_primitive_the_kind_and_the_line():
         def apply(self, primitive, values, params):
             return NotImplemented
 
-    with pytest.raises(core.MissingRuleError, match=r"Unsaid does not say what 'sin' at .* does to its values\. Let"):
+    with pytest.raises(core.MissingRuleError, match=r"Unsaid has no rule for 'sin' at .*\. Return its results from"):
         tagged(np.sin, 1.0, trace_class=Unsaid)
 
 
@@ -131,11 +131,15 @@ def test_a_class_that_gives_nothing_is_told_what_to_give():
 
     with core.tracing(Bare(core.current_trace())) as trace:
         x = trace.wrap("x", F64)
-        with pytest.raises(NotImplementedError, match=r"Bare does not say what value float64\[\] at .*Bare\.lift"):
+        with pytest.raises(
+            NotImplementedError, match=r"Bare cannot lift a constant of type float64\[\] at .*Bare\.lift"
+        ):
             x + 1.0
-        with pytest.raises(NotImplementedError, match=r"Bare does not say what 'sin' at .* Set Bare\.kind,"):
+        with pytest.raises(NotImplementedError, match=r"Bare has no rule for 'sin' at .* Set Bare\.kind,"):
             np.sin(x)
-        with pytest.raises(TypeError, match=r"Bare does not say what one of its values decides at .*Bare\.predicate"):
+        with pytest.raises(
+            TypeError, match=r"a value of Bare is the predicate of a cond or a loop at .*Bare\.predicate"
+        ):
             lax.cond_p.bind(x, branches=(), batched="select")
 
 
@@ -143,7 +147,9 @@ def test_a_rule_with_the_wrong_number_of_results_is_refused_by_name():
     pair_p = Primitive("pair", multiple_results=True)
     pair_p.def_abstract_eval(lambda x: [x, x])
     pair_p.def_rule("tag", lambda x: [x])
-    with pytest.raises(TypeError, match=r"the rule of 'tag' for 'pair' at .* gave 1 values, but 'pair' has 2 results"):
+    with pytest.raises(
+        TypeError, match=r"the rule of 'tag' for 'pair' at .* returned 1 values, but 'pair' has 2 results"
+    ):
         tagged(pair_p.bind, 1.0)
 
 
@@ -162,7 +168,9 @@ def test_a_primitive_of_several_programs_runs_the_one_that_computes_or_is_refuse
     f = lambda x: holder_p.bind(x, callee=callee, other=callee)[0]
     assert tagged(f, np.float64(1.0)) == (np.sin(1.0), 0)
     assert names(Dropping, f) == ["sin"]
-    with pytest.raises(NotImplementedError, match=r"TagTrace does not say what becomes of the programs of 'holder' at"):
+    with pytest.raises(
+        NotImplementedError, match=r"TagTrace has no rule for 'holder' at .*, but an outer transformation may"
+    ):
         names(TagTrace, f)
 
 
@@ -237,18 +245,18 @@ def test_a_carry_that_a_step_makes_a_value_is_lifted():
     assert tagged(lambda x: lax.scan(lambda c, _: (c * x, c), 1.0, None, length=3)[0], 2.0) == (8.0, 0)
 
 
-def test_a_carry_whose_static_part_changes_is_refused_by_name():
-    words = r"a value of TagTrace is made of 0 on one way through the program and of 1 on another at .*TagTrace\.join"
+def test_a_carry_whose_static_item_changes_is_refused_by_name():
+    words = r"return values of TagTrace with different static items at .*: 0 and 1\. .*TagTrace\.join"
     with pytest.raises(TypeError, match=words):
         tagged(lambda x: lax.scan(lambda c, _: (c + 1.0, None), x, None, length=3)[0], 2.0)
 
 
-def test_static_parts_that_change_without_end_are_refused_by_name():
+def test_static_items_that_change_without_end_are_refused_by_name():
     class Endless(TagTrace):
         def join(self, first, second):
             return first + second
 
-    with pytest.raises(TypeError, match=r"the static parts that Endless\.join returns at .* have changed 100 times"):
+    with pytest.raises(TypeError, match=r"Endless\.join at .* returned a new static item 100 times"):
         tagged(lambda x: lax.scan(lambda c, _: (c + 1.0, None), x, None, length=3)[0], 2.0, trace_class=Endless)
 
 
@@ -260,7 +268,7 @@ def test_a_value_made_of_other_arrays_after_a_step_is_refused_by_name():
         def from_arrays(self, static, arrays):
             return Tagged(arrays[0], len(arrays) - 1)
 
-    words = r"Growing makes a value of type .* of the arrays \(float64\[\]\) and \(float64\[\], float64\[\]\)"
+    words = r"Growing\.to_arrays returned arrays of the types \(float64\[\]\) and \(float64\[\], float64\[\]\)"
     with pytest.raises(TypeError, match=words):
         tagged(lambda x: lax.scan(lambda c, _: (c + 1.0, None), x, None, length=3)[0], 2.0, trace_class=Growing)
 
@@ -270,9 +278,7 @@ def test_a_value_without_the_scanned_axis_in_front_is_refused_by_name():
         def to_arrays(self, x):
             return [x.array[None] if core.typeof(x.array).ndim else x.array], x.tag
 
-    words = (
-        r"scan at .* of type float64\[3\], but Transposed makes it of an array of type float64\[1,3\]\. Let Transposed"
-    )
+    words = r"scan at .* of type float64\[3\], but Transposed\.to_arrays returned an array of type float64\[1,3\]\."
     with pytest.raises(TypeError, match=words):
         tagged(lambda x: lax.scan(lambda c, y: (c * y, None), 1.0, x)[0], np.ones(3), trace_class=Transposed)
 
@@ -283,7 +289,9 @@ def test_without_arrays_an_unknown_predicate_is_refused_by_name():
 
     f = lambda x: lax.cond(x > 0.0, lambda: x, lambda: x * 2.0)
     assert tagged(f, -1.0, trace_class=Opaque) == (-2.0, 0)
-    with pytest.raises(NotImplementedError, match=r"Opaque does not say what arrays .* Define Opaque\.to_arrays"):
+    with pytest.raises(
+        NotImplementedError, match=r"Opaque cannot split a value into arrays .* Define Opaque\.to_arrays"
+    ):
         core.make_jaxpr(lambda x: tagged(f, x, trace_class=Opaque).array)(1.0)
 
 
@@ -329,9 +337,7 @@ def test_rules_are_kept_dropped_or_refused_as_the_class_says():
     assert tagged(steep, 1.0) == (np.sin(1.0), 0)
     assert names(Keeping, steep) == ["custom_jvp_call"]
     assert names(Dropping, steep) == ["sin"]
-    with pytest.raises(
-        NotImplementedError, match=r"TagTrace does not say what becomes of the derivative rules of sin"
-    ) as e:
+    with pytest.raises(NotImplementedError, match=r"TagTrace has no method for the derivative rules of sin") as e:
         names(TagTrace, steep)
     assert "set keeps_custom_derivatives = True" in e.value.__notes__[0]
 

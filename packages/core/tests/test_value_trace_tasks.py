@@ -174,7 +174,7 @@ def test_expressions_have_no_arrays_and_run_loops_step_by_step():
 
 
 def test_an_expression_decides_nothing():
-    words = r"ExpressionTrace does not say what one of its values decides at .*, as the predicate .* must\. Define"
+    words = r"a value of ExpressionTrace is the predicate of a cond or a loop at .*\. Define"
     with pytest.raises(TypeError, match=words):
         expression(lambda x: lax.cond(x > 0.0, lambda: x, lambda: x), "x")
     with pytest.raises(core.TracerBoolConversionError, match=r"bool\(\) was asked of a traced value"):
@@ -433,7 +433,7 @@ def test_units_are_multiplied_and_a_sum_of_different_ones_is_refused():
 
 def test_a_carry_keeps_its_unit_or_is_refused():
     assert metres(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x, x), 2.0) == (8.0, 1)
-    with pytest.raises(TypeError, match=r"a value of UnitTrace is made of 1 on one way .* and of 2 on another"):
+    with pytest.raises(TypeError, match=r"return values of UnitTrace with different static items at .*: 1 and 2\."):
         metres(lambda x: lax.fori_loop(0, 3, lambda i, c: c * x, x), 2.0)
 
 

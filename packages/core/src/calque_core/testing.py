@@ -201,13 +201,13 @@ def _process(process: Any, primitive: Primitive, args: Sequence[Value], params: 
     outs = process(primitive, operands, params)
     if not isinstance(outs, list) or len(outs) != len(types):
         raise AssertionError(
-            f"process_primitive gave a {type(outs).__name__} for {primitive.name}. Return a list of {len(types)}."
+            f"process_primitive returned a {type(outs).__name__} for {primitive.name}. Return a list of {len(types)}."
         )
     out_types = [str(typeof(x)) for x in outs]
     if out_types != types:
         raise AssertionError(f"{primitive.name} gives ({', '.join(out_types)}) where ({', '.join(types)}) is right.")
     if len(operands) != len(args) or any(a is not b for a, b in zip(operands, args)):
-        raise AssertionError(f"process_primitive changed the list of the operands of {primitive.name}. Make a new one.")
+        raise AssertionError(f"process_primitive changed the list of operands of {primitive.name}. Make a new list.")
     return outs
 
 
@@ -231,7 +231,9 @@ def _check_program(operation: Callable[[Value], Any], x: Value) -> None:
         )
         compare("a program", list(arrays), list(values), tolerance=4)
         if static != value_static:
-            raise AssertionError(f"a program gives a value made of {static!r} where {value_static!r} is right.")
+            raise AssertionError(
+                f"a program gives a value with the static item {static!r} where {value_static!r} is right."
+            )
 
 
 def _check_leaving(run: Callable[..., Any], operation: Callable[[Value], object]) -> None:
@@ -243,7 +245,9 @@ def _check_leaving(run: Callable[..., Any], operation: Callable[[Value], object]
     except ZeroDivisionError:
         after.append(current_trace())
     if any(trace is not before for trace in after) or len(after) != 2:
-        raise AssertionError("the trace is still current after its block. Leave what `tracing` set as it is.")
+        raise AssertionError(
+            "the trace is still current after its block. Do not change the current trace inside the block."
+        )
 
 
 def _fail(x: Value) -> None:
@@ -253,4 +257,6 @@ def _fail(x: Value) -> None:
 def _check_ending(run: Callable[..., Any]) -> None:
     trace = run(lambda x: current_trace())
     if trace.is_open or not trace.is_closed:
-        raise AssertionError("the trace is open after its block, so that its tracers still pass. Let `close` close it.")
+        raise AssertionError(
+            "the trace is open after its block, so its tracers are still accepted. Close it in the method `close`."
+        )

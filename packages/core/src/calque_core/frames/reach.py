@@ -1,4 +1,4 @@
-"""The values that the code of a function can reach: a key, such that functions with equal keys give equal programs.
+"""Keys of functions, made of the values that their code can reach: equal keys mean equal programs.
 
 One idea: a program follows from the code of a function and from the values that the code reads: closed-over variables,
 globals, defaults.  A key exists if all these values are numbers, strings, functions of NumPy or of this package, or

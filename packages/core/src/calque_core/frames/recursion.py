@@ -25,7 +25,7 @@ def refuse_endless_binding(trace: Any, error: RecursionError) -> None:
     if len(calls) < _MANY:
         return
     primitive, _ = Counter(_argument(frame, 1) for frame, _ in calls).most_common(1)[0]
-    _, position = calls[-2]  # the innermost call may have been cut short on any of its lines
+    _, position = calls[-2]  # the error may interrupt the innermost call on any of its lines
     shorter = RecursionError(
         f"{type(trace).__name__}.process_primitive binds {primitive}{at_place(position)} while its own trace is "
         "current, so it calls itself without end."

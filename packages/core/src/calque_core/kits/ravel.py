@@ -77,11 +77,11 @@ class Unravel:
             raise TypeError(f"unravel{where()} got {describe_value(flat)}. Give a vector of {size} elements.")
         aval = typeof(flat)
         if aval.shape != (size,):
-            raise ValueError(f"unravel{where()} got {aval}. Give a vector of {size} elements, as ravel_pytree gave.")
+            raise ValueError(f"unravel{where()} got {aval}. Give a vector of {size} elements, as ravel_pytree returns.")
         if self.dtype is not None and aval.dtype != self.dtype:
             raise TypeError(
-                f"unravel{where()} got {aval}, but the leaves of the tree have several dtypes, whose common one is "
-                f"{dtype_name(self.dtype)}. Convert the vector to that."
+                f"unravel{where()} got {aval}, but the leaves of the tree have the common dtype "
+                f"{dtype_name(self.dtype)}. Convert the vector to this dtype."
             )
 
 

@@ -96,8 +96,8 @@ def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> li
         got = ", ".join(str(typeof(x)) for x in outs)
         want = ", ".join(str(v.aval) for v in eqn.outvars)
         raise TypeError(
-            f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, which gives ({want}), by ({got}). "
-            "Return values of the same types, or None to keep the equation."
+            f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, with results of types ({want}), by values "
+            f"of types ({got}). Return values of the same types, or None to keep the equation."
         )
     retyped = map(as_declared, outs, [v.aval for v in eqn.outvars])
     return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in retyped]

@@ -74,7 +74,8 @@ def interpret(
     """
     if len(args) != len(jaxpr.invars):
         raise TypeError(
-            f"interpret got {len(args)} arguments for a jaxpr of {len(jaxpr.invars)}. Pass one for each input."
+            f"interpret got {len(args)} arguments, but the jaxpr has {len(jaxpr.invars)} inputs. Pass one argument for "
+            "each input."
         )
     return unshared(_run(jaxpr, _Table(rules, default, on_eqn), args), jaxpr.consts, args)
 
@@ -128,8 +129,8 @@ def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxp
     """Interpret the chosen branch; if the index is traced, stage all branches and bind a `cond`."""
     if not is_array_like(index):
         raise TypeError(
-            f"interpret met 'cond' with an index of class {type(index).__name__}, which chooses no branch. "
-            "Give a rule for cond_p."
+            f"interpret met 'cond' with an index of class {type(index).__name__}, which does not select a branch. Give "
+            "a rule for cond_p."
         )
     if not isinstance(index, Tracer) or index.known_value is not unknown:
         return run(branches[min(max(int(index), 0), len(branches) - 1)], *args)
@@ -228,8 +229,8 @@ def _stacked(rows: Sequence[Value]) -> Value:
 def _holds(condition: Value) -> bool:
     if not is_array_like(condition):
         raise TypeError(
-            f"interpret met 'while' with a condition of class {type(condition).__name__}, which does not say whether "
-            "to go on. Give a rule for while_p."
+            f"interpret met 'while' with a condition of class {type(condition).__name__}, which has no truth value. "
+            "Give a rule for while_p."
         )
     return bool(condition)
 

@@ -150,7 +150,7 @@ class Captures:
         return x
 
     def _copy(self, x: Array) -> Array:
-        """Return a read-only copy; a view made anew in each step of a loop shares one, by its address and layout."""
+        """Return a read-only copy.  Views of one address and layout, made anew in each step of a loop, share a copy."""
         if x.nbytes > FOREIGN_BYTES:
             raise ValueError(
                 f"a writable array of type {typeof(x)} was used{where()}. Its {x.nbytes >> 20} MiB of memory do not "

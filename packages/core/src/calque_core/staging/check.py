@@ -119,12 +119,12 @@ class Checker:
         """Check the declared types of the results against the primitive's type rule."""
         name, rule = eqn.primitive.name, eqn.primitive.abstract
         if rule is None:
-            raise self.error(f"'{name}' has no type rule", f"Give one with {name}_p.def_abstract_eval(fn)")
+            raise self.error(f"'{name}' has no type rule", f"Define one with {name}_p.def_abstract_eval(fn)")
         try:
             avals = rule(*[x.aval for x in eqn.invars], **eqn.params)
         except Exception as refusal:
             problem = f"the type rule of '{name}' refuses the operands: {str(refusal).rstrip('.')}"
-            raise self.error(problem, "Give it operands that it takes") from refusal
+            raise self.error(problem, "Pass operands that the rule accepts") from refusal
         declared = [v.aval for v in eqn.outvars]
         if [_strong(a) for a in avals] != [_strong(a) for a in declared]:
             want, got = (", ".join(map(str, types)) for types in (declared, avals))
@@ -155,7 +155,7 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
     try:
         avals = primitive.abstract(*map(typeof, args), **params)
     except Exception as refusal:
-        refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation takes.")
+        refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation accepts.")
         raise
     got = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
     if got is None or got != [_strong(aval) for aval in avals]:

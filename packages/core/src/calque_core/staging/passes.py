@@ -49,7 +49,9 @@ def dce_jaxpr(
 
 def _check_mask(name: str, mask: Sequence[bool], noun: str, atoms: Sequence[Atom]) -> None:
     if len(mask) != len(atoms):
-        raise ValueError(f"{name} has {len(mask)} marks for a jaxpr of {len(atoms)} {noun}. Give one bool for each.")
+        raise ValueError(
+            f"{name} has {len(mask)} bools, but the jaxpr has {len(atoms)} {noun}. Give one bool for each."
+        )
 
 
 def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...]) -> tuple[Jaxpr | None, list[bool]]:
@@ -101,8 +103,8 @@ def _checked_dce(eqn: JaxprEqn, result: Any) -> tuple[Sequence[bool], JaxprEqn |
             return used_inputs, new_eqn
     raise TypeError(
         f"the dce rule {describe_function(eqn.primitive.rules['dce'])} of '{eqn.primitive.name}' returned "
-        f"{short_repr(result)}, but it has {len(eqn.invars)} operand{'s' * (len(eqn.invars) != 1)}. Return a pair: a "
-        "list of a bool for each, and an equation or None."
+        f"{short_repr(result)} for an equation with {len(eqn.invars)} operand{'s' * (len(eqn.invars) != 1)}. Return a "
+        "pair: a list of one bool per operand, and an equation or None."
     )
 
 

@@ -195,9 +195,8 @@ class JaxprTrace(Trace):
     def explain_refused_write(self, error: ValueError) -> None:
         if self.captures.held:
             error.add_note(
-                f"{self.describe()} holds the large NumPy arrays that it captured read-only until it ends: a write "
-                "would change the numbers of its result in silence. Copy the array before writing to it, or make a new "
-                "one."
+                f"{self.describe()} captured large NumPy arrays and makes them read-only until it ends: a write would "
+                "silently change the numbers of its result. Copy the array before writing to it, or make a new one."
             )
 
     def close(self) -> None:

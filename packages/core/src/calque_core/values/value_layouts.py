@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class Layout(NamedTuple):
-    """How arrays represent one argument: the types of the arrays, the static part, and the type that the user sees.
+    """How arrays represent one argument: the types of the arrays, the static item, and the type that the user sees.
 
     A constant is one array.
     """
@@ -108,8 +108,8 @@ def _join(trace: Any, first: Layout | None, second: Layout) -> Layout:
         name = type(trace).__name__
         ways = " and ".join(f"({', '.join(map(str, layout.avals))})" for layout in (first, second))
         raise TypeError(
-            f"{name} makes a value of type {second.aval}{where()} of the arrays {ways}, on two ways through the "
-            f"program. Let the number and the types of what {name}.to_arrays returns follow from the type of the value."
+            f"{name}.to_arrays returned arrays of the types {ways} for values of type {second.aval}{where()}. The "
+            "number and the types of the arrays must depend on the type of the value only."
         )
     return first._replace(static=trace.join(first.static, second.static))
 
@@ -117,9 +117,9 @@ def _join(trace: Any, first: Layout | None, second: Layout) -> Layout:
 def until_stable(
     trace: Any, make: Callable[[Any], tuple[Result, list[Layout]]], layouts: Any
 ) -> tuple[Result, list[Layout]]:
-    """Call `make(layouts)` with the layouts that it returned before, until they stay the same; return its last result.
+    """Call `make(layouts)` with the layouts of its last result, until they stay the same; return the last result.
 
-    Raises: TypeError that names the class if its static parts change without end.
+    Raises: TypeError that names the class if its static items change without end.
     """
     for _ in range(_MAX_PASSES):
         result, new_layouts = make(layouts)
@@ -128,8 +128,8 @@ def until_stable(
         layouts = new_layouts
     name = type(trace).__name__
     raise TypeError(
-        f"the static parts that {name}.join returns{where()} have changed {_MAX_PASSES} times. Let it return one of "
-        "finitely many, and join(a, join(a, b)) equal join(a, b)."
+        f"{name}.join{where()} returned a new static item {_MAX_PASSES} times. Make join(a, join(a, b)) equal join(a, "
+        "b), with finitely many results."
     )
 
 

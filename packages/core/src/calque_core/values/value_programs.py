@@ -188,9 +188,9 @@ def _slice_layout(trace: Any, layout: Layout, length: int) -> Layout:
         if aval.shape[:1] != (length,):
             name = type(trace).__name__
             raise TypeError(
-                f"scan{where()} runs over the leading axis of a value of type {layout.aval}, but {name} makes it of an "
-                f"array of type {aval}. Let {name}.to_arrays return arrays with that axis in front, or process scan_p "
-                f"in {name}.process_primitive."
+                f"scan{where()} runs over the leading axis of a value of type {layout.aval}, but {name}.to_arrays "
+                f"returned an array of type {aval}. Return arrays with the leading axis of the value, or process "
+                f"scan_p in {name}.process_primitive."
             )
     return layout._replace(avals=tuple(map(slice_aval, layout.avals)), aval=slice_aval(layout.aval))
 

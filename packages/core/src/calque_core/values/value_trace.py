@@ -107,8 +107,8 @@ class ValueTrace(Trace):
     def lift(self, x: Array) -> Value:
         """Return the value of an array that is a constant of the transformation."""
         raise NotImplementedError(
-            f"{type(self).__name__} does not say what value {typeof(x)}{where()}, a constant to it, stands for. Define "
-            f"{type(self).__name__}.lift(x)."
+            f"{type(self).__name__} cannot lift a constant of type {typeof(x)}{where()}. Define "
+            f"{type(self).__name__}.lift(x), which returns its value."
         )
 
     def apply(self, primitive: Primitive, values: Sequence[Value], params: dict[str, Any]) -> Any:
@@ -120,8 +120,8 @@ class ValueTrace(Trace):
         if not self.kind:
             name = type(self).__name__
             raise NotImplementedError(
-                f"{name} does not say what '{primitive.name}'{where()} does to its values. Set {name}.kind, the name "
-                f"of its table of rules, or define {name}.apply."
+                f"{name} has no rule for '{primitive.name}'{where()}. Set {name}.kind, the name of a table of rules, "
+                f"or define {name}.apply."
             )
         rule = primitive.adapted.get(self.kind)
         if rule is None:
@@ -130,28 +130,28 @@ class ValueTrace(Trace):
         return outs if primitive.multiple_results else [outs]
 
     def to_arrays(self, value: Value) -> ArraysAndStatic:
-        """Return the arrays of a value and its static part: a hashable object, or None.
+        """Return the arrays of a value and its static item: a hashable object, or None.
 
         The number and the types of the arrays must follow from the type of the value.  It runs under the parent.
         """
         raise NotImplementedError(self._without_arrays())
 
     def from_arrays(self, static: Hashable, arrays: Sequence[Array]) -> Value:
-        """Return the value with these arrays and this static part."""
+        """Return the value with these arrays and this static item."""
         raise NotImplementedError(self._without_arrays())
 
     def join(self, first: Hashable, second: Hashable) -> Hashable:
-        """Return one static part for two values, which two branches or two steps of a loop return.
+        """Return one static item for two values, which two branches or two steps of a loop return.
 
-        The default needs equal static parts.
+        The default needs equal static items.
         Raises: TypeError.
         """
         if first != second:
             name = type(self).__name__
             raise TypeError(
-                f"a value of {name} is made of {short_repr(first)} on one way through the program and of "
-                f"{short_repr(second)} on another{where()}. Let the branches, or the steps of the loop, agree, or "
-                f"define {name}.join(first, second)."
+                f"two branches, or two steps of a loop, return values of {name} with different static items{where()}: "
+                f"{short_repr(first)} and {short_repr(second)}. Return equal static items, or define "
+                f"{name}.join(first, second)."
             )
         return first
 
@@ -159,8 +159,8 @@ class ValueTrace(Trace):
         """Return the array that decides a branch or a loop in place of the value."""
         name = type(self).__name__
         raise TypeError(
-            f"{name} does not say what one of its values decides{where()}, as the predicate of a cond or a loop must. "
-            f"Define {name}.predicate(value), which returns a scalar or raises."
+            f"a value of {name} is the predicate of a cond or a loop{where()}, but {name} does not define its truth "
+            f"value. Define {name}.predicate(value), which returns a scalar or raises."
         )
 
     # Methods that an author calls
@@ -240,7 +240,7 @@ class ValueTrace(Trace):
         try:
             return super().process_custom_derivative(primitive, fun, args, params)
         except NotImplementedError as error:
-            error.add_note("If tangents and cotangents of its values are values, set keeps_custom_derivatives = True.")
+            error.add_note("If its tangents and cotangents are values too, set keeps_custom_derivatives = True.")
             raise
 
     def _run_inline(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
@@ -253,9 +253,9 @@ class ValueTrace(Trace):
         if not self.drops_custom_derivatives and not only_evaluates(self.parent):
             name = type(self).__name__
             raise NotImplementedError(
-                f"{name} does not say what becomes of the programs of '{primitive.name}'{where()}, whose derivatives a "
-                f'transformation around it may ask for. Give a rule, {primitive.name}_p.def_rule("value", fn), or set '
-                f"{name}.drops_custom_derivatives = True if the derivatives of its operations will do."
+                f"{name} has no rule for '{primitive.name}'{where()}, but an outer transformation may differentiate "
+                f'it. Give a rule, {primitive.name}_p.def_rule("value", fn); or set {name}.drops_custom_derivatives = '
+                "True, so that its operations are differentiated instead."
             )
         return list(rule(run_inline, *args, **params))
 
@@ -269,8 +269,8 @@ class ValueTrace(Trace):
             return missing_rule(primitive, self.kind)
         name = type(self).__name__
         return MissingRuleError(
-            f"{name} does not say what '{primitive.name}'{where()} does to its values. Let {name}.apply give its "
-            f"results, or set {name}.kind and give a rule of that kind.",
+            f"{name} has no rule for '{primitive.name}'{where()}. Return its results from {name}.apply, or set "
+            f"{name}.kind and give a rule of that kind.",
             primitive=primitive.name,
             kind="value",
             package=name,
@@ -279,14 +279,13 @@ class ValueTrace(Trace):
     def _wrong_number(self, primitive: Primitive, outs: Any, count: int) -> str:
         got = f"{len(outs)} values" if isinstance(outs, (list, tuple)) else short_repr(outs)
         return (
-            f"the rule of {self.kind or type(self).__name__!r} for '{primitive.name}'{where()} gave {got}, but "
-            f"'{primitive.name}' has {count} result{'s' * (count != 1)}. Give a list of one value for each."
+            f"the rule of {self.kind or type(self).__name__!r} for '{primitive.name}'{where()} returned {got}, but "
+            f"'{primitive.name}' has {count} result{'s' * (count != 1)}. Return a list with one value for each."
         )
 
     def _without_arrays(self) -> str:
         name = type(self).__name__
         return (
-            f"{name} does not say what arrays a value of it is made of{where()}, as a program must that is traced for "
-            f"arrays: a branch or a loop whose predicate is not known. Define {name}.to_arrays(value) and "
-            f"{name}.from_arrays(static, arrays)."
+            f"{name} cannot split a value into arrays{where()}. A branch or loop with an unknown predicate is staged "
+            f"on arrays. Define {name}.to_arrays(value) and {name}.from_arrays(static, arrays)."
         )
