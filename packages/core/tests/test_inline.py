@@ -92,3 +92,16 @@ def test_inlining_grows_the_program_to_what_it_executes():
         jaxpr = make_jaxpr(lambda x, inner=jaxpr: call(inner, call(inner, x)[0]))(np.float64(1))
     assert len(inline_calls(jaxpr).eqns) == 2**8
     assert count_eqns(jaxpr) == 2**8 + sum(2**k for k in range(1, 9))
+
+
+def test_each_equation_is_written_once_at_any_depth(monkeypatch):
+    """Count the equations written, of a program whose calls are nested."""
+    written = []
+    replace = JaxprEqn.replace
+    monkeypatch.setattr(JaxprEqn, "replace", lambda eqn, **fields: written.append(eqn) or replace(eqn, **fields))
+    for depth in (10, 40):
+        jaxpr = make_jaxpr(lax.sin)(np.float64(1))
+        for _ in range(depth):
+            jaxpr = make_jaxpr(lambda x, inner=jaxpr: lax.neg(call(inner, lax.sin(x))[0]))(np.float64(1))
+        written.clear()
+        assert len(inline_calls(jaxpr).eqns) == len(written) == 2 * depth + 1

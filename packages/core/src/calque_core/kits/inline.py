@@ -1,15 +1,16 @@
 """Inlining nested programs: the equations of every `jit` replace the equation that holds them.
 
-One idea: inner jaxprs are inlined before their holders, so the equations that replace a call hold no call.
+One idea: the equations are written to one list, in the order in which they run.  A call is entered and left as a
+function call is, so each equation of the result is written once, however deeply its calls are nested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, new_jaxpr_eqn
-from calque_core.jaxprs.walk import rebuild
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, new_jaxpr_eqn
+from calque_core.jaxprs.walk import nested_jaxprs, replace_jaxprs
 from calque_core.ops.jit import jit_p
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.types.avals import ShapedArray
@@ -27,38 +28,53 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
     >>> inline_calls(outer)
     { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
     """
-    return rebuild(jaxpr, _inline)
+    programs = nested_jaxprs(jaxpr)
+    holders = [eqn for program in programs for eqn in program.eqns if eqn.primitive is not jit_p]
+    bodies = {id(body) for eqn in holders for body in jaxprs_in_params(eqn.params)}
+    inlined: dict[int, Jaxpr] = {}
+    for program in programs:  # the body of a loop or a branch comes before the programs that hold it
+        if program is jaxpr or id(program) in bodies:
+            inlined[id(program)] = _inlined(program, inlined)
+    return inlined[id(jaxpr)]
 
 
-def _inline(jaxpr: Jaxpr) -> Jaxpr:
-    """Replace the calls of one jaxpr, whose inner jaxprs hold no call."""
-    if not any(eqn.primitive is jit_p for eqn in jaxpr.eqns):
+class _Call(NamedTuple):
+    """A program while its equations are written: the atoms for its variables, and the results of the call."""
+
+    jaxpr: Jaxpr
+    outvars: Sequence[Var]
+    atoms: dict[Any, Atom]
+    remaining: Iterator[JaxprEqn]
+
+
+def _inlined(jaxpr: Jaxpr, inlined: dict[int, Jaxpr]) -> Jaxpr:
+    """Return `jaxpr` without calls; `inlined` holds the new bodies of its loops and branches."""
+    if not any(eqn.primitive is jit_p or replace_jaxprs(eqn, inlined) is not eqn for eqn in jaxpr.eqns):
         return jaxpr
     consts = dict(zip(jaxpr.constvars, jaxpr.consts))
     constvars: dict[int, list[Var]] = {}
-    atoms: dict[Any, Atom] = {}
     eqns: list[JaxprEqn] = []
-    for eqn in jaxpr.eqns:
-        operands = [atoms.get(v, v) for v in eqn.invars]
-        if eqn.primitive is jit_p:
-            inner: Jaxpr = eqn.params["jaxpr"]
-            inner_consts = constvars.setdefault(id(inner), [Var(v.aval) for v in inner.constvars])
-            consts.update(zip(inner_consts, inner.consts))
-            atoms.update(zip(eqn.outvars, _append_eqns(inner, (*inner_consts, *operands), eqn.outvars, eqns)))
+    calls = [_Call(jaxpr, (), {}, iter(jaxpr.eqns))]
+    while calls:
+        call = calls[-1]
+        for eqn in call.remaining:
+            operands = [call.atoms.get(v, v) for v in eqn.invars]
+            if eqn.primitive is jit_p:
+                inner: Jaxpr = eqn.params["jaxpr"]
+                inner_consts = constvars.setdefault(id(inner), [Var(v.aval) for v in inner.constvars])
+                consts.update(zip(inner_consts, inner.consts))
+                atoms: dict[Any, Atom] = dict(zip((*inner.constvars, *inner.invars), (*inner_consts, *operands)))
+                calls.append(_Call(inner, eqn.outvars, atoms, iter(inner.eqns)))
+                break
+            outvars = [Var(v.aval) for v in eqn.outvars]
+            eqns.append(replace_jaxprs(eqn, inlined).replace(invars=operands, outvars=outvars))
+            call.atoms.update(zip(eqn.outvars, outvars))
         else:
-            eqns.append(eqn if all(a is b for a, b in zip(operands, eqn.invars)) else eqn.replace(invars=operands))
-    outvars = [atoms.get(v, v) for v in jaxpr.outvars]
-    return jaxpr.replace(constvars=list(consts), consts=list(consts.values()), eqns=eqns, outvars=outvars)
-
-
-def _append_eqns(inner: Jaxpr, operands: Sequence[Atom], outvars: Sequence[Var], eqns: list[JaxprEqn]) -> list[Atom]:
-    """Append the equations of `inner` on `operands`, with new variables; return the atoms of its results."""
-    atoms: dict[Any, Atom] = dict(zip((*inner.constvars, *inner.invars), operands))
-    for eqn in inner.eqns:
-        new_outvars = [Var(v.aval) for v in eqn.outvars]
-        eqns.append(eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars], outvars=new_outvars))
-        atoms.update(zip(eqn.outvars, new_outvars))
-    return [_result(atoms.get(v, v), outvar, eqns) for v, outvar in zip(inner.outvars, outvars)]
+            calls.pop()
+            outs = [call.atoms.get(v, v) for v in call.jaxpr.outvars]
+            if calls:
+                calls[-1].atoms.update(zip(call.outvars, [_result(x, v, eqns) for x, v in zip(outs, call.outvars)]))
+    return jaxpr.replace(constvars=list(consts), consts=list(consts.values()), eqns=eqns, outvars=outs)
 
 
 def _result(atom: Atom, outvar: Var, eqns: list[JaxprEqn]) -> Atom:
