@@ -6,23 +6,24 @@ the jaxpr.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.masks import is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
+from calque_autodiff.zeros import instantiated
 from calque_core import (
     Jaxpr,
-    Zero,
     current_trace,
     dce_jaxpr,
     eval_jaxpr,
     hoist_tracers,
-    instantiate_zeros,
     stage,
     tracing,
 )
+from calque_core.ops.linear import zero_tangent
 from calque_core.primitives.rules import settings_key
 
 Value = Any
@@ -42,7 +43,6 @@ def jvp_jaxpr(
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = neg a; d:f64[] = neg b in (c, d) }, [True])
     """
     mask = tuple(nonzeros)
-    required = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else tuple(instantiate)
 
     def make() -> tuple[Jaxpr, list[bool]]:
         out_mask: list[bool] = []
@@ -54,24 +54,32 @@ def jvp_jaxpr(
             with tracing(trace):
                 tracers = [JVPTracer(trace, x, next(tangents)) if m else x for x, m in zip(args, mask)]
                 outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))
-            out_mask[:] = [w or type(t) is not Zero for t, w in zip(out_dots, required)]
-            return [*outs, *(instantiate_zeros(t) for t, m in zip(out_dots, out_mask) if m)]
+            out_mask[:] = is_nonzero(out_dots)
+            return [*outs, *marked(out_dots, out_mask)]
 
         tangent_avals = [v.aval.to_tangent_aval() for v, m in zip(jaxpr.invars, mask) if m]
         return stage(differentiated, [*jaxpr.in_avals, *tangent_avals], verb="jvp"), out_mask
 
-    return jaxpr.memo(("jvp", mask, required, *settings_key()), make)  # type: ignore[no-any-return]
+    derived = jaxpr.memo(("jvp", mask, *settings_key()), make)
+    return instantiated(derived, instantiate, [v.aval.to_tangent_aval() for v in jaxpr.outvars])
 
 
-def jvp_jaxpr_with(jaxpr: Jaxpr, nonzeros: Sequence[bool], required: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Return `jvp_jaxpr` with at least the tangents that `required` marks.
+def jvp_of_call(
+    bind: Callable[..., Sequence[Value]], jaxpr: Jaxpr, primals: Sequence[Value], tangents: Sequence[Value]
+) -> tuple[list[Value], list[Value]]:
+    """Return the results of a call of `jaxpr` and their tangents, by one call of the program that computes both.
 
-    The plain program serves if it has these tangents: the caller has traced it to compute `required`.
+    `bind(*operands, jaxpr=program)` binds the primitive of the call.
     """
-    plain, out_mask = jvp_jaxpr(jaxpr, nonzeros)
-    if all(m or not r for m, r in zip(out_mask, required)):
-        return plain, out_mask
-    return jvp_jaxpr(jaxpr, nonzeros, instantiate=required)
+    nonzeros = is_nonzero(tangents)
+    dual, out_mask = jvp_jaxpr(jaxpr, nonzeros)
+    return split_results(bind(*primals, *marked(tangents, nonzeros), jaxpr=dual), out_mask)
+
+
+def split_results(results: Sequence[Value], out_mask: Sequence[bool]) -> tuple[list[Value], list[Value]]:
+    """Return primal results and tangents from the results of a program that gives both: a `Zero` outside the mask."""
+    outs, out_dots = list(results[: len(out_mask)]), results[len(out_mask) :]
+    return outs, merged(out_mask, out_dots, map(zero_tangent, unmarked(outs, out_mask)))
 
 
 class Linearized(NamedTuple):

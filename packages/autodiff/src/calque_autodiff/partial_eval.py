@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.masks import marked, merged, unmarked
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import (
     Atom,
@@ -51,19 +52,13 @@ class Split(NamedTuple):
             return self
         num_known = sum(self.known_outs)
         outs, residuals = self.known.outvars[:num_known], self.known.outvars[num_known:]
-        is_kept = [k for k, was_known in zip(known_outs, self.known_outs) if was_known]
-        moved = [v for v, s in zip(outs, is_kept) if not s]
-        passed_invars = [Var(v.aval) for v in moved]
-        kept = [v for v, s in zip(outs, is_kept) if s]
-        passed_on, unknown_outs = iter(passed_invars), iter(self.unknown.outvars)
-        outvars = [
-            next(passed_on) if was_known else next(unknown_outs)
-            for k, was_known in zip(known_outs, self.known_outs)
-            if not k
-        ]
+        is_kept = marked(known_outs, self.known_outs)
+        kept, moved = marked(outs, is_kept), unmarked(outs, is_kept)
+        passed_on = [Var(v.aval) for v in moved]
+        outvars = merged(unmarked(self.known_outs, known_outs), passed_on, self.unknown.outvars)
         return Split(
             self.known.replace(outvars=[*kept, *moved, *residuals]),
-            self.unknown.replace(invars=[*passed_invars, *self.unknown.invars], outvars=outvars),
+            self.unknown.replace(invars=[*passed_on, *self.unknown.invars], outvars=outvars),
             list(known_outs),
         )
 
@@ -83,16 +78,14 @@ def partial_eval_jaxpr(jaxpr: Jaxpr, known_mask: Sequence[bool]) -> Split:
 
 
 def _cut(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
-    known = [v for v, k in zip(jaxpr.invars, mask) if k]
+    known = marked(jaxpr.invars, mask)
     halves = _Halves(jaxpr, known)
     for eqn in jaxpr.eqns:
         halves.add(eqn)
     outs: list[Atom] = [halves.atoms.get(v, v) for v in jaxpr.outvars]
     known_outs = [halves.knows(v) for v in outs]
-    unknown, residuals = halves.unknown(
-        [v for v, k in zip(jaxpr.invars, mask) if not k], [v for v, k in zip(outs, known_outs) if not k]
-    )
-    results = [*(v for v, k in zip(outs, known_outs) if k), *residuals]
+    unknown, residuals = halves.unknown(unmarked(jaxpr.invars, mask), unmarked(outs, known_outs))
+    results = [*marked(outs, known_outs), *residuals]
     return Split(halves.program(known, halves.before, results), unknown, known_outs)
 
 
@@ -140,8 +133,8 @@ class _Halves:
         num_known = sum(split.known_outs)
         atoms.update(zip(unknown.invars, (*results[num_known:], *(x for x in operands if x not in self.known))))
         self.after += [renamed(inner, atoms) for inner in unknown.eqns]
-        knowns, unknowns = iter(results), (atoms.get(v, v) for v in unknown.outvars)
-        self.atoms.update((v, next(knowns) if k else next(unknowns)) for v, k in zip(eqn.outvars, split.known_outs))
+        unknowns = (atoms.get(v, v) for v in unknown.outvars)
+        self.atoms.update(zip(eqn.outvars, merged(split.known_outs, results, unknowns)))
 
     def unknown(self, operands: Sequence[Var], outs: Sequence[Atom]) -> tuple[Jaxpr, list[Var]]:
         """Return the unknown half, and its residuals: variables of the known half that are not constants."""
@@ -150,7 +143,7 @@ class _Halves:
         program = self.program([*residuals, *operands], self.after, outs)
         keep = [False] * len(residuals) + [True] * len(operands)
         program, used = dce_jaxpr(program, [True] * len(outs), instantiate=keep)
-        return program, [v for v, u in zip(residuals, used) if u]
+        return program, marked(residuals, used)
 
     def program(self, invars: Sequence[Var], eqns: Sequence[JaxprEqn], outvars: Sequence[Atom]) -> Jaxpr:
         """Return a program of these equations, with the constants that they use."""
@@ -180,12 +173,12 @@ def _traced(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
             values = [next(known_args) if k else trace.new_arg(v.aval) for v, k in zip(jaxpr.invars, mask)]
             outs = eval_jaxpr(jaxpr, (), *values)
             known_outs = [not trace.owns(x) for x in outs]
-            program = trace.finish([x for x, k in zip(outs, known_outs) if not k])
+            program = trace.finish(unmarked(outs, known_outs))
         program, residuals = hoist_tracers(program)
         cut[:] = [program, known_outs]
-        return [*(x for x, k in zip(outs, known_outs) if k), *residuals]
+        return [*marked(outs, known_outs), *residuals]
 
-    staged = stage(known, [v.aval for v, k in zip(jaxpr.invars, mask) if k], verb="partial_eval")
+    staged = stage(known, marked(jaxpr.in_avals, mask), verb="partial_eval")
     return Split(staged, cut[0], cut[1])
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
+from calque_autodiff.masks import is_linear, is_nonzero, marked, merged, unmarked
+from calque_autodiff.zeros import instantiated
 from calque_core import (
     Atom,
     Jaxpr,
@@ -165,7 +167,6 @@ def transpose_jaxpr(
     ({ lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }, [True])
     """
     mask, is_ct_arg = tuple(linear_mask), tuple(ct_mask or [True] * len(jaxpr.outvars))
-    required = (instantiate,) * sum(mask) if isinstance(instantiate, bool) else tuple(instantiate)
 
     def make() -> tuple[Jaxpr, list[bool]]:
         nonzero: list[bool] = []
@@ -175,15 +176,29 @@ def transpose_jaxpr(
             primals = [undefined_of(v.aval) if m else next(remaining_args) for v, m in zip(jaxpr.invars, mask)]
             cts = [next(remaining_args) if is_arg else zero_of(v.aval) for v, is_arg in zip(jaxpr.outvars, is_ct_arg)]
             all_cts = backward_pass(jaxpr, jaxpr.consts, primals, cts)
-            linear_cts = [ct for ct, m in zip(all_cts, mask) if m]
-            nonzero[:] = [w or type(ct) is not Zero for ct, w in zip(linear_cts, required)]
-            return [instantiate_zeros(ct) for ct, n in zip(linear_cts, nonzero) if n]
+            linear_cts = marked(all_cts, mask)
+            nonzero[:] = is_nonzero(linear_cts)
+            return marked(linear_cts, nonzero)
 
         in_avals = [v.aval for v, m in zip(jaxpr.invars, mask) if not m]
         ct_avals = [v.aval.to_tangent_aval() for v, is_arg in zip(jaxpr.outvars, is_ct_arg) if is_arg]
         return stage(transposed, [*in_avals, *ct_avals], verb="transpose"), nonzero
 
-    return jaxpr.memo(("transpose", mask, is_ct_arg, required, *settings_key()), make)  # type: ignore[no-any-return]
+    derived = jaxpr.memo(("transpose", mask, is_ct_arg, *settings_key()), make)
+    return instantiated(derived, instantiate, [v.aval for v in marked(jaxpr.invars, mask)])
+
+
+def transpose_of_call(
+    bind: Callable[..., Sequence[Value]], jaxpr: Jaxpr, cts: Sequence[Value], operands: Sequence[Value]
+) -> list[Value]:
+    """Return the cotangents of the linear operands of a call of `jaxpr`, by one call of the transposed program.
+
+    `bind(*operands, jaxpr=program)` binds the primitive of the call.
+    """
+    linear_mask, ct_mask = is_linear(operands), is_nonzero(cts)
+    transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
+    bars = bind(*unmarked(operands, linear_mask), *marked(cts, ct_mask), jaxpr=transposed)
+    return merged(linear_mask, merged(nonzero, bars))
 
 
 @api_boundary

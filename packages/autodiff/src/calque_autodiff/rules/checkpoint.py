@@ -10,19 +10,18 @@ Read next: `saving.py`, which cuts the first computation.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.jaxprs import jvp_of_call
+from calque_autodiff.masks import is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import marked, unmarked
 from calque_autodiff.rules.saving import cut_jaxpr
-from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.traces.tangent_trace import record
-from calque_autodiff.transpose import transpose_jaxpr
+from calque_autodiff.transpose import transpose_of_call
 from calque_core import Atom, Jaxpr, dce_jaxpr
 from calque_core.lax import name_p, optimization_barrier_p, remat_p
-from calque_core.ops.linear import zero_tangent
 from calque_core.primitives.rules import settings_key
 
 Value = Any
@@ -37,11 +36,7 @@ def remat_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
 ) -> tuple[list[Value], list[Value]]:
     """One program computes the results and their tangents; its derivatives follow the same policy."""
-    nonzeros = is_nonzero(tangents)
-    differentiated, out_mask = jvp_jaxpr(jaxpr, nonzeros)
-    results = remat_p.bind(*primals, *marked(tangents, nonzeros), jaxpr=differentiated, **params)
-    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    return jvp_of_call(partial(remat_p.bind, **params), jaxpr, primals, tangents)
 
 
 class Rematted(NamedTuple):
@@ -95,19 +90,13 @@ def remat_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxp
     known = marked(operands, known_mask)
     results = remat_p.bind(*known, jaxpr=halves.forward, **params)
     second_operands = [*marked(known, halves.used), *results[num_known:], *unmarked(operands, known_mask)]
-    knowns, unknowns = iter(results[:num_known]), iter(record(remat_p, second_operands, again(halves.second, params)))
-    return [next(knowns) if k else next(unknowns) for k in split.known_outs]
+    return merged(split.known_outs, results, record(remat_p, second_operands, again(halves.second, params)))
 
 
 @remat_p.def_rule("transpose")
 def remat_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
     """One program runs the equations that are not linear again, then computes the cotangents of the linear operands."""
-    linear_mask, ct_mask = is_linear(operands), is_nonzero(cts)
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
-    args = [*unmarked(operands, linear_mask), *marked(cts, ct_mask)]
-    results = iter(remat_p.bind(*args, jaxpr=transposed, **params))
-    bars = iter([next(results) if n else None for n in nonzero])
-    return [next(bars) if m else None for m in linear_mask]
+    return transpose_of_call(partial(remat_p.bind, **params), jaxpr, cts, operands)
 
 
 # Names
@@ -131,13 +120,12 @@ def name_transpose(ct: Value, x: Value, *, name: str) -> list[Value]:
 def optimization_barrier_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
     """Pass the tangents that are not zero through a second barrier."""
     nonzeros = is_nonzero(tangents)
-    dots = iter(optimization_barrier_p.bind(*marked(tangents, nonzeros)))
-    return optimization_barrier_p.bind(*primals), [next(dots) if n else t for t, n in zip(tangents, nonzeros)]
+    dots = optimization_barrier_p.bind(*marked(tangents, nonzeros))
+    return optimization_barrier_p.bind(*primals), merged(nonzeros, dots, unmarked(tangents, nonzeros))
 
 
 @optimization_barrier_p.def_rule("transpose")
 def optimization_barrier_transpose(cts: Sequence[Value], *operands: Value) -> list[Value]:
     """Pass the cotangents that are not zero through a barrier."""
     nonzeros = is_nonzero(cts)
-    bars = iter(optimization_barrier_p.bind(*marked(cts, nonzeros)))
-    return [next(bars) if n else None for n in nonzeros]
+    return merged(nonzeros, optimization_barrier_p.bind(*marked(cts, nonzeros)))

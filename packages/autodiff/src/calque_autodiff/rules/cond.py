@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.define import check_known
-from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
+from calque_autodiff.jaxprs import jvp_jaxpr, split_results
+from calque_autodiff.masks import is_linear, is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, UndefinedPrimal, Var, Zero, stage
+from calque_autodiff.zeros import with_zeros
+from calque_core import Jaxpr, Var
 from calque_core.lax import cond_p
 from calque_core.ops.cond import chosen_branches
-from calque_core.ops.linear import zero_tangent, zeros_of
 from calque_core.primitives.rules import settings_key
 
 Value = Any
@@ -49,13 +50,11 @@ def cond_jvp(
 ) -> tuple[list[Value], list[Value]]:
     """Each branch computes its results, and the tangents that are not zero in some branch."""
     index, branches = chosen_branches(primals[0], branches)
-    nonzeros = [type(t) is not Zero for t in tangents[1:]]
+    nonzeros = is_nonzero(tangents[1:])
     out_mask = any_of([jvp_jaxpr(branch, nonzeros)[1] for branch in branches])
-    differentiated = tuple(jvp_jaxpr_with(branch, nonzeros, out_mask)[0] for branch in branches)
-    perturbed = [t for t in tangents[1:] if type(t) is not Zero]
-    results = cond_p.bind(index, *primals[1:], *perturbed, branches=differentiated, batched=batched)
-    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    duals = tuple(jvp_jaxpr(branch, nonzeros, instantiate=out_mask)[0] for branch in branches)
+    perturbed = marked(tangents[1:], nonzeros)
+    return split_results(cond_p.bind(index, *primals[1:], *perturbed, branches=duals, batched=batched), out_mask)
 
 
 # Residuals
@@ -80,10 +79,17 @@ class Slots:
             used[aval] += 1
         return slots
 
-    def filled(self, places: Sequence[int], values: Sequence[Value]) -> list[Value]:
-        """Return one value per slot: `values` at their places, zeros elsewhere."""
-        by_slot = dict(zip(places, values))
-        return [by_slot[i] if i in by_slot else zeros_of(aval) for i, aval in enumerate(self.avals)]
+    def filling(self, branch: Jaxpr, num_outs: int, places: Sequence[int]) -> Jaxpr:
+        """Return a branch with its results after the first `num_outs` in the slots at `places`, and zeros elsewhere."""
+        filled = dict(zip(places, branch.outvars[num_outs:]))
+        unused = [aval for i, aval in enumerate(self.avals) if i not in filled]
+        return with_zeros(branch, [*branch.outvars[:num_outs], *map(filled.get, range(len(self.avals)))], unused)
+
+    def reading(self, branch: Jaxpr, num_operands: int, places: Sequence[int]) -> Jaxpr:
+        """Return a branch that takes its first `num_operands` operands, then all slots: it uses those at `places`."""
+        filled = dict(zip(places, branch.invars[num_operands:]))
+        slots = [filled[i] if i in filled else Var(aval) for i, aval in enumerate(self.avals)]
+        return branch.replace(invars=[*branch.invars[:num_operands], *slots])
 
 
 # Partial evaluation
@@ -113,14 +119,13 @@ def cond_partial_eval(
     index, branches = chosen_branches(index, branches)
     mask = tuple(known_mask[1:])
     split = memo_branches(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
-    known_operands = [x for x, k in zip(operands, mask) if k]
-    unknown_operands = [x for x, k in zip(operands, mask) if not k]
+    known_operands = marked(operands, mask)
     is_needed = any(branch.outvars or branch.effects for branch in split.known)
     results = cond_p.bind(index, *known_operands, branches=split.known, batched=batched) if is_needed else []
     residuals = at_places(split.places, known_operands, results)
-    recorded = record(cond_p, [index, *residuals, *unknown_operands], {"branches": split.unknown, "batched": batched})
-    known_results, unknown_results = iter(results), iter(recorded)
-    return [next(known_results) if k else next(unknown_results) for k in split.known_outs]
+    unknown_operands = [index, *residuals, *unmarked(operands, mask)]
+    recorded = record(cond_p, unknown_operands, {"branches": split.unknown, "batched": batched})
+    return merged(split.known_outs, results, recorded)
 
 
 def split_branches(branches: Branches, mask: tuple[bool, ...]) -> SplitCond:
@@ -136,7 +141,7 @@ def split_branches(branches: Branches, mask: tuple[bool, ...]) -> SplitCond:
     filled = [slots.places(known.out_avals[num_known:]) for known, _ in halves]
     places = [_in_slots(own, num_known, slot) for (_, own), slot in zip(halves, filled)]
     joined = list(dict.fromkeys(place for own in places for place in own))
-    known = tuple(known_branch(half, num_known, slots, slot) for (half, _), slot in zip(halves, filled))
+    known = tuple(slots.filling(half, num_known, slot) for (half, _), slot in zip(halves, filled))
     avals = [known[0].in_avals[i] if kind == "in" else known[0].out_avals[i] for kind, i in joined]
     unknown = tuple(unknown_branch(split.unknown, joined, own, avals) for split, own in zip(splits, places))
     return SplitCond(known, unknown, known_outs, joined)
@@ -146,21 +151,6 @@ def _in_slots(places: Sequence[Place], num_known: int, slots: Sequence[int]) -> 
     """Return the places of residuals, where a residual that is no operand and no result is in its slot."""
     is_slot = [kind == "out" and i >= num_known for kind, i in places]
     return [("out", num_known + slots[p[1] - num_known]) if s else p for p, s in zip(places, is_slot)]
-
-
-def known_branch(half: Jaxpr, num_known: int, slots: Slots, places: Sequence[int]) -> Jaxpr:
-    """Return the known half of a branch with its residuals in their slots."""
-    filled = dict(zip(places, half.outvars[num_known:]))
-    unused = [aval for i, aval in enumerate(slots.avals) if i not in filled]
-    zeros = stage(lambda: [zeros_of(aval) for aval in unused], [], verb="partial_eval")
-    fillers = iter(zeros.outvars)
-    in_slots = [filled[i] if i in filled else next(fillers) for i in range(len(slots.avals))]
-    return half.replace(
-        constvars=(*half.constvars, *zeros.constvars),
-        consts=(*half.consts, *zeros.consts),
-        eqns=(*half.eqns, *zeros.eqns),
-        outvars=[*half.outvars[:num_known], *in_slots],
-    )
 
 
 def unknown_branch(half: Jaxpr, joined: Sequence[Place], places: Sequence[Place], avals: Sequence[Any]) -> Jaxpr:
@@ -180,12 +170,9 @@ def cond_transpose(
     """Each branch returns the cotangents that are not zero in some branch."""
     check_known(cond_p, index)
     index, branches = chosen_branches(index, branches)
-    mask = [type(x) is UndefinedPrimal for x in operands]
-    ct_mask = [type(ct) is not Zero for ct in cts]
+    mask, ct_mask = is_linear(operands), is_nonzero(cts)
     nonzero = any_of([transpose_jaxpr(branch, mask, ct_mask)[1] for branch in branches])
     transposed = tuple(transpose_jaxpr(branch, mask, ct_mask, instantiate=nonzero)[0] for branch in branches)
-    known = [x for x, m in zip(operands, mask) if not m]
-    nonzero_cts = [ct for ct in cts if type(ct) is not Zero]
-    results = iter(cond_p.bind(index, *known, *nonzero_cts, branches=transposed, batched=batched))
-    bars = iter([next(results) if n else None for n in nonzero])
-    return [None, *(next(bars) if m else None for m in mask)]
+    args = [*unmarked(operands, mask), *marked(cts, ct_mask)]
+    bars = cond_p.bind(index, *args, branches=transposed, batched=batched)
+    return [None, *merged(mask, merged(nonzero, bars))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.jaxprs import jvp_of_call
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
 from calque_core import CustomRules, Jaxpr, Primitive, Zero, current_trace, eval_jaxpr, evaluation, typeof
@@ -38,14 +38,11 @@ def custom_jvp(
     if rules.fwd is not None:
         raise TypeError(no_jvp_rule(rules.name))
     assert jaxpr is not None, rules
-    return _program_jvp(primals, tangents, jaxpr)
+    return jvp_of_call(_run, jaxpr, primals, tangents)
 
 
-def _program_jvp(primals: Sequence[Value], tangents: Sequence[Value], jaxpr: Jaxpr) -> tuple[list[Value], list[Value]]:
-    dual, out_mask = jvp_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
-    results = eval_jaxpr(dual, dual.consts, *primals, *(t for t in tangents if type(t) is not Zero))
-    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+def _run(*operands: Value, jaxpr: Jaxpr) -> list[Value]:
+    return eval_jaxpr(jaxpr, jaxpr.consts, *operands)
 
 
 def custom_partial_eval(primitive: Primitive) -> Any:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from functools import partial
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.jaxprs import jvp_of_call
+from calque_autodiff.masks import marked, merged, unmarked
 from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
-from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, JaxprEqn, Literal, UndefinedPrimal, Var, Zero
+from calque_autodiff.transpose import transpose_of_call
+from calque_core import Jaxpr, JaxprEqn, Literal, Var
 from calque_core.lax import jit_p
-from calque_core.ops.linear import zero_tangent
 
 Value = Any
 
@@ -21,12 +22,7 @@ def jit_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
 ) -> tuple[list[Value], list[Value]]:
     """One program computes the results and their tangents."""
-    nonzeros = [type(t) is not Zero for t in tangents]
-    differentiated, out_mask = jvp_jaxpr(jaxpr, nonzeros)
-    perturbed = [t for t in tangents if type(t) is not Zero]
-    results = jit_p.bind(*primals, *perturbed, jaxpr=differentiated, **params)
-    outs, out_dots = results[: len(out_mask)], iter(results[len(out_mask) :])
-    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, out_mask)]
+    return jvp_of_call(partial(jit_p.bind, **params), jaxpr, primals, tangents)
 
 
 @jit_p.def_rule("partial_eval")
@@ -38,13 +34,11 @@ def jit_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr,
     split = partial_eval_jaxpr(jaxpr, known_mask)
     num_known = sum(split.known_outs)
     known, places = split.known.memo(("places", num_known), lambda: without_repeats(split.known, num_known))
-    known_operands = [x for x, k in zip(operands, known_mask) if k]
-    unknown_operands = [x for x, k in zip(operands, known_mask) if not k]
+    known_operands = marked(operands, known_mask)
     results = jit_p.bind(*known_operands, jaxpr=known, **params) if known.outvars or known.effects else []
     residuals = at_places(places, known_operands, results)
-    recorded = record(jit_p, [*residuals, *unknown_operands], {"jaxpr": split.unknown, **params})
-    known_results, unknown_results = iter(results[:num_known]), iter(recorded)
-    return [next(known_results) if k else next(unknown_results) for k in split.known_outs]
+    recorded = record(jit_p, [*residuals, *unmarked(operands, known_mask)], {"jaxpr": split.unknown, **params})
+    return merged(split.known_outs, results, recorded)
 
 
 def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
@@ -57,10 +51,10 @@ def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
     if not num_known:
         return [eqn]
     first, places = without_repeats(split.known, num_known)
-    operands = [x for x, k in zip(eqn.invars, is_known) if k]
-    results = [v for v, k in zip(eqn.outvars, split.known_outs) if k] + [Var(a) for a in first.out_avals[num_known:]]
-    unknown = [*at_places(places, operands, results), *(x for x, k in zip(eqn.invars, is_known) if not k)]
-    unknown_outs = [v for v, k in zip(eqn.outvars, split.known_outs) if not k]
+    operands = marked(eqn.invars, is_known)
+    results = [*marked(eqn.outvars, split.known_outs), *map(Var, first.out_avals[num_known:])]
+    unknown = [*at_places(places, operands, results), *unmarked(eqn.invars, is_known)]
+    unknown_outs = unmarked(eqn.outvars, split.known_outs)
     known_half = eqn.replace(invars=operands, outvars=results, params=eqn.params | {"jaxpr": first})
     unknown_half = eqn.replace(invars=unknown, outvars=unknown_outs, params=eqn.params | {"jaxpr": split.unknown})
     return [known_half, unknown_half] if unknown_outs else [known_half]
@@ -69,11 +63,4 @@ def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
 @jit_p.def_rule("transpose")
 def jit_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
     """One program computes the cotangents of the linear operands."""
-    linear_mask = [type(x) is UndefinedPrimal for x in operands]
-    ct_mask = [type(ct) is not Zero for ct in cts]
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
-    known = [x for x, m in zip(operands, linear_mask) if not m]
-    nonzero_cts = [ct for ct in cts if type(ct) is not Zero]
-    results = iter(jit_p.bind(*known, *nonzero_cts, jaxpr=transposed, **params))
-    bars = iter([next(results) if n else None for n in nonzero])
-    return [next(bars) if m else None for m in linear_mask]
+    return transpose_of_call(partial(jit_p.bind, **params), jaxpr, cts, operands)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.masks import marked
 from calque_autodiff.partial_eval import Place, by_place
 from calque_autodiff.rules.jit import halves
 from calque_core import Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
@@ -19,16 +20,6 @@ from calque_core.lax import jit_p, scan_p
 from calque_core.ops.loop_rules import Loop, ScanOptions
 
 Value = Any
-
-
-def marked(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
-    """Return the items that `mask` marks."""
-    return [x for x, m in zip(items, mask) if m]
-
-
-def unmarked(items: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
-    """Return the items that `mask` does not mark."""
-    return [x for x, m in zip(items, mask) if not m]
 
 
 class FirstLoop(NamedTuple):

@@ -18,13 +18,11 @@ import numpy as np
 from calque_autodiff.checkpoint_policies import Policy, policy_name, refuses
 from calque_autodiff.rules.cond import Slots, memo_branches
 from calque_autodiff.rules.scan import stacked_aval
-from calque_core import Atom, Jaxpr, JaxprEqn, Var, eval_jaxpr, stage
+from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
 from calque_core.frames.source import where
 from calque_core.lax import cond_p, jit_p, name_p, scan_p
 from calque_core.primitives.rules import settings_key
-
-Value = Any
 
 rule_table("save")
 
@@ -168,23 +166,7 @@ def _cut_branches(
     slots = Slots()
     places = [slots.places([v.aval for v in cut.saved]) for cut in cuts]
     return (
-        tuple(_saving_branch(cut, len(b.outvars), slots, own) for b, cut, own in zip(branches, cuts, places)),
-        tuple(_reading_branch(cut, len(b.invars), slots, own) for b, cut, own in zip(branches, cuts, places)),
+        tuple(slots.filling(cut.forward, len(b.outvars), own) for b, cut, own in zip(branches, cuts, places)),
+        tuple(slots.reading(cut.again, len(b.invars), own) for b, cut, own in zip(branches, cuts, places)),
         slots.avals,
     )
-
-
-def _saving_branch(cut: Cut, num_outs: int, slots: Slots, places: Sequence[int]) -> Jaxpr:
-    def saving(*operands: Value) -> list[Value]:
-        outs = eval_jaxpr(cut.forward, cut.forward.consts, *operands)
-        return [*outs[:num_outs], *slots.filled(places, outs[num_outs:])]
-
-    return stage(saving, cut.forward.in_avals, verb="checkpoint")
-
-
-def _reading_branch(cut: Cut, num_operands: int, slots: Slots, places: Sequence[int]) -> Jaxpr:
-    def reading(*args: Value) -> list[Value]:
-        operands, filled = args[:num_operands], args[num_operands:]
-        return eval_jaxpr(cut.again, cut.again.consts, *operands, *(filled[i] for i in places))
-
-    return stage(reading, [*cut.again.in_avals[:num_operands], *slots.avals], verb="checkpoint")

@@ -12,24 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
+from calque_autodiff.jaxprs import jvp_jaxpr, split_results
+from calque_autodiff.masks import Mask, is_linear, is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import FirstLoop, first_loop, marked, second_loop, unmarked
+from calque_autodiff.rules.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, eval_jaxpr, instantiate_zeros, stage
+from calque_core import Jaxpr, add_tangents, eval_jaxpr, instantiate_zeros, stage
 from calque_core.lax import scan_p
-from calque_core.ops.linear import zero_tangent, zeros_of
+from calque_core.ops.linear import zeros_of
 from calque_core.ops.loop_rules import Loop, ScanOptions, marked_carries
 from calque_core.types.avals import shaped_array
 
 Value = Any
-Mask = list[bool]
-
-
-def is_nonzero(tangents: Sequence[Value]) -> Mask:
-    """Return a mask of the tangents or cotangents that are not symbolic zeros."""
-    return [type(t) is not Zero for t in tangents]
 
 
 def stacked_aval(aval: Any, length: int) -> Any:
@@ -55,8 +50,8 @@ def scan_jvp(
     results = scan_p.bind(*operands, **dual.params(how))
     num_ys, num_dots = len(ys_mask), sum(carry_mask)
     outs = results[:num_carry] + results[num_carry + num_dots :][:num_ys]
-    out_dots = iter(results[num_carry:][:num_dots] + results[num_carry + num_dots + num_ys :])
-    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, [*carry_mask, *ys_mask])]
+    out_dots = results[num_carry:][:num_dots] + results[num_carry + num_dots + num_ys :]
+    return split_results([*outs, *out_dots], [*carry_mask, *ys_mask])
 
 
 def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
@@ -65,7 +60,7 @@ def jvp_loop(loop: Loop, nonzeros: Mask) -> tuple[Loop, Mask, Mask]:
     const_mask, carry_mask, xs_mask = loop.thirds(nonzeros)
     carry_mask = marked_carries(carry_mask, lambda m: jvp_jaxpr(jaxpr, [*const_mask, *m, *xs_mask])[1][:num_carry])
     required = [*carry_mask, *[False] * (len(jaxpr.outvars) - num_carry)]
-    dual, out_mask = jvp_jaxpr_with(jaxpr, [*const_mask, *carry_mask, *xs_mask], required)
+    dual, out_mask = jvp_jaxpr(jaxpr, [*const_mask, *carry_mask, *xs_mask], instantiate=required)
     consts, carry, xs = loop.thirds(dual.invars[: len(jaxpr.invars)])
     num_const_dots, num_dots = sum(const_mask), sum(carry_mask)
     const_dots, carry_dots, xs_dots = Loop(dual, num_const_dots, num_dots).thirds(dual.invars[len(jaxpr.invars) :])
@@ -97,9 +92,7 @@ def scan_partial_eval(
     """Run the loop over the known values now; record one loop over the residuals and the unknown operands."""
     split = split_loop(Loop(jaxpr, num_consts, num_carry), known_mask, how["length"])
     results, second_operands = run_first_loop(split, operands, how)
-    unknowns = iter(record(scan_p, second_operands, split.second.params(how)))
-    knowns = iter(results)
-    return [next(knowns) if k else next(unknowns) for k in split.known_outs]
+    return merged(split.known_outs, results, record(scan_p, second_operands, split.second.params(how)))
 
 
 def run_first_loop(split: SplitScan, operands: Sequence[Value], how: ScanOptions) -> tuple[list[Value], list[Value]]:
@@ -158,21 +151,20 @@ def scan_transpose(
 ) -> list[Value]:
     """Run the known half; then run backwards, carrying cotangents of the carry and summing those of the constants."""
     loop = Loop(jaxpr, num_consts, num_carry)
-    is_known = [type(x) is not UndefinedPrimal for x in operands]
+    linear = is_linear(operands)
+    is_known = [not m for m in linear]
     known = known_operands(loop, is_known) if any(loop.thirds(is_known)[1]) else is_known
     if not any(loop.thirds(known)[1]):
         return transpose_linear_loop(loop, cts, operands, how)
     split = split_loop(loop, is_known, how["length"])
     _, second_operands = run_first_loop(split, operands, how)
     second_bars = transpose_linear_loop(split.second, unmarked(cts, split.known_outs), second_operands, how)
-    bars = iter(second_bars[i] for i, x in enumerate(second_operands) if type(x) is UndefinedPrimal)
-    return [None if k else next(bars) for k in is_known]
+    return merged(linear, marked(second_bars, is_linear(second_operands)))
 
 
 def transpose_linear_loop(loop: Loop, cts: Sequence[Value], operands: Sequence[Value], how: ScanOptions) -> list[Value]:
     """Return the cotangents of the operands of a loop that is linear in all its carries; a first carry may be known."""
-    linear = [type(x) is UndefinedPrimal for x in operands]
-    ct_mask = is_nonzero(cts)
+    linear, ct_mask = is_linear(operands), is_nonzero(cts)
     key = ("transpose", tuple(linear), tuple(ct_mask))
     transposed: TransposedScan = loop.memo(key, lambda: transpose_loop(loop, linear, ct_mask))
     consts, carry, xs = loop.thirds(operands)
@@ -183,16 +175,9 @@ def transpose_linear_loop(loop: Loop, cts: Sequence[Value], operands: Sequence[V
     params = transposed.loop.params(how | {"reverse": not how["reverse"]})
     results = iter(scan_p.bind(*known_consts, *sums, *ct_carry, *known_xs, *ct_ys, **params))
     const_bars, carry_bars, xs_bars = (
-        [next(results) if m else None for m in mask]
-        for mask in (transposed.const_mask, transposed.carry_mask, transposed.xs_mask)
+        merged(mask, results) for mask in (transposed.const_mask, transposed.carry_mask, transposed.xs_mask)
     )
-    bars = iter([*const_bars, *marked(carry_bars, is_linear(carry)), *xs_bars])
-    return [next(bars) if m else None for m in linear]
-
-
-def is_linear(operands: Sequence[Value]) -> Mask:
-    """Return a mask of the operands that need a cotangent."""
-    return [type(x) is UndefinedPrimal for x in operands]
+    return merged(linear, [*const_bars, *marked(carry_bars, is_linear(carry)), *xs_bars])
 
 
 def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:

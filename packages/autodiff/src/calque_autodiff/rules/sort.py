@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
+from calque_autodiff.jaxprs import split_results
+from calque_autodiff.masks import is_nonzero, marked, merged
 from calque_core import Zero, is_undefined_primal
 from calque_core.lax import sort_p
-from calque_core.ops.linear import zero_tangent
 from calque_core.ops.selection import positions, sorted_by
 
 Value = Any
@@ -25,8 +26,8 @@ def sort_jvp(
     here = positions(primals[0], dimension)
     *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
     (rank,) = sorted_by([order], [here], dimension)
-    moved = iter(sorted_by([rank], [t for t in tangents if type(t) is not Zero], dimension))
-    return outs, [zero_tangent(x) if type(t) is Zero else next(moved) for x, t in zip(outs, tangents)]
+    nonzeros = is_nonzero(tangents)
+    return split_results([*outs, *sorted_by([rank], marked(tangents, nonzeros), dimension)], nonzeros)
 
 
 def sort_transpose(
@@ -37,8 +38,7 @@ def sort_transpose(
     check_known(sort_p, *keys)
     (order,) = sorted_by(keys, [positions(keys[0], dimension)], dimension)
     is_moved = [is_undefined_primal(x) and type(ct) is not Zero for x, ct in zip(operands, cts)]
-    moved = iter(sorted_by([order], [ct for ct, m in zip(cts, is_moved) if m], dimension))
-    return [next(moved) if m else None for m in is_moved]
+    return merged(is_moved, sorted_by([order], marked(cts, is_moved), dimension))
 
 
 defjvp_all(sort_p, sort_jvp)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.masks import Mask, marked, unmarked
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import marked, unmarked
 from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import in_groups
 from calque_autodiff.transpose import transpose_jaxpr
@@ -22,7 +22,6 @@ from calque_core.lax import while_loop
 from calque_core.ops.loop_rules import marked_carries
 
 Value = Any
-Mask = list[bool]
 
 
 def linear_carries(body_jaxpr: Jaxpr, const_linear: Mask, start_linear: Mask) -> Mask:

@@ -13,20 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr, jvp_jaxpr_with
+from calque_autodiff.jaxprs import jvp_jaxpr, split_results
+from calque_autodiff.masks import Mask, is_linear, is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import marked, unmarked
-from calque_autodiff.rules.scan import is_linear, is_nonzero
 from calque_autodiff.rules.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.lax import while_p
-from calque_core.ops.linear import zero_tangent, zeros_of
+from calque_core.ops.linear import zeros_of
 from calque_core.ops.loop_rules import consts_first, marked_carries, while_parts
 from calque_core.primitives.rules import settings_key
 
 Value = Any
-Mask = list[bool]
 
 
 # Forwards
@@ -48,7 +46,7 @@ def while_jvp(
     _, const_dots, carry_dots = while_parts(tangents, cond_nconsts, body_nconsts)
     const_mask = is_nonzero(const_dots)
     mask = marked_carries(is_nonzero(carry_dots), lambda m: jvp_jaxpr(body_jaxpr, [*const_mask, *m])[1])
-    dual, _ = jvp_jaxpr_with(body_jaxpr, [*const_mask, *mask], mask)
+    dual, _ = jvp_jaxpr(body_jaxpr, [*const_mask, *mask], instantiate=mask)
     results = while_p.bind(
         *cond_consts,
         *body_consts,
@@ -63,8 +61,7 @@ def while_jvp(
         ),
         cond_nconsts=cond_nconsts,
     )
-    outs, out_dots = results[: len(mask)], iter(results[len(mask) :])
-    return outs, [next(out_dots) if m else zero_tangent(x) for x, m in zip(outs, mask)]
+    return split_results(results, mask)
 
 
 def with_tangents(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
@@ -103,19 +100,17 @@ def while_partial_eval(
     body = partial_eval_jaxpr(body_jaxpr, [*const_mask, *known])
     used_outs = [*marked(known, body.known_outs), *[False] * (len(body.known.outvars) - sum(body.known_outs))]
     cond_consts, body_consts, carry = while_parts(operands, cond_nconsts, body_nconsts)
-    known_results = iter(
-        while_p.bind(
-            *marked(cond_consts, cond_mask),
-            *marked(body_consts, const_mask),
-            *marked(carry, known),
-            body_jaxpr=dce_jaxpr(body.known, used_outs, instantiate=True)[0],
-            body_nconsts=sum(const_mask),
-            checkpoints=checkpoints,
-            cond_jaxpr=condition.known,
-            cond_nconsts=sum(cond_mask),
-        )
+    known_results = while_p.bind(
+        *marked(cond_consts, cond_mask),
+        *marked(body_consts, const_mask),
+        *marked(carry, known),
+        body_jaxpr=dce_jaxpr(body.known, used_outs, instantiate=True)[0],
+        body_nconsts=sum(const_mask),
+        checkpoints=checkpoints,
+        cond_jaxpr=condition.known,
+        cond_nconsts=sum(cond_mask),
     )
-    return [next(known_results) if k else x for x, k in zip(results, known)]
+    return merged(known, known_results, unmarked(results, known))
 
 
 # Backwards
@@ -151,7 +146,7 @@ def while_transpose(
     sums = [zeros_of(x.aval) for x in marked(marked(consts, const_linear), step.const_mask)]
     bars = [instantiate_zeros(ct) for ct in marked(marked(cts, carry_linear), step.carry_mask)]
     known = unmarked(operands, [*cond_linear, *const_linear, *carry_linear])
-    nonzero_bars = iter(eval_jaxpr(program, program.consts, *known, *sums, *bars))
-    per_linear = iter([next(nonzero_bars) if m else None for m in (*step.const_mask, *step.carry_mask)])
-    operand_bars = [next(per_linear) if m else None for m in (*cond_linear, *const_linear, *carry_linear)]
+    nonzero_bars = eval_jaxpr(program, program.consts, *known, *sums, *bars)
+    linear_bars = merged([*step.const_mask, *step.carry_mask], nonzero_bars)
+    operand_bars = merged([*cond_linear, *const_linear, *carry_linear], linear_bars)
     return [ct if m else None for ct, m in zip(operand_bars, linear)]
