@@ -17,6 +17,8 @@ MODULES = [
     "calque_pytree",
     "calque_core",
     "calque_core.config",
+    "calque_core.extend",
+    "calque_core.extend.numpy_functions",
     "calque_core.lax",
     "calque_core.testing",
     "calque_autodiff",

@@ -40,7 +40,7 @@ def documented() -> dict[str, object]:
 
 
 def is_named(value: object) -> bool:
-    return inspect.isfunction(value) or inspect.isclass(value)
+    return inspect.isfunction(value) or inspect.isclass(value) or hasattr(value, "__wrapped__")
 
 
 def methods(cls: type) -> Iterator[tuple[str, object]]:

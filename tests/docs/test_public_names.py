@@ -12,7 +12,10 @@ from public_api import FOLDER, MODULES, described
 PACKAGES = [
     "calque_pytree",
     "calque_core",
+    "calque_core.extend",
+    "calque_core.extend.numpy_functions",
     "calque_core.lax",
+    "calque_core.testing",
     "calque_autodiff",
     "calque_autodiff.checkpoint_policies",
     "calque_jet",

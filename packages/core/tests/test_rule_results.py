@@ -168,7 +168,7 @@ def test_a_dce_rule_of_the_wrong_kind_names_the_primitive_and_its_rule(result):
     p.def_abstract_eval(lambda aval: [aval, aval])
     p.def_rule("dce", lambda used, eqn: result)
     jaxpr = make_jaxpr(p.bind)(1.0)
-    words = r"^the dce rule <lambda> .* of 'mine' returned .* for an equation with 1 operand\. Return a pair: a list of one bool"
+    words = r"^the dce rule <lambda> .* of 'mine' returned .* with 1 operand\. Return a pair: a list of one bool"
     with pytest.raises(TypeError, match=words):
         dce_jaxpr(jaxpr, [True, False])
 

@@ -26,8 +26,7 @@ from calque_autodiff.verbs.residuals import print_saved_residuals, saved_residua
 from calque_core import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
-from calque_core.lax import custom_linear_solve, stop_gradient
-from calque_core.ops.linear_call import linear_call
+from calque_core.lax import custom_linear_solve, linear_call, stop_gradient
 
 SymbolicZero = Zero  # the field's name for a zero tangent under symbolic_zeros=True
 primitive_jvps = _rule_table("jvp")

@@ -6,11 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calque_core import Trace, Zero, instantiate_zeros, typeof
-from calque_core.calls.api_util import describe_value
-from calque_core.frames.source import where
-from calque_core.ops.operands import strong
-from calque_core.types.avals import is_array_like
-from calque_core.types.dtypes import dtype_name
+from calque_core.extend import describe_value, dtype_name, is_array_like, strong, where
 
 Value = Any
 

@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from calque_core import MissingRuleError, Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
-from calque_core.frames.source import where
-from calque_core.ops.linear import zero_tangent
-from calque_core.primitives.rule_results import gives_lists, wrong_result
+from calque_core.extend import gives_lists, where, wrong_result, zero_tangent
 
 Value = Any
 Rule = Callable[..., Value]

@@ -23,8 +23,7 @@ from calque_core import (
     stage,
     tracing,
 )
-from calque_core.ops.linear import zero_tangent
-from calque_core.primitives.rules import settings_key
+from calque_core.extend import settings_key, zero_tangent
 
 Value = Any
 

@@ -16,9 +16,7 @@ from typing import Any, NoReturn
 from calque_autodiff.checks import fitting_cotangent, only_argument
 from calque_autodiff.transpose import backward_linear
 from calque_core import Jaxpr, Zero, api_boundary, eval_jaxpr, instantiate_zeros
-from calque_core.memory.separate import unshared
-from calque_core.ops.operands import strong
-from calque_core.ops.tangents import tangent_leaves
+from calque_core.extend import strong, tangent_leaves, unshared
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any

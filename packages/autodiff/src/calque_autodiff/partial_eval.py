@@ -25,11 +25,11 @@ from calque_core import (
     dce_jaxpr,
     eval_jaxpr,
     hoist_tracers,
+    jaxprs_in_params,
     stage,
     tracing,
 )
-from calque_core.jaxprs.walk import has_jaxpr
-from calque_core.primitives.rules import settings_key
+from calque_core.extend import settings_key
 
 Value = Any
 Place = tuple[str, int]
@@ -115,7 +115,7 @@ class _Halves:
         if all(type(x) is Literal or x in self.known for x in eqn.invars):
             self.before.append(eqn)
             self.known.update(eqn.outvars)
-        elif eqn.params and ("partial_eval" in eqn.primitive.adapted or has_jaxpr(eqn.params)):
+        elif eqn.params and ("partial_eval" in eqn.primitive.adapted or any(jaxprs_in_params(eqn.params))):
             self.divide(eqn)
         else:
             self.after.append(eqn)

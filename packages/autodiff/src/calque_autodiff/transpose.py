@@ -33,15 +33,26 @@ from calque_core import (
     stage,
     typeof,
 )
-from calque_core.calls.api_util import FlatFunction, arg_names, check_callable
-from calque_core.context import DEFAULT_SETTINGS, Context, own
-from calque_core.frames.source import at_place, describe_function, in_backward
+from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    FlatFunction,
+    arg_names,
+    at_place,
+    check_callable,
+    describe_function,
+    flatten_primals,
+    in_backward,
+    missing_rule,
+    own,
+    settings_key,
+    strong,
+    tangent_leaves,
+    undefined_of,
+    unshared,
+    zero_of,
+    zeros_of,
+)
 from calque_core.lax import add_any_p, add_p, sub_p
-from calque_core.memory.separate import unshared
-from calque_core.ops.linear import undefined_of, zero_of, zeros_of
-from calque_core.ops.operands import strong
-from calque_core.ops.tangents import flatten_primals, tangent_leaves
-from calque_core.primitives.rules import missing_rule, settings_key
 from calque_pytree import tree_structure
 
 Value = Any
@@ -68,7 +79,7 @@ def backward(
     return bars
 
 
-def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[Any, Value], context: Context) -> None:
+def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[Any, Value], context: Any) -> None:
     """Replace, in `bars`, the cotangents of results by those of operands, equation by equation."""
     # Equations recorded here, and errors of checks, name the backward pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS

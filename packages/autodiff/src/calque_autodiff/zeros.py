@@ -11,7 +11,7 @@ from typing import Any
 
 from calque_autodiff.masks import Mask, marked, merged, unmarked
 from calque_core import Atom, Jaxpr, stage
-from calque_core.ops.linear import zeros_of
+from calque_core.extend import zeros_of
 
 
 def with_zeros(jaxpr: Jaxpr, outvars: Sequence[Atom | None], zero_avals: Sequence[Any]) -> Jaxpr:

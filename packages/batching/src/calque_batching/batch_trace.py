@@ -22,13 +22,16 @@ from calque_core import (
     jaxprs_in_params,
     typeof,
 )
-from calque_core.context import here
-from calque_core.frames.source import Position, where
-from calque_core.jaxprs.captured import captured_tracers
-from calque_core.ops.collective import named_axes
-from calque_core.traces.trace import only_evaluates
-from calque_core.traces.tracer import check_lift
-from calque_core.types.avals import traced_type
+from calque_core.extend import (
+    Position,
+    captured_tracers,
+    check_lift,
+    here,
+    named_axes,
+    only_evaluates,
+    traced_type,
+    where,
+)
 
 Value = Any
 

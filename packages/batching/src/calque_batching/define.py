@@ -10,8 +10,8 @@ from typing import Any
 
 from calque_batching.axes import moveaxis
 from calque_core import Primitive, typeof
+from calque_core.extend import gives_lists
 from calque_core.lax import broadcast_in_dim
-from calque_core.primitives.rule_results import gives_lists
 
 Value = Any
 Dims = Sequence[int | None]

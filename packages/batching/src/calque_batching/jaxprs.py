@@ -8,9 +8,7 @@ from typing import Any
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
-from calque_core.context import entered, here
-from calque_core.primitives.rules import settings_key
-from calque_core.types.avals import shaped_array
+from calque_core.extend import entered, here, settings_key, shaped_array
 
 Value = Any
 Dims = Sequence[int | None]

@@ -16,9 +16,7 @@ import numpy as np
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_batching import map, moveaxis, vmap
 from calque_core import api_boundary, typeof
-from calque_core.calls.api_util import check_arrays, check_callable, describe_value
-from calque_core.calls.chosen_arguments import ChosenArguments
-from calque_core.frames.source import describe_function
+from calque_core.extend import ChosenArguments, check_arrays, check_callable, describe_function, describe_value
 from calque_core.lax import reshape, slice
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
 

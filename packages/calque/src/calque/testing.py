@@ -20,8 +20,7 @@ import numpy as np
 from calque_autodiff import check_jvp, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import Primitive, float0, typeof
-from calque_core.kits.report import Finding, Report, compare
-from calque_core.testing import application, check_staging, check_trace, examine
+from calque_core.testing import Finding, Report, application, check_staging, check_trace, compare, examine
 
 __all__ = ["Finding", "Report", "check_primitive", "check_trace"]
 

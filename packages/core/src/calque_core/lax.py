@@ -29,7 +29,7 @@ from calque_core.ops.arithmetic import (
     sub,
     sub_p,
 )
-from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, expand_dims
+from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_shapes, expand_dims
 from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
 from calque_core.ops.collective import (
     axis_index,
@@ -97,7 +97,7 @@ from calque_core.ops.create import (
     zeros_like,
 )
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.ops.dot import dot, dot_general, dot_general_p
+from calque_core.ops.dot import DotDimensionNumbers, dot, dot_general, dot_general_p
 from calque_core.ops.dynamic import (
     dynamic_index_in_dim,
     dynamic_index_p,
@@ -125,7 +125,7 @@ from calque_core.ops.exponential import (
     square_p,
 )
 from calque_core.ops.jit import jit_p
-from calque_core.ops.linear_call import linear_call_p, linear_transpose_p
+from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
 from calque_core.ops.reduce import (
@@ -158,6 +158,7 @@ from calque_core.ops.rounding import (
 )
 from calque_core.ops.scan import scan, scan_p
 from calque_core.ops.shape import (
+    PaddingConfig,
     concatenate,
     concatenate_p,
     pad,
@@ -202,17 +203,17 @@ __all__ = [
     "convert_element_type", "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p",
     "bitcast_convert_type_p", "stop_gradient_p", "discard_p",
     # broadcast
-    "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_in_dim_p",
+    "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes", "broadcast_in_dim_p",
     # shape
     "reshape", "transpose", "rev", "squeeze", "slice", "pad", "concatenate", "reshape_p", "transpose_p", "rev_p",
-    "squeeze_p", "slice_p", "pad_p", "concatenate_p",
+    "squeeze_p", "slice_p", "pad_p", "concatenate_p", "PaddingConfig",
     # create
     "iota", "broadcasted_iota", "full", "full_like", "zeros_like", "ones_like", "iota_p",
     # reduce
     "reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin", "reduce_sum_p",
     "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "argmax_p", "argmin_p",
     # dot
-    "dot_general", "dot", "dot_general_p",
+    "dot_general", "dot", "dot_general_p", "DotDimensionNumbers",
     # positions that are values
     "dynamic_index_in_dim", "dynamic_update_index_in_dim", "dynamic_index_p", "dynamic_update_index_p",
     # sort
@@ -222,7 +223,8 @@ __all__ = [
     # functions with derivative rules of their own
     "custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_linear_p",
     # linear functions, functions defined by equations
-    "custom_linear_solve", "linear_call_p", "linear_transpose_p", "custom_linear_solve_p", "custom_root_p",
+    "custom_linear_solve", "linear_call", "linear_call_p", "linear_transpose_p", "custom_linear_solve_p",
+    "custom_root_p",
     # named axes
     "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
     # call

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.kits.report import Report, compare
+from calque_core.kits.report import Finding, Report, compare
 from calque_core.ops.arithmetic import mul_p
 from calque_core.ops.jit import jit_p
 from calque_core.ops.sort import sort_p
@@ -29,6 +29,8 @@ from calque_core.traces.trace import Trace, current_trace, evaluation, run_under
 from calque_core.types.avals import typeof
 from calque_core.values.value_trace import ValueTrace
 from calque_pytree import tree_leaves
+
+__all__ = ["Finding", "Report", "application", "check_primitive", "check_staging", "check_trace", "compare", "examine"]
 
 Value = Any
 Params = dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
-from calque_core.types.dtypes import is_float
+from calque_core.extend import is_float
 from calque_jet.series import Coefficient, Series, coefficient, instantiated
 
 Value = Any

@@ -16,12 +16,20 @@ from typing import Any
 import numpy as np
 
 from calque_core import Zero, api_boundary, current_trace, tracing, typeof
-from calque_core.calls.api_util import FlatFunction, check_arrays, check_callable, describe_value
-from calque_core.frames.source import describe_function
-from calque_core.memory.separate import unshared
-from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
-from calque_core.traces.trace import started
-from calque_core.types.dtypes import dtype_name
+from calque_core.extend import (
+    FlatFunction,
+    check_arrays,
+    check_callable,
+    check_outputs,
+    check_sequence,
+    describe_function,
+    describe_value,
+    dtype_name,
+    flatten_primals,
+    started,
+    tangent_leaves,
+    unshared,
+)
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiated, over, times
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_structure

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
-from calque_core.primitives.rules import settings_key
+from calque_core.extend import settings_key
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiated
 

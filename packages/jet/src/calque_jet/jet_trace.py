@@ -28,12 +28,7 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.context import here
-from calque_core.frames.source import Position
-from calque_core.jaxprs.captured import cells_of
-from calque_core.ops.custom_rules import closed_over
-from calque_core.ops.linear import zero_tangent
-from calque_core.traces.tracer import check_lift
+from calque_core.extend import Position, cells_of, check_lift, closed_over, here, zero_tangent
 from calque_jet.derived import derived_rules
 from calque_jet.series import Series, derivative, instantiated, integral
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import typeof
+from calque_core.extend import zeros_of
 from calque_core.lax import add, add_any, div, mul, neg, sub
-from calque_core.ops.linear import zeros_of
 
 Value = Any
 Coefficient = Any  # an array, or None

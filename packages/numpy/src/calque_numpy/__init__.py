@@ -32,59 +32,33 @@ from numpy import (
 )
 
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_core.arrays.methods import imag, real
-from calque_core.arrays.numpy_arithmetic import (
+from calque_core.extend.numpy_functions import (
     absolute,
+    all,
+    any,
+    argmax,
+    argmin,
+    astype,
+    clip,
+    conjugate,
+    copy,
+    deg2rad,
     divmod,
+    dot,
+    exp2,
     fabs,
     float_power,
     floor_divide,
-    fmod,
-    left_shift,
-    positive,
-    power,
-    reciprocal,
-    remainder,
-    right_shift,
-    sign,
-    square,
-    true_divide,
-)
-from calque_core.arrays.numpy_arithmetic import absolute as abs
-from calque_core.arrays.numpy_arithmetic import power as pow
-from calque_core.arrays.numpy_arithmetic import remainder as mod
-from calque_core.arrays.numpy_arithmetic import true_divide as divide
-from calque_core.arrays.numpy_products import dot, matmul
-from calque_core.arrays.numpy_reductions import all, any, argmax, argmin, max, mean, min, std, sum, var
-from calque_core.arrays.numpy_reductions import max as amax
-from calque_core.arrays.numpy_reductions import min as amin
-from calque_core.arrays.numpy_shapes import (
-    astype,
-    clip,
-    copy,
-    ndim,
-    ravel,
-    reshape,
-    round,
-    shape,
-    size,
-    squeeze,
-    swapaxes,
-    transpose,
-)
-from calque_core.arrays.numpy_shapes import round as around
-from calque_core.arrays.numpy_shapes import transpose as permute_dims
-from calque_core.arrays.numpy_ufuncs import (
-    conjugate,
-    deg2rad,
-    exp2,
     fmax,
     fmin,
+    fmod,
     heaviside,
     hypot,
+    imag,
     isfinite,
     isinf,
     isnan,
+    left_shift,
     log2,
     log10,
     logaddexp,
@@ -92,13 +66,46 @@ from calque_core.arrays.numpy_ufuncs import (
     logical_not,
     logical_or,
     logical_xor,
+    matmul,
+    max,
+    mean,
+    min,
+    ndim,
+    positive,
+    power,
     rad2deg,
+    ravel,
+    real,
+    reciprocal,
+    remainder,
+    reshape,
+    right_shift,
     rint,
+    round,
+    shape,
+    sign,
+    size,
+    square,
+    squeeze,
+    std,
+    sum,
+    swapaxes,
+    transpose,
+    true_divide,
     trunc,
+    var,
 )
-from calque_core.arrays.numpy_ufuncs import conjugate as conj
-from calque_core.arrays.numpy_ufuncs import deg2rad as radians
-from calque_core.arrays.numpy_ufuncs import rad2deg as degrees
+from calque_core.extend.numpy_functions import absolute as abs
+from calque_core.extend.numpy_functions import conjugate as conj
+from calque_core.extend.numpy_functions import deg2rad as radians
+from calque_core.extend.numpy_functions import max as amax
+from calque_core.extend.numpy_functions import min as amin
+from calque_core.extend.numpy_functions import power as pow
+from calque_core.extend.numpy_functions import rad2deg as degrees
+from calque_core.extend.numpy_functions import remainder as mod
+from calque_core.extend.numpy_functions import round as around
+from calque_core.extend.numpy_functions import transpose as permute_dims
+from calque_core.extend.numpy_functions import true_divide as divide
 from calque_core.lax import (
     add,
     bitwise_and,

@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, implements, lax, typeof
-from calque_core.arrays.numpy_protocol import refuse
-from calque_core.calls.api_util import describe_value
-from calque_core.frames.source import where
-from calque_core.ops.operands import promoted_dtype
+from calque_core.extend import describe_value, where
+from calque_core.extend.numpy_functions import promoted_dtype, refuse
 from calque_numpy.creation import asarray
 from calque_numpy.matrices import diagonal
 from calque_numpy.products import contract

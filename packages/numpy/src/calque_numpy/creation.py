@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.arrays.numpy_arithmetic import as_dtype
-from calque_core.arrays.numpy_protocol import refuse
-from calque_core.arrays.numpy_sequences import SCALARS, array_of
-from calque_core.ops.axes import integers
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import as_result
+from calque_core.extend.numpy_functions import (
+    SCALARS,
+    array_of,
+    as_dtype,
+    as_result,
+    broadcast_to,
+    dtype_argument,
+    integers,
+    refuse,
+)
 
 Value = Any
 DType = Any

@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.arrays.numpy_protocol import refuse
-from calque_core.arrays.numpy_shapes import astype, ravel
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integer, integers
-from calque_core.ops.create import dtype_argument
-from calque_core.ops.operands import promoted_dtype
+from calque_core.extend import integer, where
+from calque_core.extend.numpy_functions import (
+    astype,
+    canonical_axis,
+    dtype_argument,
+    integers,
+    promoted_dtype,
+    ravel,
+    refuse,
+)
 from calque_numpy.creation import asarray
 from calque_numpy.shapes import atleast_1d, atleast_2d, atleast_3d
 

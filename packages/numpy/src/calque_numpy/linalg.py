@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, typeof
-from calque_core.arrays import numpy_reductions as reductions
-from calque_core.arrays.numpy_arithmetic import as_dtype
-from calque_core.arrays.numpy_shapes import ravel
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integers
+from calque_core.extend import numpy_functions as reductions
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, ravel
 
 Value = Any
 

@@ -14,12 +14,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, implements, lax, typeof
-from calque_core.arrays.numpy_arithmetic import absolute, as_dtype
-from calque_core.arrays.numpy_reductions import all
-from calque_core.arrays.numpy_ufuncs import isfinite, isnan, truth
-from calque_core.frames.source import where as place
-from calque_core.ops.operands import floating, promoted_dtype
-from calque_core.types.dtypes import greatest
+from calque_core.extend import greatest
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import absolute, all, as_dtype, floating, isfinite, isnan, promoted_dtype, truth
 
 Value = Any
 

@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.arrays.numpy_protocol import refuse
-from calque_core.arrays.numpy_reductions import sum
-from calque_core.arrays.numpy_shapes import ravel
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integer
+from calque_core.extend import integer, where
+from calque_core.extend.numpy_functions import canonical_axis, ravel, refuse, sum
 from calque_numpy.ranges import tri
 
 Value = Any

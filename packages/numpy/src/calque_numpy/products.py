@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.arrays.numpy_protocol import refuse
-from calque_core.arrays.numpy_shapes import ravel
-from calque_core.arrays.numpy_ufuncs import conjugate
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integers
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, ravel, refuse
 from calque_numpy.creation import asarray
 
 Value = Any

@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.arrays.numpy_sequences import KINDS, SCALARS
-from calque_core.arrays.numpy_shapes import astype
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integer
-from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
-from calque_core.ops.create import dtype_argument
-from calque_core.types.dtypes import scalar_dtype
+from calque_core.extend import integer, scalar_dtype, where
+from calque_core.extend.numpy_functions import KINDS, SCALARS, astype, broadcast_to, canonical_axis, dtype_argument
+from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray, full_like
 
 Value = Any

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.arrays.numpy_shapes import ravel, swapaxes
-from calque_core.frames.source import where
+from calque_core.extend import integer, where
+from calque_core.extend.numpy_functions import canonical_axis, ravel, swapaxes
 from calque_core.lax import broadcast_in_dim
-from calque_core.ops.axes import canonical_axis, integer
 from calque_numpy.creation import asarray
 from calque_numpy.shapes import Axes, distinct_axes, one_or_several
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.arrays.numpy_shapes import swapaxes
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integers
-from calque_core.ops.broadcast import broadcast_shapes
-from calque_core.ops.broadcast import broadcast_to as broadcast
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import broadcast_to as broadcast
+from calque_core.extend.numpy_functions import canonical_axis, integers, swapaxes
+from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray
 
 Value = Any

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
-from calque_core.arrays.numpy_shapes import ravel
-from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import canonical_axis, ravel
 
 Value = Any
 

@@ -10,16 +10,22 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.arrays import numpy_reductions as reductions
-from calque_core.arrays.numpy_arithmetic import as_dtype, true_divide
-from calque_core.arrays.numpy_protocol import refuse
-from calque_core.arrays.numpy_ufuncs import isnan, truth
-from calque_core.frames.source import where as place
+from calque_core.extend import integer, is_float
+from calque_core.extend import numpy_functions as reductions
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import (
+    Axes,
+    as_dtype,
+    broadcast_to,
+    canonical_axes,
+    canonical_axis,
+    check_dtypes,
+    isnan,
+    refuse,
+    true_divide,
+    truth,
+)
 from calque_core.lax import broadcast_in_dim
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.operands import check_dtypes
-from calque_core.types.dtypes import is_float
 from calque_numpy.creation import asarray
 
 Value = Any

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import Jaxpr, dce_jaxpr, eval_context, rule_epoch
-from calque_core.context import here
-from calque_core.frames.source import where
-from calque_core.jaxprs.debugging import check_program, is_debugging
+from calque_core.extend import check_program, here, is_debugging, where
 from calque_pytree import static_key
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import lower_jaxpr_to_module

@@ -25,8 +25,7 @@ from calque_core import (
     rule_epoch,
     typeof,
 )
-from calque_core.context import DEFAULT_SETTINGS, here
-from calque_core.jaxprs.debugging import is_debugging
+from calque_core.extend import DEFAULT_SETTINGS, here, is_debugging, missing_rule
 from calque_core.lax import (
     broadcast_in_dim_p,
     concatenate_p,
@@ -42,7 +41,6 @@ from calque_core.lax import (
     squeeze_p,
     transpose_p,
 )
-from calque_core.primitives.rules import missing_rule
 from calque_pytree import static_key
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
 from calque_xla_backend.runtime.array import Array, array_from_numpy

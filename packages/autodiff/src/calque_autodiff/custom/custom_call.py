@@ -16,16 +16,25 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from calque_core import CustomRules, Zero, current_trace, evaluation, float0, instantiate_zeros, typeof
-from calque_core.calls.api_util import arg_names, call, check_arrays, check_callable, normalize_argnums
-from calque_core.context import here, own
-from calque_core.frames.source import describe_function, where
-from calque_core.frames.tracebacks import hide_frames, mark_boundary
+from calque_core.extend import (
+    arg_names,
+    call,
+    check_arrays,
+    check_callable,
+    describe_function,
+    here,
+    hide_frames,
+    is_array_like,
+    mark_boundary,
+    narrowed,
+    normalize_argnums,
+    own,
+    strong,
+    unshared_tree,
+    where,
+    zero_of,
+)
 from calque_core.lax import convert_element_type, custom_jvp_call_p, custom_vjp_call_p
-from calque_core.memory.separate import unshared_tree
-from calque_core.ops.convert import narrowed, narrowed_leaf
-from calque_core.ops.linear import zero_of
-from calque_core.ops.operands import strong
-from calque_core.types.avals import is_array_like
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map
 
 P = ParamSpec("P")
@@ -243,7 +252,7 @@ class CustomFunction(Generic[P, R]):
 
     def _evaluated(self, args: Any, kwargs: Any) -> R:
         if not here().settings.enable_x64:
-            args, kwargs = tree_map(narrowed_leaf, (args, kwargs))
+            args, kwargs = tree_map(lambda x: narrowed([x])[0], (args, kwargs))
         return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
 
     def __repr__(self) -> str:

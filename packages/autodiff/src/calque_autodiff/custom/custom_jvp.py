@@ -10,9 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent, rule_tangents, run_rule
 from calque_core import CustomRules, Zero, add_tangents, float0, typeof
-from calque_core.calls.api_util import check_callable, describe_value
-from calque_core.frames.source import describe_function
-from calque_core.ops.linear import zero_tangent
+from calque_core.extend import check_callable, describe_function, describe_value, zero_tangent
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map
 
 P = ParamSpec("P")

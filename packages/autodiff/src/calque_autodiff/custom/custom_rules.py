@@ -15,10 +15,15 @@ from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.custom.custom_vjp import cotangent_leaves, cotangents, flat_fwd, ill_typed_cotangent
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, typeof
-from calque_core.calls.api_util import call as call_user
-from calque_core.calls.api_util import check_arrays, check_callable, describe_value, normalize_argnums
-from calque_core.frames.source import describe_function
-from calque_core.ops.linear import zero_tangent
+from calque_core.extend import call as call_user
+from calque_core.extend import (
+    check_arrays,
+    check_callable,
+    describe_function,
+    describe_value,
+    normalize_argnums,
+    zero_tangent,
+)
 from calque_pytree import flatten_axes, tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")

@@ -13,10 +13,8 @@ from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, check
 from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, float0, typeof
-from calque_core.calls.api_util import call as call_user
-from calque_core.calls.api_util import check_callable, describe_value
-from calque_core.frames.source import describe_function
-from calque_core.types.avals import is_array_like, short_repr
+from calque_core.extend import call as call_user
+from calque_core.extend import check_callable, describe_function, describe_value, is_array_like
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map, tree_structure
 
 P = ParamSpec("P")
@@ -147,7 +145,7 @@ class _Backward:
             static = [x for x in self.static_residuals if x is not None]
             if static:
                 error.add_note(
-                    f"The residuals of {self.call.name} hold {short_repr(static[0])}, which may close over traced "
+                    f"The residuals of {self.call.name} hold {describe_value(static[0])}, which may close over traced "
                     "values. Let fwd return those values themselves."
                 )
             raise

@@ -13,6 +13,7 @@ from typing import Any
 
 from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
 from calque_core import UndefinedPrimal, typeof
+from calque_core.extend import NUMPY_AVALS, share, spread, zero_tangent
 from calque_core.lax import (
     abs_p,
     add_any_p,
@@ -43,10 +44,6 @@ from calque_core.lax import (
     sub,
     sub_p,
 )
-from calque_core.ops.broadcast import spread
-from calque_core.ops.linear import zero_tangent
-from calque_core.ops.selection import share
-from calque_core.types.avals import NUMPY_AVALS
 
 Value = Any
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal
+from calque_core.extend import Shape
 from calque_core.lax import broadcast_in_dim_p, reduce_sum, reshape
-from calque_core.types.avals import Shape
 
 Value = Any
 

@@ -21,8 +21,8 @@ from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_of_call
 from calque_core import Atom, Jaxpr, dce_jaxpr
+from calque_core.extend import settings_key
 from calque_core.lax import name_p, optimization_barrier_p, remat_p
-from calque_core.primitives.rules import settings_key
 
 Value = Any
 Params = dict[str, Any]

@@ -11,6 +11,7 @@ from typing import Any
 from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
 from calque_autodiff.rules.arithmetic import summed_to
 from calque_core import Zero, typeof
+from calque_core.extend import spread
 from calque_core.lax import (
     and_p,
     bitwise_and,
@@ -34,7 +35,6 @@ from calque_core.lax import (
     shift_right_logical_p,
     xor_p,
 )
-from calque_core.ops.broadcast import spread
 
 Value = Any
 

@@ -21,9 +21,8 @@ from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_autodiff.zeros import with_zeros
 from calque_core import Jaxpr, Var
+from calque_core.extend import chosen_branches, settings_key
 from calque_core.lax import cond_p
-from calque_core.ops.cond import chosen_branches
-from calque_core.primitives.rules import settings_key
 
 Value = Any
 Branches = tuple[Jaxpr, ...]

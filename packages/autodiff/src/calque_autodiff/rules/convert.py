@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import defjvp, deftranspose, zero_derivative
+from calque_core.extend import is_float, zero_tangent
 from calque_core.lax import (
     bitcast_convert_type_p,
     convert_element_type,
@@ -12,8 +13,6 @@ from calque_core.lax import (
     discard_p,
     stop_gradient_p,
 )
-from calque_core.ops.linear import zero_tangent
-from calque_core.types.dtypes import is_float
 
 Value = Any
 

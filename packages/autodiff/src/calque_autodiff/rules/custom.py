@@ -14,12 +14,8 @@ from calque_autodiff.jaxprs import jvp_of_call
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
 from calque_core import CustomRules, Jaxpr, Primitive, Zero, current_trace, eval_jaxpr, evaluation, typeof
+from calque_core.extend import JaxprTrace, LinearCall, closed_rules, is_float, no_jvp_rule, zero_of, zero_tangent
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.ops.custom import no_jvp_rule
-from calque_core.ops.custom_rules import LinearCall, closed_rules
-from calque_core.ops.linear import zero_of, zero_tangent
-from calque_core.staging.stage import JaxprTrace
-from calque_core.types.dtypes import is_float
 
 Value = Any
 

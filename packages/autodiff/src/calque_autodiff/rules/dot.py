@@ -7,8 +7,8 @@ from typing import Any
 from calque_autodiff.define import defbilinear
 from calque_autodiff.rules.shape import inverse
 from calque_core import UndefinedPrimal, typeof
+from calque_core.extend import Shape
 from calque_core.lax import convert_element_type, dot_general, dot_general_p, transpose
-from calque_core.types.avals import Shape
 
 Value = Any
 Sides = tuple[Shape, Shape]

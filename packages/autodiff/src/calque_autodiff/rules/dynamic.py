@@ -7,8 +7,8 @@ from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
 from calque_core import Primitive, Zero, instantiate_zeros, is_undefined_primal, typeof
+from calque_core.extend import zero_tangent, zeros_of
 from calque_core.lax import dynamic_index_p, dynamic_update_index_p
-from calque_core.ops.linear import zero_tangent, zeros_of
 
 Value = Any
 

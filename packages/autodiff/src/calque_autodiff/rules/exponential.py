@@ -6,6 +6,7 @@ from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
 from calque_core import typeof
+from calque_core.extend import greatest, zero_tangent
 from calque_core.lax import (
     abs,
     add,
@@ -30,8 +31,6 @@ from calque_core.lax import (
     square_p,
     sub,
 )
-from calque_core.ops.linear import zero_tangent
-from calque_core.types.dtypes import greatest
 
 Value = Any
 

@@ -14,8 +14,8 @@ from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import backward_pass, transpose_jaxpr
 from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, dce_jaxpr, eval_jaxpr, instantiate_zeros
+from calque_core.extend import zero_of, zero_tangent
 from calque_core.lax import linear_call_p, linear_transpose_p
-from calque_core.ops.linear import zero_of, zero_tangent
 
 Value = Any
 

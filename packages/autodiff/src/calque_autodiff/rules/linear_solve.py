@@ -15,10 +15,8 @@ from calque_autodiff.rules.linear_call import tangents_along
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
-from calque_core.frames.source import where
+from calque_core.extend import where, without_aux, zero_tangent
 from calque_core.lax import custom_linear_solve_p, neg
-from calque_core.ops.linear import zero_tangent
-from calque_core.ops.linear_solve import without_aux
 
 Value = Any
 

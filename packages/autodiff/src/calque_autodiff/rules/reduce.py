@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
+from calque_core.extend import Shape, extreme_weights, restored
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -16,8 +17,6 @@ from calque_core.lax import (
     reduce_sum,
     reduce_sum_p,
 )
-from calque_core.ops.selection import extreme_weights, restored
-from calque_core.types.avals import Shape
 
 Value = Any
 

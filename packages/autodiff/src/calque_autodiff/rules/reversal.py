@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import typeof
+from calque_core.extend import scalar_dtype
 from calque_core.lax import (
     broadcast,
     convert_element_type,
@@ -29,7 +30,6 @@ from calque_core.lax import (
     select,
     while_loop,
 )
-from calque_core.types.dtypes import scalar_dtype
 from calque_pytree import tree_map
 
 Value = Any

@@ -14,8 +14,8 @@ from calque_autodiff.rules.linear_call import tangent_jaxpr, tangents_along
 from calque_autodiff.rules.linear_solve import minus
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Zero, instantiate_zeros
+from calque_core.extend import zero_tangent
 from calque_core.lax import custom_linear_solve_p, custom_root_p
-from calque_core.ops.linear import zero_tangent
 
 Value = Any
 

@@ -20,9 +20,8 @@ from calque_autodiff.rules.cond import Slots, memo_branches
 from calque_autodiff.rules.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
-from calque_core.frames.source import where
+from calque_core.extend import settings_key, where
 from calque_core.lax import cond_p, jit_p, name_p, scan_p
-from calque_core.primitives.rules import settings_key
 
 rule_table("save")
 

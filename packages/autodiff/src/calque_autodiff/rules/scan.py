@@ -19,10 +19,8 @@ from calque_autodiff.rules.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, add_tangents, eval_jaxpr, instantiate_zeros, stage
+from calque_core.extend import Loop, ScanOptions, marked_carries, shaped_array, zeros_of
 from calque_core.lax import scan_p
-from calque_core.ops.linear import zeros_of
-from calque_core.ops.loop_rules import Loop, ScanOptions, marked_carries
-from calque_core.types.avals import shaped_array
 
 Value = Any
 

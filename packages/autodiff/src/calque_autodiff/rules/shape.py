@@ -7,6 +7,7 @@ from typing import Any
 
 from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal, is_undefined_primal, typeof
+from calque_core.extend import Shape
 from calque_core.lax import (
     broadcast,
     concatenate_p,
@@ -24,7 +25,6 @@ from calque_core.lax import (
     transpose,
     transpose_p,
 )
-from calque_core.types.avals import Shape
 
 Value = Any
 PaddingConfig = tuple[tuple[int, int, int], ...]

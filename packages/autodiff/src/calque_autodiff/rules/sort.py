@@ -13,8 +13,8 @@ from calque_autodiff.define import check_known, defjvp_all, deftranspose
 from calque_autodiff.jaxprs import split_results
 from calque_autodiff.masks import is_nonzero, marked, merged
 from calque_core import Zero, is_undefined_primal
+from calque_core.extend import positions, sorted_by
 from calque_core.lax import sort_p
-from calque_core.ops.selection import positions, sorted_by
 
 Value = Any
 

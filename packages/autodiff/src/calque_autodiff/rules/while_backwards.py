@@ -17,9 +17,8 @@ from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import in_groups
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
-from calque_core.frames.source import where
+from calque_core.extend import marked_carries, where
 from calque_core.lax import while_loop
-from calque_core.ops.loop_rules import marked_carries
 
 Value = Any
 

@@ -19,10 +19,8 @@ from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
+from calque_core.extend import consts_first, marked_carries, settings_key, while_parts, zeros_of
 from calque_core.lax import while_p
-from calque_core.ops.linear import zeros_of
-from calque_core.ops.loop_rules import consts_first, marked_carries, while_parts
-from calque_core.primitives.rules import settings_key
 
 Value = Any
 

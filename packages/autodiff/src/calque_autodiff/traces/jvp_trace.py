@@ -25,13 +25,18 @@ from calque_core import (
     hand_down,
     typeof,
 )
-from calque_core.context import here
-from calque_core.frames.source import Position, current_position
-from calque_core.jaxprs.captured import captured_tracers, cells_of
-from calque_core.ops.custom_rules import closed_over
-from calque_core.ops.linear import zero_tangent
-from calque_core.staging.stage import SCALAR_TYPES, JitTracer
-from calque_core.traces.tracer import check_lift
+from calque_core.extend import (
+    SCALAR_TYPES,
+    JitTracer,
+    Position,
+    captured_tracers,
+    cells_of,
+    check_lift,
+    closed_over,
+    current_position,
+    here,
+    zero_tangent,
+)
 
 Value = Any
 

@@ -27,14 +27,20 @@ from calque_core import (
     jaxprs_in_params,
     typeof,
 )
-from calque_core.context import DEFAULT_SETTINGS, entered, here
-from calque_core.memory.captures import Captures, is_held, is_writable, view_chain
-from calque_core.memory.separate import owner
-from calque_core.ops.convert import narrowed
-from calque_core.primitives.rules import missing_rule
-from calque_core.staging.stage import JaxprTrace, JitTracer
-from calque_core.traces.trace import only_evaluates, plain_types
-from calque_core.types.avals import NUMPY_AVALS
+from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    NUMPY_AVALS,
+    Captures,
+    JaxprTrace,
+    JitTracer,
+    copied_where_exposed,
+    entered,
+    here,
+    missing_rule,
+    narrowed,
+    only_evaluates,
+    plain_types,
+)
 
 Value = Any
 
@@ -139,17 +145,8 @@ class TangentTrace(JaxprTrace):
 
 def kept_for_long(jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
     """Return a linear program with copies of the residuals that the user can write to: captured ones, and `shared`."""
-    visible = {id(owner(x)) for x in shared if isinstance(x, np.ndarray)}
-    if not any(_is_reachable(x, visible) for x in jaxpr.consts):
-        return jaxpr
-    return jaxpr.replace(consts=[x.copy() if _is_reachable(x, visible) else x for x in jaxpr.consts])
-
-
-def _is_reachable(x: Value, visible: set[int]) -> bool:
-    """Tell whether the user can write to the memory of a residual: it is captured, or in `visible`."""
-    if not isinstance(x, np.ndarray) or not is_writable(x):
-        return False
-    return id(owner(x)) in visible or any(map(is_held, view_chain(x)))
+    consts = copied_where_exposed(jaxpr.consts, shared)
+    return jaxpr if all(a is b for a, b in zip(consts, jaxpr.consts)) else jaxpr.replace(consts=consts)
 
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:

@@ -15,13 +15,21 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from calque_autodiff.checkpoint_policies import Policy, check_policy
 from calque_core import Jaxpr, api_boundary, stage, trace_state_clean, typeof
-from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, normalize_argnums
-from calque_core.frames.source import describe_function, where
+from calque_core.extend import (
+    BorrowingTrace,
+    FlatFunction,
+    arg_names,
+    check_arrays,
+    check_callable,
+    describe_function,
+    join_constants,
+    narrowed,
+    normalize_argnums,
+    owned,
+    program_of,
+    where,
+)
 from calque_core.lax import name_p, remat_p
-from calque_core.memory.separate import owned
-from calque_core.ops.cond import join_constants, program_of
-from calque_core.ops.convert import narrowed
-from calque_core.staging.stage import BorrowingTrace
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 P = ParamSpec("P")

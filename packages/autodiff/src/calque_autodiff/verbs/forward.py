@@ -11,12 +11,18 @@ from typing import Any, Literal, TypeVar, overload
 from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
-from calque_core.calls.api_util import FlatFunction, check_callable
-from calque_core.frames.source import describe_function
-from calque_core.memory.separate import unshared
-from calque_core.ops.operands import strong
-from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
-from calque_core.traces.trace import started
+from calque_core.extend import (
+    FlatFunction,
+    check_callable,
+    check_outputs,
+    check_sequence,
+    describe_function,
+    flatten_primals,
+    started,
+    strong,
+    tangent_leaves,
+    unshared,
+)
 from calque_pytree import tree_flatten, tree_structure
 
 R = TypeVar("R")

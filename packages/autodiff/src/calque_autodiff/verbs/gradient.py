@@ -14,12 +14,18 @@ from calque_autodiff.linear_functions import spread_cotangents
 from calque_autodiff.transpose import backward_linear
 from calque_autodiff.verbs.linearize import linearize_flat
 from calque_core import api_boundary, current_trace, typeof
-from calque_core.calls.api_util import FlatFunction, arg_names, call, check_arrays, check_callable
-from calque_core.calls.chosen_arguments import ChosenArguments
-from calque_core.frames.source import describe_function
-from calque_core.memory.captures import Captures
-from calque_core.memory.separate import unshared
-from calque_core.ops.convert import narrowed
+from calque_core.extend import (
+    Captures,
+    ChosenArguments,
+    FlatFunction,
+    arg_names,
+    call,
+    check_arrays,
+    check_callable,
+    describe_function,
+    narrowed,
+    unshared,
+)
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 P = ParamSpec("P")

@@ -27,14 +27,18 @@ from calque_core import (
     stage,
     tracing,
 )
-from calque_core.calls.api_util import check_callable
+from calque_core.extend import (
+    Space,
+    check_callable,
+    check_lift,
+    evaluated,
+    join_constants,
+    loop_name,
+    owned,
+    space_of,
+    trace_in,
+)
 from calque_core.lax import custom_root_p
-from calque_core.memory.captures import is_writable
-from calque_core.ops.cond import join_constants
-from calque_core.ops.linear_solve import evaluated, trace_in
-from calque_core.ops.loops import loop_name
-from calque_core.ops.spaces import Space, space_of
-from calque_core.traces.tracer import check_lift
 from calque_pytree import tree_leaves, tree_map
 
 Value = Any
@@ -150,5 +154,5 @@ def value_of(x: Value) -> Value:
 
 def kept_value(x: Value) -> Value:
     """Return the number behind a result of a solver, in memory of its own: the solver may use its buffers again."""
-    value = value_of(x)
-    return value.copy() if is_writable(value) else value
+    (value,) = owned([value_of(x)])
+    return value

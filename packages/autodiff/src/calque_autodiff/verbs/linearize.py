@@ -16,12 +16,16 @@ from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run,
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace, kept_for_long
 from calque_core import Jaxpr, api_boundary, current_trace, dce_jaxpr, tracing, typeof
-from calque_core.calls.api_util import FlatFunction, check_callable
-from calque_core.frames.source import describe_function
-from calque_core.memory.captures import Captures
-from calque_core.memory.separate import unshared
-from calque_core.ops.tangents import check_outputs, flatten_primals
-from calque_core.traces.trace import started
+from calque_core.extend import (
+    Captures,
+    FlatFunction,
+    check_callable,
+    check_outputs,
+    describe_function,
+    flatten_primals,
+    started,
+    unshared,
+)
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 R = TypeVar("R")

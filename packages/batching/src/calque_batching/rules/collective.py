@@ -13,6 +13,7 @@ import numpy as np
 
 from calque_batching.batch_trace import AxisData
 from calque_core import Primitive, typeof
+from calque_core.extend import gives_lists
 from calque_core.lax import (
     axis_index_p,
     convert_element_type,
@@ -25,7 +26,6 @@ from calque_core.lax import (
     reduce_min,
     reduce_sum,
 )
-from calque_core.primitives.rule_results import gives_lists
 
 Value = Any
 Names = tuple[Hashable, ...]

@@ -17,13 +17,8 @@ from calque_batching.batch_trace import AxisData, BatchTrace
 from calque_batching.define import aligned
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
-from calque_core.frames.source import where
+from calque_core.extend import as_declared, forwarded, is_float, join_constants, named_axes, where, zeros_of
 from calque_core.lax import clamp, cond_p, convert_element_type, discard, eq, reduce_or, select_n_p
-from calque_core.ops.collective import named_axes
-from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import as_declared, forwarded
-from calque_core.ops.linear import zeros_of
-from calque_core.types.dtypes import is_float
 
 Value = Any
 Dims = Sequence[int | None]

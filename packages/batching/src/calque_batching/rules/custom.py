@@ -10,10 +10,9 @@ from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.verbs.custom import CustomBatch
 from calque_core import CustomRules, Jaxpr, Primitive, current_trace, jaxpr_as_fun, typeof
+from calque_core.extend import LinearCall, named_axes
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, squeeze
 from calque_core.lax import slice as slice_of
-from calque_core.ops.collective import named_axes
-from calque_core.ops.custom_rules import LinearCall
 
 Value = Any
 Dims = Sequence[int | None]

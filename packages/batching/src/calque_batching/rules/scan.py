@@ -13,8 +13,8 @@ from calque_batching.axes import moveaxis
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_step, carry_in_front
 from calque_core import Jaxpr
+from calque_core.extend import join_constants
 from calque_core.lax import scan_p
-from calque_core.ops.cond import join_constants
 
 Value = Any
 Dims = Sequence[int | None]

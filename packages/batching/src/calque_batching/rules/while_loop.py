@@ -21,7 +21,7 @@ from calque_batching.batch_trace import AxisData
 from calque_batching.define import aligned
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
 from calque_core import Jaxpr, eval_jaxpr, stage, typeof
-from calque_core.frames.source import where
+from calque_core.extend import forwarded, join_constants, named_axes, where
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
@@ -34,9 +34,6 @@ from calque_core.lax import (
     select_n_p,
     while_p,
 )
-from calque_core.ops.collective import named_axes
-from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import forwarded
 
 Value = Any
 Dims = Sequence[int | None]

@@ -15,14 +15,12 @@ from typing import Any, TypeVar
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core import CustomRules, UndefinedPrimal, Zero, current_trace, tracing
-from calque_core.context import entered, here
+from calque_core.extend import entered, here, shaped_array, undefined_of, zero_of
 from calque_core.lax import reduce_sum
-from calque_core.ops.custom_rules import Backward, BatchRule, FwdRule, JvpRule, TransposeRule
-from calque_core.ops.linear import undefined_of, zero_of
-from calque_core.types.avals import shaped_array
 
 Value = Any
 Values = Sequence[Value]
+Rule = Callable[..., Any]  # of the signature that `CustomRules` gives
 Dims = Sequence[int | None]
 R = TypeVar("R")
 
@@ -46,7 +44,7 @@ class CustomBatch:
             transpose=None if rules.transpose is None else self.transpose(rules.transpose),
         )
 
-    def function(self, fun: Callable[..., Values], batch_rule: BatchRule | None) -> Callable[..., list[Value]]:
+    def function(self, fun: Callable[..., Values], batch_rule: Rule | None) -> Callable[..., list[Value]]:
         """Return the function for whole batches, by its batching rule if it has one."""
 
         def by_rule(*args: Value) -> list[Value]:
@@ -65,7 +63,7 @@ class CustomBatch:
 
         return by_element if batch_rule is None else by_rule
 
-    def jvp(self, rule: JvpRule) -> JvpRule:
+    def jvp(self, rule: Rule) -> Rule:
         """Return a jvp rule for whole batches."""
 
         def batched(primals: Values, tangents: Values) -> tuple[list[Value], list[Value]]:
@@ -78,11 +76,11 @@ class CustomBatch:
 
         return batched
 
-    def fwd(self, rule: FwdRule) -> FwdRule:
+    def fwd(self, rule: Rule) -> Rule:
         """Return the forward half of a vjp rule for whole batches; the backward half keeps the residual dims."""
 
-        def batched(primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
-            def run(trace: BatchTrace) -> tuple[list[Value], list[Value], Backward]:
+        def batched(primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Rule]:
+            def run(trace: BatchTrace) -> tuple[list[Value], list[Value], Rule]:
                 outs, residuals, bwd = rule(self.tracers(trace, primals, self.dims), nonzeros)
                 whole, dims = trace.split(residuals)
                 return self.in_front(trace, outs), whole, self.bwd(bwd, dims)
@@ -91,7 +89,7 @@ class CustomBatch:
 
         return batched
 
-    def bwd(self, rule: Backward, residual_dims: Dims) -> Backward:
+    def bwd(self, rule: Rule, residual_dims: Dims) -> Rule:
         """Return the backward half of a vjp rule for whole batches."""
 
         def batched(residuals: Values, cts: Values) -> list[Value]:
@@ -104,7 +102,7 @@ class CustomBatch:
 
         return batched
 
-    def transpose(self, rule: TransposeRule) -> TransposeRule:
+    def transpose(self, rule: Rule) -> Rule:
         """Return a transpose rule for whole batches."""
 
         def batched(cts: Values, operands: Values) -> list[Value]:

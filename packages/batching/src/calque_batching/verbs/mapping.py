@@ -11,9 +11,7 @@ from typing import Any
 
 from calque_batching.verbs.vmap import vmap
 from calque_core import api_boundary, lax, typeof
-from calque_core.calls.api_util import check_arrays, check_callable
-from calque_core.ops.axes import integer
-from calque_core.ops.loops import loop_name
+from calque_core.extend import check_arrays, check_callable, integer, loop_name
 from calque_pytree import keystr, tree_flatten_with_path, tree_map
 
 Value = Any

@@ -16,13 +16,19 @@ import numpy as np
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_core import api_boundary, current_trace, tracing, typeof
-from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable
-from calque_core.context import entered, here
-from calque_core.frames.source import describe_function
-from calque_core.memory.separate import unshared
-from calque_core.ops.convert import narrowed
-from calque_core.traces.trace import started
-from calque_core.types.avals import is_array_like
+from calque_core.extend import (
+    FlatFunction,
+    arg_names,
+    check_arrays,
+    check_callable,
+    describe_function,
+    entered,
+    here,
+    is_array_like,
+    narrowed,
+    started,
+    unshared,
+)
 from calque_pytree import PyTreeDef, flatten_axes, keystr, tree_flatten, tree_flatten_with_path
 
 P = ParamSpec("P")

@@ -48,6 +48,7 @@ def leaves(x: Any) -> Iterator[Value]:
 def has_tracer(x: Any) -> bool:
     """Tell whether nested lists, tuples and dicts hold a tracer.
 
+    >>> from calque_core.extend import has_tracer
     >>> has_tracer([1.0, (2.0,)])
     False
     """
@@ -73,6 +74,7 @@ def array_of(items: Sequence[Value]) -> Value:
     has the default dtype of its kind.
     Raises: ShapeError if traced items or device arrays differ in shape from other items.
 
+    >>> from calque_core.extend.numpy_functions import array_of
     >>> array_of([[1, 2], [3, 4]])
     array([[1, 2],
            [3, 4]])

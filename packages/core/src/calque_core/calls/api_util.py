@@ -26,6 +26,7 @@ def check_callable(fun: Any, verb: str) -> None:
 
     Raises: TypeError for a value that cannot be called, for generator functions and for coroutines.
 
+    >>> from calque_core.extend import check_callable
     >>> check_callable(len, "grad")
     """
     if not callable(fun):
@@ -116,6 +117,7 @@ def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
 def describe_value(x: Any) -> str:
     """Return 'float64[3]' for an array, 'a tuple of length 2' for a container, and the class's name otherwise.
 
+    >>> from calque_core.extend import describe_value
     >>> describe_value(1.0), describe_value((1, 2))
     ('float64[]', 'a tuple of length 2')
     """
@@ -129,6 +131,7 @@ def describe_value(x: Any) -> str:
 def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
     """Return the expression for each leaf of the arguments, as a user writes it: `x`, `params['w']`, `args[1]`.
 
+    >>> from calque_core.extend import arg_names
     >>> arg_names(lambda x, y: None, ({"w": 1.0}, 2.0), {})
     ["x['w']", 'y']
     """
@@ -171,6 +174,8 @@ def plain_index(x: Any) -> int:
 
     Raises: TypeError if it is not an integer, or is a bool: `axis=True` is no position.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import plain_index
     >>> plain_index(np.int64(2))
     2
     """
@@ -186,6 +191,7 @@ def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnum
 
     Raises: TypeError if one is not an int; ValueError if one is out of range or occurs twice.
 
+    >>> from calque_core.extend import normalize_argnums
     >>> normalize_argnums((0, -1), 3, "grad of f")
     (0, 2)
     """

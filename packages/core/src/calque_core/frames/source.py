@@ -92,6 +92,7 @@ def current_position(depth: int = 1) -> Position | None:
 
     The innermost `depth` frames are calque's for certain: to skip them saves staging 0.2 us per equation.
 
+    >>> from calque_core.extend import current_position, resolve
     >>> resolve(current_position()) is None  # this doctest is the user's code
     False
     """
@@ -202,6 +203,7 @@ _base_name = functools.cache(os.path.basename)  # saves 1 us
 def describe_function(fun: Any) -> str:
     """Return 'name (file.py:41)' for a user's function, or its name or repr where it has no source.
 
+    >>> from calque_core.extend import describe_function
     >>> describe_function(len)
     'len'
     """

@@ -25,6 +25,7 @@ def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
 
     Tracers of the current trace and of its parents; a tracer of an inner trace is replaced by the tracers it wraps.
 
+    >>> from calque_core.extend import captured_tracers
     >>> captured_tracers([lambda x: x])
     []
     """
@@ -75,6 +76,7 @@ def _in_slots(x: Any) -> list[Any]:
 def cells_of(fun: Any) -> list[Any]:
     """Return the values of the variables that a Python function closes over; unassigned variables are left out.
 
+    >>> from calque_core.extend import cells_of
     >>> scale = (lambda factor: lambda x: factor * x)(3.0)
     >>> cells_of(scale)
     [3.0]

@@ -17,6 +17,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params, subjaxpr
 def nested_jaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
     """Return `jaxpr` and every jaxpr inside it, each once, inner ones first.
 
+    >>> from calque_core.extend import nested_jaxprs
     >>> from calque_core import ShapedArray, stage
     >>> from calque_core.lax import sin
     >>> len(nested_jaxprs(stage(lambda x: [sin(x)], [ShapedArray((), "float64")])))

@@ -115,6 +115,8 @@ class Captures:
     A trace shares the copies of its `outer` trace: so a constant is copied once, although each step of a loop makes a
     new inner trace.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import Captures
     >>> x = np.zeros(3)
     >>> with Captures() as captures:
     ...     copy = captures.use(x)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calque_core.memory.captures import Copied, is_writable
+from calque_core.memory.captures import Copied, is_held, is_writable, view_chain
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import NUMPY_SCALARS
 from calque_pytree import tree_flatten, tree_leaves
@@ -39,9 +39,11 @@ def unshared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value
 
     A copy that a trace keeps of a captured array is copied too: the user may write to results.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import unshared
     >>> x = np.zeros(3)
     >>> y, z, w = unshared([x, x[1:], np.ones(2)], [x])
-    >>> owner(y) is x, owner(z) is x, w
+    >>> np.shares_memory(x, y), np.shares_memory(x, z), w
     (False, False, array([1., 1.]))
     """
     arrays = [i for i, x in enumerate(results) if isinstance(x, np.ndarray)]
@@ -60,11 +62,33 @@ def unshared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value
 def owned(results: Sequence[Value]) -> list[Value]:
     """Return `results` with a copy of each writable NumPy array: a user's function may have kept the array.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import owned
     >>> x = np.zeros(3)
     >>> owned([x, 1.0])[0] is x
     False
     """
     return [x.copy() if isinstance(x, np.ndarray) and is_writable(x) else x for x in results]
+
+
+def copied_where_exposed(values: Sequence[Value], shared: Iterable[Value]) -> list[Value]:
+    """Return `values` with a copy of each array that the user can write to: captured, or in the memory of `shared`.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import copied_where_exposed
+    >>> x, y = np.zeros(3), np.zeros(3)
+    >>> a, b = copied_where_exposed([x[1:], y], [x])
+    >>> np.shares_memory(a, x), b is y
+    (False, True)
+    """
+    owner_ids = {id(owner(x)) for x in shared if isinstance(x, np.ndarray)}
+    return [x.copy() if _is_exposed(x, owner_ids) else x for x in values]
+
+
+def _is_exposed(x: Value, owner_ids: set[int]) -> bool:
+    if not isinstance(x, np.ndarray) or not is_writable(x):
+        return False
+    return id(owner(x)) in owner_ids or any(map(is_held, view_chain(x)))
 
 
 def owned_tree(result: T) -> T:
@@ -81,6 +105,8 @@ def owned_tree(result: T) -> T:
 def unshared_tree(result: T, *reserved: Any) -> T:
     """Return a pytree of results, with `unshared` applied to its leaves; `reserved` are pytrees too.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import unshared_tree
     >>> x = np.zeros(3)
     >>> unshared_tree({"w": x}, (x,))["w"] is x
     False

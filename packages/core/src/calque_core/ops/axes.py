@@ -24,6 +24,7 @@ def integers(name: str, argument: str, values: Any) -> tuple[int, ...]:
 
     Raises: TypeError if it is something else; a tracer raises its own TracerIntegerConversionError.
 
+    >>> from calque_core.extend.numpy_functions import integers
     >>> integers("reshape", "new_sizes", [2, 3])
     (2, 3)
     """
@@ -40,6 +41,7 @@ def integer(name: str, argument: str, value: Any) -> int:
 
     Raises: TypeError if it is not an integer; a tracer raises its own TracerIntegerConversionError.
 
+    >>> from calque_core.extend import integer
     >>> integer("integer_pow", "the exponent", 3)
     3
     """
@@ -56,6 +58,7 @@ def canonical_axis(name: str, axis: Any, ndim: int) -> int:
 
     Raises: TypeError if `axis` is not an integer; ValueError if it is outside [-ndim, ndim).
 
+    >>> from calque_core.extend.numpy_functions import canonical_axis
     >>> canonical_axis("rev", -1, 3)
     2
     """
@@ -76,6 +79,7 @@ def canonical_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
 
     Raises: TypeError if an axis is not an integer; ValueError if an axis is out of range or named twice.
 
+    >>> from calque_core.extend.numpy_functions import canonical_axes
     >>> canonical_axes("reduce_sum", (-1, 0), 3), canonical_axes("reduce_sum", None, 2)
     ((0, 2), (0, 1))
     """

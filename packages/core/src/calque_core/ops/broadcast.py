@@ -124,6 +124,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
     Raises: ValueError if they do not fit.
 
+    >>> from calque_core.lax import broadcast_shapes
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
@@ -149,6 +150,8 @@ def broadcast_to(x: Value, shape: Shape) -> Value:
 
     Raises: ShapeError if it does not fit.
 
+    >>> import numpy as np
+    >>> from calque_core.extend.numpy_functions import broadcast_to
     >>> broadcast_to(np.array([1, 2]), (2, 2))
     array([[1, 2],
            [1, 2]])
@@ -160,6 +163,8 @@ def broadcast_to(x: Value, shape: Shape) -> Value:
 def spread(x: Value, out: Value) -> Value:
     """Return an operand of rank 0 repeated to the shape of the elementwise result `out`; return an array unchanged.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import spread
     >>> spread(1.0, np.zeros(2))
     array([1., 1.])
     """

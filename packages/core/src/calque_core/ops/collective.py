@@ -198,6 +198,7 @@ def named_axes(params: Mapping[str, Any]) -> frozenset[AxisName]:
     By convention a parameter `axis_name` is a name and a parameter `axes` a tuple of names, also in primitives of other
     packages.  The positions in the `axes` of ordinary reductions are returned too; no axis has them as its name.
 
+    >>> from calque_core.extend import named_axes
     >>> sorted(named_axes({"axes": ("i", "j")}))
     ['i', 'j']
     """

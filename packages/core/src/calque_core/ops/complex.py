@@ -32,6 +32,8 @@ _COMPLEX = frozenset((complex_number,))
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of the parts of complex numbers of dtype `dtype`.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import real_dtype
     >>> real_dtype(np.dtype("complex64"))
     dtype('float32')
     """

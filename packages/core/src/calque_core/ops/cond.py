@@ -174,11 +174,11 @@ def stage_once(
     in_tree: PyTreeDef,
     avals: Sequence[Any],
     trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
-    may_store: Callable[[], bool] = lambda: True,
+    may_store: Callable[[], bool] | None = None,
 ) -> _Program:
     """Return the program of a function and the structure of its result, from a table if `program_of` has it there.
 
-    A new program is recorded by a trace of `trace_type`, and stored if `may_store()` is true afterwards.
+    A new program is recorded by a trace of `trace_type`, and stored unless `may_store()` is false afterwards.
     """
     return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_store)
 
@@ -189,7 +189,7 @@ def program_of(
     in_tree: PyTreeDef,
     avals: Sequence[Any],
     make: Callable[[], _Program],
-    may_store: Callable[[], bool] = lambda: True,
+    may_store: Callable[[], bool] | None = None,
 ) -> _Program:
     """Return `make()`, or the stored program of this function, if its code reads the same values as when it was staged.
 
@@ -203,7 +203,7 @@ def program_of(
     program = _programs.get(key)
     if program is None:
         program = make()
-        if not program[0].consts and may_store():
+        if not program[0].consts and (may_store is None or may_store()):
             if len(_programs) >= _MAX_PROGRAMS:
                 _programs.clear()
             _programs[key] = program

@@ -86,6 +86,9 @@ def instantiate_zeros(x: Value) -> Value:
 def zeros_of(aval: Any) -> Value:
     """Return zeros of the type `aval`; for `float0`, a NumPy array of that dtype, which no operation takes.
 
+    >>> import numpy as np
+    >>> from calque_core import typeof
+    >>> from calque_core.extend import zeros_of
     >>> zeros_of(typeof(np.float32(1)))
     np.float32(0.0)
     """

@@ -17,6 +17,7 @@ ScanOptions = dict[str, Any]  # the parameters of a scan that do not describe it
 def marked_carries(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
     """Return the carries that are marked at some step: `mask`, joined with `step(mask)` until nothing changes.
 
+    >>> from calque_core.extend import marked_carries
     >>> marked_carries([True, False, False], lambda mask: [False, mask[0], mask[1]])
     [True, True, True]
     """
@@ -52,6 +53,7 @@ class Loop(NamedTuple):
 def while_parts(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the items of the constants of the condition, of the constants of the body, and of the carry.
 
+    >>> from calque_core.extend import while_parts
     >>> while_parts("abcde", 1, 2)
     (['a'], ['b', 'c'], ['d', 'e'])
     """

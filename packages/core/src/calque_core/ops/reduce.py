@@ -75,6 +75,8 @@ def reduce_min_impl(x: Value, *, axes: Shape) -> Value:
 def lowest(dtype: np.dtype[Any]) -> Value:
     """Return the identity of `max`: -inf, the least number of a dtype without infinity, or False.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import lowest
     >>> lowest(np.dtype("int8")), lowest(np.dtype("float32"))
     (np.int8(-128), np.float32(-inf))
     """
@@ -84,6 +86,8 @@ def lowest(dtype: np.dtype[Any]) -> Value:
 def highest(dtype: np.dtype[Any]) -> Value:
     """Return the identity of `min`: inf, the greatest number of a dtype without infinity, or True.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import highest
     >>> highest(np.dtype("int8")), highest(np.dtype("bool"))
     (np.int8(127), np.True_)
     """

@@ -28,6 +28,8 @@ def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
 
     The weight is 0 if an operand is NaN: a NaN would pass through an outer choice, `where(isnan(x), 0, maximum(x, 0))`.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import share
     >>> share(np.bool_(True), np.bool_(False), 2.0)  # 2.0 is one of two equal numbers
     np.float64(0.5)
     """
@@ -43,6 +45,8 @@ def restored(out: Value, shape: Shape, axes: Shape) -> Value:
 def extreme_weights(x: Value, out: Value, axes: Shape) -> Value:
     """Return the weight of each element of `x` in its extreme `out`: elements equal to `out` share it.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import extreme_weights
     >>> extreme_weights(np.array([1.0, 3.0, 3.0]), 3.0, (0,))
     array([0. , 0.5, 0.5])
     """
@@ -54,6 +58,8 @@ def extreme_weights(x: Value, out: Value, axes: Shape) -> Value:
 def positions(x: Value, dimension: int) -> Value:
     """Return an array of the shape of `x` that holds each element's position along an axis.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import positions
     >>> positions(np.zeros((2, 3)), 1).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
@@ -63,6 +69,8 @@ def positions(x: Value, dimension: int) -> Value:
 def sorted_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
     """Return the arrays `carried` in the order that sorts the keys.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import sorted_by
     >>> sorted_by([np.array([3, 1, 2])], [np.array([0.3, 0.1, 0.2])], 0)
     [array([0.1, 0.2, 0.3])]
     """

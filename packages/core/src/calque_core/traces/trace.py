@@ -232,6 +232,8 @@ def run_under(trace: Trace, fun: Callable[..., Any], /, *args: Value, **params: 
 def only_evaluates(trace: Trace | None) -> bool:
     """Tell whether `trace` only computes values, so that nobody can ask for a derivative of them.
 
+    >>> from calque_core import evaluation
+    >>> from calque_core.extend import only_evaluates
     >>> only_evaluates(evaluation)
     True
     """

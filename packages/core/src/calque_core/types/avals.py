@@ -163,6 +163,8 @@ def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, enable_x64: b
 def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
     """Return the `ShapedArray` of a shape and a dtype in canonical form, in 0.2 us; the class takes 2 us.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import shaped_array
     >>> shaped_array((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
     """
@@ -172,6 +174,8 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
 def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
     """Return the `ShapedArray` of a tracer, whose dtype may be wider than the current settings allow.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import shaped_array, traced_type
     >>> traced_type((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
     """
@@ -254,6 +258,7 @@ get_aval = typeof
 def is_array_like(x: object) -> bool:
     """Tell whether `x` can be an operand: an array, a scalar, a tracer.
 
+    >>> from calque_core.extend import is_array_like
     >>> is_array_like(1.0), is_array_like([1.0])
     (True, False)
     """

@@ -89,6 +89,7 @@ def _scalar_dtype(kind: type, settings: Settings) -> np.dtype[Any]:
 def scalar_dtype(kind: type) -> np.dtype[Any]:
     """Return the dtype of a Python scalar of type `kind` without other operands.
 
+    >>> from calque_core.extend import scalar_dtype
     >>> scalar_dtype(float)
     dtype('float64')
     """
@@ -98,6 +99,9 @@ def scalar_dtype(kind: type) -> np.dtype[Any]:
 def dtype_name(dtype: np.dtype[Any]) -> str:
     """Return the name that messages print: `float32`, `int64`, `bool`, `float0`.
 
+    >>> import numpy as np
+    >>> from calque_core import float0
+    >>> from calque_core.extend import dtype_name
     >>> dtype_name(np.dtype("float32")), dtype_name(float0)
     ('float32', 'float0')
     """
@@ -119,6 +123,8 @@ def short_name(dtype: np.dtype[Any]) -> str:
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Tell whether `dtype` is a real or complex floating dtype, so that values have derivatives.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import is_float
     >>> is_float(np.dtype("float32")), is_float(np.dtype("int32"))
     (True, False)
     """
@@ -174,8 +180,10 @@ def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
 def greatest(dtype: np.dtype[Any]) -> Any:
     """Return the greatest finite number of a real float dtype.
 
-    >>> greatest(np.dtype("float16"))
-    np.float16(65500.0)
+    >>> import numpy as np
+    >>> from calque_core.extend import greatest
+    >>> greatest(np.dtype("float32"))
+    np.float32(3.4028235e+38)
     """
     return np.finfo(dtype).max if dtype.name not in SHORT_FLOATS else _greatest_short(dtype)
 

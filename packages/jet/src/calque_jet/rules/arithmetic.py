@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
+from calque_core.extend import share, spread
 from calque_core.lax import (
     abs,
     abs_p,
@@ -38,8 +39,6 @@ from calque_core.lax import (
     sub,
     sub_p,
 )
-from calque_core.ops.broadcast import spread
-from calque_core.ops.selection import share
 from calque_jet.series import Coefficient, Series, coefficient, derivative, minus, over, plus, quotient, times
 
 Value = Any

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import typeof
+from calque_core.extend import spread
 from calque_core.lax import bitwise_and, clamp, clamp_p, gt, lt, max, select, select_n, select_n_p
-from calque_core.ops.broadcast import spread
 from calque_jet.rules.arithmetic import Result, spread_each
 from calque_jet.series import Coefficient, Series, plus
 

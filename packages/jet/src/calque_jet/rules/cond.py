@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Jaxpr
+from calque_core.extend import chosen_branches
 from calque_core.lax import cond_p
-from calque_core.ops.cond import chosen_branches
 from calque_jet.jaxprs import jet_jaxpr, joined, masks_of, nonzeros, with_zeros
 from calque_jet.series import Series
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calque_core.extend import is_float
 from calque_core.lax import convert_element_type, convert_element_type_p
-from calque_core.types.dtypes import is_float
 from calque_jet.rules.arithmetic import Result
 from calque_jet.series import Series
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import CustomRules, Jaxpr
+from calque_core.extend import no_jvp_rule
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.ops.custom import no_jvp_rule
 from calque_jet.jaxprs import run_jet
 from calque_jet.jet_trace import jet_through_jvp
 from calque_jet.series import Series

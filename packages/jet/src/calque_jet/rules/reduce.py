@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive
+from calque_core.extend import Shape, extreme_weights
 from calque_core.lax import mul, reduce_max_p, reduce_min_p, reduce_sum
-from calque_core.ops.selection import extreme_weights
-from calque_core.types.avals import Shape
 from calque_jet.rules.arithmetic import Result
 from calque_jet.series import Series
 

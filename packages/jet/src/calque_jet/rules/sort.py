@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calque_core.extend import positions, sorted_by
 from calque_core.lax import sort_p
-from calque_core.ops.selection import positions, sorted_by
 from calque_jet.series import Series
 
 Value = Any

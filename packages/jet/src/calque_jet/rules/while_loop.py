@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Jaxpr, Var
+from calque_core.extend import consts_first, marked_carries, while_parts
 from calque_core.lax import while_p
-from calque_core.ops.loop_rules import consts_first, marked_carries, while_parts
 from calque_jet.jaxprs import Mask, filled, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.rules.scan import whole
 from calque_jet.series import Series

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.frames.source import where
-from calque_core.ops.broadcast import broadcast_shapes
-from calque_core.ops.create import dtype_argument
-from calque_core.types.dtypes import scalar_dtype
+from calque_core.extend import scalar_dtype, where
+from calque_core.extend.numpy_functions import dtype_argument
+from calque_core.lax import broadcast_shapes
 from calque_numpy.random.keys import check_key, check_shape
 from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape

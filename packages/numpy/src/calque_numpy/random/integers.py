@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.frames.source import where
-from calque_core.ops.create import dtype_argument
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import dtype_argument
 from calque_numpy.random.floats import check_fits
 from calque_numpy.random.keys import check_key, check_shape, split
 from calque_numpy.random.random_bits import random_bits

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax, typeof
-from calque_core.frames.source import where
-from calque_core.ops.axes import integer, integers
-from calque_core.ops.operands import strong
+from calque_core.extend import integer, strong, where
+from calque_core.extend.numpy_functions import integers
 from calque_numpy.random.threefry import Shape, random_words, threefry2x32
 
 Value = Any

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.frames.source import where
+from calque_core.extend import integer, where
+from calque_core.extend.numpy_functions import canonical_axis
 from calque_core.lax import broadcast_in_dim
-from calque_core.ops.axes import canonical_axis, integer
 from calque_numpy.random.keys import check_key, split
 from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax
-from calque_core.frames.source import where
-from calque_core.ops.create import dtype_argument
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import dtype_argument
 from calque_numpy.random.keys import check_key, check_shape
 from calque_numpy.random.threefry import Shape, random_words
 

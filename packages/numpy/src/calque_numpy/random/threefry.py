@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
-from calque_core.frames.source import where
+from calque_core.extend import where
 
 Value = Any
 Shape = tuple[int, ...]

@@ -16,8 +16,7 @@ from types import CodeType
 from typing import Any
 
 from calque_core import evaluation, rule_epoch
-from calque_core.context import DEFAULT_SETTINGS, Settings, active, here
-from calque_core.frames.tracebacks import hide_frames, mark_boundary
+from calque_core.extend import DEFAULT_SETTINGS, Settings, active, here, hide_frames, mark_boundary
 from calque_pytree import tree_structure
 from calque_xla_backend.calls.trace_cache import Call, Traced
 from calque_xla_backend.calls.transfer import Inputs, has_plain_types

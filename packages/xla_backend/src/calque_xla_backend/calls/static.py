@@ -11,8 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calque_core.calls.api_util import plain_index
-from calque_core.frames.source import describe_function, where
+from calque_core.extend import describe_function, plain_index, where
 from calque_pytree import PyTreeDef, static_key
 
 Value = Any

@@ -17,10 +17,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from calque_core import Jaxpr, hoist_tracers, is_tracer, rule_epoch, stage, typeof
-from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays
-from calque_core.context import here
-from calque_core.frames.source import describe_function
-from calque_core.staging.stage import JaxprTrace
+from calque_core.extend import FlatFunction, JaxprTrace, arg_names, check_arrays, describe_function, here
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.static import StaticArguments
 

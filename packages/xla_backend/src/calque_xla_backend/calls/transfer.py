@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.traces.trace import plain_types
+from calque_core.extend import plain_types
 from calque_xla_backend.compile import Program
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.runtime import Buffer, DeviceType, put

@@ -17,12 +17,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, stage
-from calque_core.context import own
-from calque_core.frames.source import resolve
-from calque_core.primitives.rules import missing_rule
-from calque_core.primitives.rules import store as store_rule
-from calque_core.types.avals import shaped_array
+from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
+from calque_core.extend import missing_rule, own, resolve, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
 
@@ -112,7 +108,7 @@ def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str |
     """
     if rule is None:
         return lambda function: register_lowering(primitive, function, platform=platform)
-    store_rule(primitive, "lowering" if platform is None else ("lowering", platform), rule, override=True)
+    rules("lowering", platform=platform)[primitive] = rule
     return rule
 
 
@@ -121,12 +117,12 @@ def lowering_rule(primitive: Any, platform: str) -> Rule:
 
     Raises: MissingRuleError.
     """
-    rules = primitive.adapted
-    rule = rules.get(("lowering", platform)) or rules.get("lowering")
+    adapted = primitive.adapted
+    rule = adapted.get(("lowering", platform)) or adapted.get("lowering")
     if rule is None:
-        if "decomposition" not in rules:
+        if "decomposition" not in adapted:
             raise missing_rule(primitive, "lowering", platform=platform)
-        rule = lower_fun(rules["decomposition"])
+        rule = lower_fun(adapted["decomposition"])
     return rule  # type: ignore[no-any-return]
 
 

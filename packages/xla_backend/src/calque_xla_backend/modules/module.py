@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
-from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.extend import nested_jaxprs
 from calque_core.lax import jit_p
 from calque_xla_backend.modules.lowering import Constants, FuncOp, LoweringRuleContext, ModuleContext, jaxpr_subcomp
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type

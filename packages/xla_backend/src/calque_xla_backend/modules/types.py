@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import AbstractValue, ShapedArray, float0, typeof
-from calque_core.types.avals import Shape
+from calque_core.extend import Shape
 
 IrValue: TypeAlias = "ir.Value[Any]"
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.extend import is_float
 from calque_core.lax import abs_p, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
-from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 

@@ -12,8 +12,8 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
+from calque_core.extend import is_float
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p, discard_p, stop_gradient_p
-from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, inferred, retyped
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type

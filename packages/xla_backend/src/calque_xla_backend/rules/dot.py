@@ -13,9 +13,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.lax import dot_general_p
-from calque_core.ops.dot import DotDimensionNumbers
-from calque_core.types.avals import shaped_array
+from calque_core.extend import shaped_array
+from calque_core.lax import DotDimensionNumbers, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute

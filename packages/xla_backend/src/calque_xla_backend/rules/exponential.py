@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.extend import real_dtype, shaped_array
 from calque_core.lax import exp_p, expm1_p, integer_pow_p, log1p_p, log_p, pow_p, rsqrt_p, sqrt_p, square_p
-from calque_core.ops.complex import real_dtype
-from calque_core.types.avals import shaped_array
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type

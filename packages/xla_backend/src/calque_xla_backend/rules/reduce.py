@@ -14,10 +14,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
+from calque_core.extend import Shape, highest, is_float, lowest, shaped_array
 from calque_core.lax import argmax_p, argmin_p, reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_sum_p
-from calque_core.ops.reduce import highest, lowest
-from calque_core.types.avals import Shape, shaped_array
-from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant

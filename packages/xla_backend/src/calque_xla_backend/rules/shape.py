@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.lax import concatenate_p, pad_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
-from calque_core.ops.shape import PaddingConfig
-from calque_core.types.avals import Shape
+from calque_core.extend import Shape
+from calque_core.lax import PaddingConfig, concatenate_p, pad_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
 from calque_xla_backend.define import IrValue, inferred, retyped
 
 # The same elements in other positions

@@ -11,8 +11,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
+from calque_core.extend import is_float
 from calque_core.lax import sort_p
-from calque_core.types.dtypes import is_float
 from calque_xla_backend.define import IrValue, compare
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type

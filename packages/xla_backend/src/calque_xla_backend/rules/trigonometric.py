@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
+from calque_core.extend import real_dtype, shaped_array
 from calque_core.lax import cos_p, sin_p, tan_p, tanh_p
-from calque_core.ops.complex import real_dtype
-from calque_core.types.avals import shaped_array
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 

@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, ShapedArray, eval_context, float0, register_aval, typeof
-from calque_core.arrays.indexing import is_advanced
-from calque_core.arrays.numpy_sequences import has_tracer, host_values
-from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.extend import DEFAULT_SETTINGS, Shape, has_tracer, here, host_values, is_advanced, shaped_array
 from calque_core.lax import bitcast_convert_type_p
-from calque_core.types.avals import Shape, shaped_array
 from calque_xla_backend.runtime.runtime import (
     Buffer,
     DeviceType,

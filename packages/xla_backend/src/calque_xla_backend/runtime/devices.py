@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import is_tracer
-from calque_core.calls.api_util import arg_names, check_arrays
-from calque_core.frames.source import where
+from calque_core.extend import arg_names, check_arrays, where
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy
 from calque_xla_backend.runtime.runtime import Device, local_devices, placement

@@ -22,8 +22,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 
 from calque_core import ShapedArray, float0
-from calque_core.frames.source import where
-from calque_core.primitives.rules import advance_rule_epoch
+from calque_core.extend import advance_rule_epoch, where
 from calque_xla_backend.runtime.flags import check_flags
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
 

@@ -15,13 +15,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core import ShapeDtypeStruct, api_boundary, evaluation, is_tracer, rule_epoch, typeof
-from calque_core.calls.api_util import arg_names, check_callable
-from calque_core.context import Settings, here
-from calque_core.frames.source import describe_function
-from calque_core.jaxprs.debugging import is_debugging
+from calque_core.extend import (
+    Settings,
+    arg_names,
+    check_callable,
+    describe_function,
+    here,
+    is_debugging,
+    narrowed,
+    run_program,
+)
 from calque_core.lax import jit_p
-from calque_core.ops.convert import narrowed
-from calque_core.ops.jit import run_program
 from calque_xla_backend.calls.dispatch import (
     MAX_ARITY,
     MISSING,

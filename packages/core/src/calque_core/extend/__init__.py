@@ -1,0 +1,100 @@
+"""The names that a package of transformations, a backend or a front needs beside `calque_core` and `calque_core.lax`.
+
+Our own packages import nothing of core but these names, the operations, `calque_core.config` and
+`calque_core.testing`; so a package of yours stands where ours stand.  The groups of `__all__` are the chapters.
+
+Read next: `numpy_functions.py`, the functions of NumPy's that core has, with the tools to write more.
+"""
+
+from calque_core.arrays.indexing import is_advanced
+from calque_core.arrays.numpy_sequences import has_tracer, host_values
+from calque_core.calls.api_util import (
+    FlatFunction,
+    arg_names,
+    call,
+    check_arrays,
+    check_callable,
+    describe_value,
+    normalize_argnums,
+    plain_index,
+)
+from calque_core.calls.chosen_arguments import ChosenArguments
+from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own
+from calque_core.extend import numpy_functions
+from calque_core.frames.source import (
+    Position,
+    at_place,
+    current_position,
+    describe_function,
+    in_backward,
+    resolve,
+    where,
+)
+from calque_core.frames.tracebacks import hide_frames, mark_boundary
+from calque_core.jaxprs.captured import captured_tracers, cells_of
+from calque_core.jaxprs.debugging import check_program, is_debugging
+from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.memory.captures import Captures
+from calque_core.memory.separate import copied_where_exposed, owned, unshared, unshared_tree
+from calque_core.ops.axes import integer
+from calque_core.ops.broadcast import spread
+from calque_core.ops.collective import named_axes
+from calque_core.ops.complex import real_dtype
+from calque_core.ops.cond import chosen_branches, join_constants, program_of
+from calque_core.ops.convert import narrowed
+from calque_core.ops.custom import no_jvp_rule
+from calque_core.ops.custom_rules import LinearCall, closed_over, closed_rules
+from calque_core.ops.jit import as_declared, forwarded, run_program
+from calque_core.ops.linear import undefined_of, zero_of, zero_tangent, zeros_of
+from calque_core.ops.linear_solve import evaluated, trace_in, without_aux
+from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, while_parts
+from calque_core.ops.loops import loop_name
+from calque_core.ops.operands import strong
+from calque_core.ops.reduce import highest, lowest
+from calque_core.ops.selection import extreme_weights, positions, restored, share, sorted_by
+from calque_core.ops.spaces import Space, space_of
+from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.primitives.rule_results import gives_lists, wrong_result
+from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
+from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
+from calque_core.traces.trace import only_evaluates, plain_types, started
+from calque_core.traces.tracer import check_lift
+from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, traced_type
+from calque_core.types.dtypes import dtype_name, greatest, is_float, scalar_dtype
+
+__all__ = [
+    # Functions of the user, and their arguments
+    "FlatFunction", "arg_names", "call", "check_callable", "check_arrays", "describe_value", "normalize_argnums",
+    "plain_index", "integer", "ChosenArguments", "flatten_primals", "tangent_leaves", "check_sequence",
+    "check_outputs", "loop_name",
+    # Places in the user's program, and frames in tracebacks
+    "Position", "current_position", "resolve", "in_backward", "where", "at_place", "describe_function", "hide_frames",
+    "mark_boundary",
+    # The current context: trace, settings, axis sizes
+    "Settings", "DEFAULT_SETTINGS", "here", "own", "active", "entered", "settings_key",
+    # Traces
+    "JaxprTrace", "BorrowingTrace", "JitTracer", "started", "check_lift", "only_evaluates", "plain_types",
+    # Types and dtypes
+    "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
+    "scalar_dtype", "real_dtype", "dtype_name", "greatest", "highest", "lowest", "narrowed", "strong",
+    # Memory
+    "Captures", "unshared", "unshared_tree", "owned", "copied_where_exposed",
+    # Tangents and cotangents that are zero or not known yet
+    "zero_tangent", "zero_of", "zeros_of", "undefined_of",
+    # Rules
+    "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
+    # Programs
+    "nested_jaxprs", "join_constants", "captured_tracers", "cells_of", "is_debugging", "check_program", "run_program",
+    "as_declared", "forwarded",
+    # Branches and loops
+    "chosen_branches", "program_of", "Loop", "ScanOptions", "consts_first", "marked_carries", "while_parts",
+    # Custom rules and solvers
+    "LinearCall", "closed_rules", "closed_over", "no_jvp_rule", "Space", "space_of", "trace_in", "evaluated",
+    "without_aux",
+    # Formulas that derivatives and Taylor series share
+    "spread", "share", "extreme_weights", "restored", "positions", "sorted_by",
+    # Named axes, arrays outside NumPy
+    "named_axes", "is_advanced", "has_tracer", "host_values",
+    # Functions of NumPy's
+    "numpy_functions",
+]  # fmt: skip

@@ -1,0 +1,95 @@
+"""NumPy's functions on arrays and tracers, as operators, methods and `import numpy` programs call them.
+
+They take NumPy's arguments and give NumPy's dtypes; `calque_numpy` re-exports them under NumPy's names.  The last group
+of `__all__` holds the tools for more functions: axes, dtypes and operands as NumPy's functions take them.
+"""
+
+from calque_core.arrays.methods import imag, real
+from calque_core.arrays.numpy_arithmetic import (
+    absolute,
+    as_dtype,
+    divmod,
+    fabs,
+    float_power,
+    floor_divide,
+    fmod,
+    left_shift,
+    positive,
+    power,
+    reciprocal,
+    remainder,
+    right_shift,
+    sign,
+    square,
+    true_divide,
+)
+from calque_core.arrays.numpy_products import dot, matmul
+from calque_core.arrays.numpy_protocol import refuse
+from calque_core.arrays.numpy_reductions import all, any, argmax, argmin, max, mean, min, std, sum, var
+from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of
+from calque_core.arrays.numpy_shapes import (
+    astype,
+    clip,
+    copy,
+    ndim,
+    ravel,
+    reshape,
+    round,
+    shape,
+    size,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from calque_core.arrays.numpy_ufuncs import (
+    conjugate,
+    deg2rad,
+    exp2,
+    fmax,
+    fmin,
+    heaviside,
+    hypot,
+    isfinite,
+    isinf,
+    isnan,
+    log2,
+    log10,
+    logaddexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    rad2deg,
+    rint,
+    trunc,
+    truth,
+)
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.create import dtype_argument
+from calque_core.ops.declare import as_result
+from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
+
+__all__ = [
+    # Complex numbers
+    "imag", "real",
+    # Arithmetic
+    "absolute", "as_dtype", "divmod", "fabs", "float_power", "floor_divide", "fmod", "left_shift", "positive",
+    "power", "reciprocal", "remainder", "right_shift", "sign", "square", "true_divide",
+    # Products
+    "dot", "matmul",
+    # Reductions
+    "all", "any", "argmax", "argmin", "max", "mean", "min", "std", "sum", "var",
+    # Shapes
+    "astype", "clip", "copy", "ndim", "ravel", "reshape", "round", "shape", "size", "squeeze", "swapaxes",
+    "transpose",
+    # Elementwise functions
+    "conjugate", "deg2rad", "exp2", "fmax", "fmin", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log10",
+    "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "rad2deg", "rint", "trunc",
+    "truth",
+    # Broadcasting
+    "broadcast_to",
+    # Arguments of such a function
+    "Axes", "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of",
+    "dtype_argument", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
+]  # fmt: skip
