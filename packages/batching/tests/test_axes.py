@@ -41,5 +41,7 @@ def test_matchaxis_leaves_an_unmapped_value_unmapped_and_refuses_to_drop_an_axis
     x = np.zeros(2)
 
     assert matchaxis(x, None, None, 2) is x
-    with pytest.raises(ValueError, match=r"a mapped value was to be returned without a batch axis. Give it an axis"):
+    with pytest.raises(
+        ValueError, match=r"a mapped value cannot be returned without its batch axis\. Give it an output"
+    ):
         matchaxis(x, 0, None, 2)

@@ -95,9 +95,9 @@ def test_structures_are_checked():
     with config.disable_jit():
         with pytest.raises(TypeError, match=r"must return a pair \(carry, y\), but it returned"):
             lax.scan(lambda c, x: c, 0.0, length=1)
-        with pytest.raises(TypeError, match="Return a carry of the structure of the initial one"):
+        with pytest.raises(TypeError, match="Return the structure of the initial carry"):
             lax.scan(lambda c, x: ((c, c), x), 0.0, length=1)
-        with pytest.raises(TypeError, match="Return a carry of the structure of the initial one"):
+        with pytest.raises(TypeError, match="Return the structure of the initial carry"):
             lax.while_loop(lambda x: True, lambda x: (x, x), 0.0)
         with pytest.raises(TypeError, match="Return one bool scalar"):
             lax.while_loop(lambda x: 1.0, lambda x: x, 0.0)

@@ -31,7 +31,7 @@ def test_the_shapes_of_transposed_arrays_are_numpys():
 def test_a_vector_has_no_matrix_transpose():
     words = refused(lambda a: a.mT, np.zeros(3), error=ValueError)
     assert words.startswith("mT of float64[3] at test_methods.py:")
-    assert words.endswith("it takes two axes or more. Use x.T instead.")
+    assert words.endswith("the array must have at least two axes. Use x.T instead.")
 
 
 @pytest.mark.parametrize("x", [np.array([1 + 2j, -3j]), np.complex64(1 - 2j), X, np.array([1, -2]), np.array([True])])

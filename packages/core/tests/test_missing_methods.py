@@ -43,11 +43,12 @@ def test_a_tracer_says_what_to_write_instead():
     words = refused(lambda x: x.flat)
     assert words.startswith("x.flat at test_missing_methods.py:")
     assert words.endswith(
-        ": a traced array of type float64[2,2] has no such attribute, as it has no elements in memory. Use x.ravel()."
+        ": a traced array of type float64[2,2] does not have this attribute, because its elements are not in memory. "
+        "Use x.ravel()."
     )
     assert refused(lambda x: x.view(np.int64)).endswith("or lax.bitcast_convert_type(x, dtype) for its bits.")
     assert refused(lambda x: x.tobytes()).endswith(
-        "Return the array from the transformed function, and ask the result."
+        "Return the array from the transformed function, and read the attribute of the result."
     )
 
 

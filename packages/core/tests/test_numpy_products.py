@@ -71,8 +71,8 @@ def test_a_product_is_one_contraction():
 def test_sizes_that_do_not_meet_are_named():
     words = refused(np.matmul, np.ones((2, 3)), np.ones((4, 5)))
     assert words.startswith("matmul of float64[2,3] and float64[4,5] at test_numpy_products.py:")
-    assert words.endswith("3 columns meet 4 rows. Make the two equal.")
-    assert refused(np.dot, np.ones(3), np.ones(4)).endswith("the sizes 3 and 4 differ. Make the two equal.")
+    assert words.endswith("the sizes 3 and 4 differ. Make them equal.")
+    assert refused(np.dot, np.ones(3), np.ones(4)).endswith("the sizes 3 and 4 differ. Make them equal.")
 
 
 def test_a_matrix_product_with_a_scalar_says_what_to_write():

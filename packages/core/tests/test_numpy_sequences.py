@@ -39,7 +39,7 @@ def test_traced_items_are_joined_in_the_dtype_that_numpy_finds(x, others):
 
 def test_items_of_several_shapes_are_named():
     with pytest.raises(
-        ShapeError, match=r"asarray of a list at .* whose items have the shapes \(2,\), \(\)\. Give items"
+        ShapeError, match=r"asarray of a list at .*: the items have different shapes, \(2,\), \(\)\. Give items"
     ):
         make_jaxpr(lambda x: array_of([x, 1.0]))(np.ones(2))
 

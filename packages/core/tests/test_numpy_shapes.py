@@ -129,7 +129,9 @@ def test_the_functions_serve_numpy_arrays_as_well():
 def test_a_reshape_to_another_number_of_elements_is_refused():
     words = refused(lambda x: x.reshape(4, -1), np.ones((2, 3)), error=ShapeError)
     assert words.startswith("reshape of float64[2,3] to (4, -1) at test_numpy_shapes.py:")
-    assert words.endswith("6 elements do not fill it. Give sizes whose product divides the number of elements.")
+    assert words.endswith(
+        "6 elements do not fill this shape. The product of the sizes must divide the number of elements."
+    )
     assert "the operand has 6 elements" in refused(lambda x: x.reshape(4), np.ones((2, 3)), error=ShapeError)
 
 
@@ -146,7 +148,7 @@ def test_an_order_that_nobody_knows_is_refused():
 def test_a_cast_that_the_rule_forbids_is_refused():
     words = refused(lambda x: x.astype(np.int32, casting="safe"), np.ones(2))
     assert words.startswith("astype at test_numpy_shapes.py:")
-    assert words.endswith("cannot cast float64 to int32 by the rule 'safe'. Use casting='unsafe'.")
+    assert words.endswith("cannot cast float64 to int32 with casting='safe'. Use casting='unsafe'.")
 
 
 def test_complex_numbers_become_real_ones_with_numpys_warning():

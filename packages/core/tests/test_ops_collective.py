@@ -24,12 +24,12 @@ def test_an_unbound_name_is_refused_with_the_users_line_and_the_names_that_are_b
 
     message = str(caught.value)
     assert message.startswith(f"unbound axis name: i. {collective.__name__} at test_ops_collective.py:")
-    assert "the names bound there: 'rows', 'columns'. Call it in a function under vmap(..., axis_name='i')" in message
+    assert "the bound names are: 'rows', 'columns'. Call it in a function under vmap(..., axis_name='i')" in message
 
 
 @pytest.mark.parametrize("function", [lax.axis_index, lax.axis_size])
 def test_the_place_along_an_unbound_axis_is_refused(function):
-    with pytest.raises(NameError, match=f"unbound axis name: i. {function.__name__} at .* bound there: none"):
+    with pytest.raises(NameError, match=f"unbound axis name: i. {function.__name__} at .* the bound names are: none"):
         function("i")
 
 

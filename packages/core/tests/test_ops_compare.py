@@ -131,19 +131,20 @@ def test_select_broadcasts_and_promotes():
 
 def test_select_refuses_what_is_not_bool():
     with pytest.raises(
-        TypeError, match=r"select at .* chooses by float64\[2\]\. Give bools: compare the operand, x != 0\."
+        TypeError,
+        match=r"select at .* got a predicate of type float64\[2\]\. Give bools: compare the operand, x != 0\.",
     ):
         lax.select(np.ones(2), 1.0, 2.0)
 
 
 def test_select_n_refuses_other_dtypes_of_the_choice():
-    with pytest.raises(TypeError, match=r"select_n at .* chooses by int64\[2\]\. Give bools, or int32"):
+    with pytest.raises(TypeError, match=r"select_n at .* got a selector of type int64\[2\]\. Give bools, or int32"):
         lax.select_n(np.array([0, 1]), 1.0, 2.0)
 
 
 @pytest.mark.parametrize("n_cases", [0, 3])
 def test_select_n_by_bools_refuses_other_numbers_of_cases(n_cases):
-    with pytest.raises(TypeError, match=rf"chooses by bool\[\] among {n_cases} cases\. Give 1 or 2 cases\."):
+    with pytest.raises(TypeError, match=rf"got a selector of type bool\[\] for {n_cases} cases\. Give 1 or 2 cases\."):
         lax.select_n(True, *[1.0] * n_cases)
 
 
@@ -155,7 +156,9 @@ def test_select_n_refuses_shapes_that_do_not_fit():
 
 
 def test_the_primitive_refuses_a_choice_of_another_shape():
-    with pytest.raises(ShapeError, match=r"chooses by bool\[2\] between cases of type float64\[3\]\. Broadcast them"):
+    with pytest.raises(
+        ShapeError, match=r"got a selector of type bool\[2\] for cases of type float64\[3\]\. Broadcast them"
+    ):
         make_jaxpr(lax.select_n_p.bind)(np.array([True, False]), np.zeros(3), np.zeros(3))
 
 

@@ -363,7 +363,7 @@ def test_the_primitive_checks_its_index(index):
 def test_the_primitive_checks_its_operands_against_each_branch():
     branches = (make_jaxpr(minus)(1.0), make_jaxpr(plus)(np.float32(1)))
     message = (
-        r"branch 1 of cond got operands \(float64\[\]\) for a program of \(float32\[\]\)\. "
+        r"branch 1 of cond got operands of types \(float64\[\]\), but its program takes \(float32\[\]\)\. "
         r"Trace it again for these types\."
     )
     with pytest.raises(TypeError, match=message):

@@ -118,7 +118,10 @@ def test_programs_for_other_operands_are_refused_when_bound():
     params = the_eqn(make_jaxpr(lambda r, x: linear_call(scale, scale_transpose, r, x))(2.0, 1.0), linear_call_p).params
     with pytest.raises(
         TypeError,
-        match=r"linear_call got operands \(float64\[\], float64\[2\]\) for a program of \(float64\[\], float64",
+        match=(
+            r"linear_call got operands of types \(float64\[\], float64\[2\]\), but its program takes \(float64\[\], "
+            "float64"
+        ),
     ):
         stage(
             lambda r, x: linear_call_p.bind(r, x, **params), [ShapedArray((), "float64"), ShapedArray((2,), "float64")]
@@ -150,15 +153,17 @@ def test_a_transpose_has_the_types_of_the_linear_arguments():
 def test_cotangents_of_other_types_than_those_of_the_results_are_refused():
     with pytest.raises(
         TypeError,
-        match=r"^linear_transpose got cotangents \(float64\[3\]\) "
-        r"for a program that gives \(float64\[3\], float64\[\]\)",
+        match=r"^linear_transpose got cotangents of types \(float64\[3\]\), "
+        r"but the program returns \(float64\[3\], float64\[\]\)",
     ):
         stage(lambda r, ct: linear_transpose_p.bind(r, ct, jaxpr=PROGRAM, num_res=1), TYPES[:2])
 
 
 def test_without_the_package_that_transposes_evaluation_says_what_to_do(monkeypatch):
     monkeypatch.delitem(linear_transpose_p.adapted, "decomposition", raising=False)
-    with pytest.raises(NotImplementedError, match=rf"evaluated at {HERE}.*Install calque_autodiff, and import it\.$"):
+    with pytest.raises(
+        NotImplementedError, match=rf"evaluated at {HERE}.*Install the package calque-autodiff, and import it\.$"
+    ):
         linear_transpose_p.bind(np.ones(3), np.ones(3), 1.0, jaxpr=PROGRAM, num_res=1)
 
 

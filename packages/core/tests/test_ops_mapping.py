@@ -57,9 +57,9 @@ def test_map_is_a_scan_without_a_carry():
 def test_map_refuses_what_scan_refuses():
     with pytest.raises(TypeError, match=r"map got 3 of type int at .*\. Give a function\."):
         lax.map(3, np.ones(3))
-    with pytest.raises(ValueError, match=r"axis of xs\[1\] has size 2, but that of xs\[0\] asks for 3 steps"):
+    with pytest.raises(ValueError, match=r"axis of xs\[1\] has size 2, but that of xs\[0\] requires 3 steps"):
         lax.map(lambda x: x[0], (np.ones(3), np.ones(2)))
-    with pytest.raises(TypeError, match=r"xs is ~?float64\[\], which has no axis to run over\. Close over it\."):
+    with pytest.raises(TypeError, match=r"xs is ~?float64\[\], which has no leading axis\. Close over it instead\."):
         lax.map(lax.sin, 1.0)
 
 
@@ -142,7 +142,7 @@ def test_sizes_that_differ_are_refused_with_all_types():
 
     expected = (
         rf"associative_scan of {at(fn)} at {HERE}:\d+ .*: the sizes along axis 0 differ: elems\['x'\] float64\[3\], "
-        r"elems\['y'\] float64\[2\]\. Give arrays of one length\."
+        r"elems\['y'\] float64\[2\]\. Give arrays of equal size along it\."
     )
     with pytest.raises(ShapeError, match=expected):
         associative_scan(fn, {"x": np.ones(3), "y": np.ones(2)})

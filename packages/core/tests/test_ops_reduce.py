@@ -140,7 +140,7 @@ def test_positions_have_the_dtype_asked_for(index_dtype):
 def test_positions_that_do_not_fit_the_dtype_are_refused(of, index_dtype):
     with pytest.raises(
         TypeError,
-        match=rf"argmax of float64\[200\] at .*: {index_dtype} does not hold the positions along axis 0 of size 200",
+        match=rf"argmax of float64\[200\] at .*: {index_dtype} cannot hold the indices along axis 0 of size 200",
     ):
         of(lambda x: lax.argmax(x, 0, index_dtype), np.zeros(200))
 

@@ -403,21 +403,20 @@ def test_a_carry_that_changes_its_dtype_is_refused_with_the_leaf_the_types_and_t
         return {"n": c["n"], "s": c["s"] + x}, None
 
     expected = (
-        rf"scan of {at(step)} at {HERE}:\d+ .*: the carry\['s'\] is int64\[\] before a step of "
-        rf"{at(step)}, and float64\[\] "
-        r"after it; a carry keeps its type\. Start with float64\[\], or convert what the step returns to int64\[\]\."
+        rf"scan of {at(step)} at {HERE}:\d+ .*: {at(step)} changes the type of the carry\['s'\] from int64\[\] to "
+        r"float64\[\]; it must stay the same\. Start with float64\[\], or convert the result of the step to int64\[\]\."
     )
     with pytest.raises(TypeError, match=expected):
         scan(step, {"n": 0, "s": np.int64(0)}, np.ones(2))
 
 
 def test_a_carry_that_changes_its_shape_is_refused():
-    with pytest.raises(TypeError, match=r"the carry is float64\[\] before a step of .*, and float64\[2\] after it"):
+    with pytest.raises(TypeError, match=r"changes the type of the carry from float64\[\] to float64\[2\]; it must"):
         scan(lambda c, x: (c + x, None), 0.0, np.ones((3, 2)))
 
 
 def test_a_python_scalar_that_the_carry_cannot_hold_is_refused():
-    with pytest.raises(TypeError, match=r"the carry is int64\[\] before a step of .*, and float64\[\] after it"):
+    with pytest.raises(TypeError, match=r"changes the type of the carry from int64\[\] to float64\[\]; it must"):
         scan(lambda c, x: (1.5, None), np.int64(0), np.ones(3))
 
 
@@ -427,7 +426,7 @@ def test_a_carry_that_changes_its_structure_is_refused_with_both():
 
     expected = (
         rf"scan of {at(step)} at .*: the carry has the structure PyTreeDef\(\*\), but {at(step)} returned "
-        r"PyTreeDef\(\[\*\]\)\. Return a carry of the structure of the initial one\."
+        r"PyTreeDef\(\[\*\]\)\. Return the structure of the initial carry\."
     )
     with pytest.raises(TypeError, match=expected):
         scan(step, 1.0, np.ones(2))
@@ -452,14 +451,14 @@ def test_what_is_no_pair_is_refused(result):
         (
             {"xs": {"a": np.ones(3), "b": np.ones(2)}},
             ValueError,
-            r": the leading axis of xs\['b'\] has size 2, but that of xs\['a'\] asks for 3 steps\. All inputs must ",
+            r": the leading axis of xs\['b'\] has size 2, but that of xs\['a'\] requires 3 steps\. All inputs must ",
         ),
         (
             {"xs": np.ones(3), "length": 2},
             ValueError,
-            r": the leading axis of xs has size 3, but length=2 asks for 2 steps\.",
+            r": the leading axis of xs has size 3, but length=2 requires 2 steps\.",
         ),
-        ({"xs": [1.0]}, TypeError, r": xs\[0\] is ~?float64\[\], which has no axis to run over\. Close over it\."),
+        ({"xs": [1.0]}, TypeError, r": xs\[0\] is ~?float64\[\], which has no leading axis\. Close over it instead\."),
         ({"xs": ["no"]}, TypeError, r": xs\[0\] is 'no' of type str, which is not an array or a scalar\."),
         ({}, ValueError, r" got neither inputs nor a length\. Give xs, or length\."),
         ({"length": -1}, ValueError, r" got length=-1\. Give 0 or more\."),
@@ -500,13 +499,17 @@ def bind(program, *args, **params):
         (
             operator.add,
             (1.0, np.ones(3)),
-            r"scan of length 2 got an input float64\[3\]\. Its leading axis must have that",
+            r"scan of length 2 got an input float64\[3\]\. Its leading axis must have size 2",
         ),
-        (operator.add, (1.0, np.ones((2, 2))), r"scan got operands \(.*float64\[\], float64\[2\]\) for a program of"),
+        (
+            operator.add,
+            (1.0, np.ones((2, 2))),
+            r"scan got operands of types \(.*float64\[\], float64\[2\]\), but its program",
+        ),
         (
             operator.lt,
             (1.0, np.ones(2)),
-            r"scan got a program that makes of a carry \(float64\[\]\) the carry \(bool\[\]\)",
+            r"scan: the body changes the types of the carry from \(float64\[\]\) to \(bool\[\]\)",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def test_operations_that_have_nothing_to_do_stage_nothing():
 @both
 def test_reshape_to_another_size_is_refused_with_both(of, new):
     with pytest.raises(
-        ShapeError, match=r"reshape of float64\[2,3,4\] to .* at test_ops_shape\.py:\d+ .*has 24 elements\. Give sizes"
+        ShapeError, match=r"reshape of float64\[2,3,4\] to .* at test_ops_shape\.py:\d+ .*has 24 elements\. The sizes"
     ):
         of(lambda x: lax.reshape(x, new), X)
 
@@ -170,7 +170,7 @@ def test_slice_refuses_ranges_outside_the_axis(of, start, limit, stride):
 @both
 def test_slice_wants_one_number_per_axis(of):
     with pytest.raises(
-        ValueError, match=r"slice of float64\[2,3,4\] at .* from \(0,\) to \(1,\) by None: give 3 numbers each"
+        ValueError, match=r"slice of float64\[2,3,4\] at .* from \(0,\) to \(1,\) by None: each must have 3 numbers"
     ):
         of(lambda x: lax.slice(x, (0,), (1,)), X)
 
@@ -201,8 +201,8 @@ def test_pad_pads_each_axis():
 
 
 @pytest.mark.parametrize(("config", "words"), [
-    (((-2, -3, 0),), r"cuts off more than there is, or has negative interior padding\. Cut at most"),
-    (((0, 0, -1),), r"cuts off more than there is, or has negative interior padding\."),
+    (((-2, -3, 0),), r"removes more than the size of an axis, or has negative interior padding\. Remove at most"),
+    (((0, 0, -1),), r"removes more than the size of an axis, or has negative interior padding\."),
     (((0, 0, 0), (0, 0, 0)), r"pad of float64\[4\] with float64\[\] at .*padding_config has 2 entries\. Give \(low"),
     (((0, 0),), r"padding_config is \(\(0, 0\),\)\. Give three integers, \(low, high, interior\), per axis\."),
 ])  # fmt: skip
@@ -214,7 +214,7 @@ def test_pad_refuses_a_configuration_that_does_not_fit(of, config, words):
 
 @both
 def test_pad_refuses_padding_that_is_not_a_scalar(of):
-    with pytest.raises(ShapeError, match=r"the padding is not one float64\. Give a scalar of that dtype\."):
+    with pytest.raises(ShapeError, match=r"the padding value is not one float64\. Give a scalar of this dtype\."):
         of(lambda x: lax.pad(x, np.zeros(2), ((0, 0, 0),)), np.zeros(4))
 
 

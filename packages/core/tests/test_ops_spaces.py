@@ -36,7 +36,9 @@ def assert_strong(leaves, space):
 
 @pytest.mark.parametrize("b", [3, np.array([1, 2]), True, np.zeros(2, float0)])
 def test_a_value_that_is_not_floating_spans_no_space(b):
-    with pytest.raises(TypeError, match=r"^solve: b\['x'\] is .*\[2?\], not of a floating dtype. Convert it to one.$"):
+    with pytest.raises(
+        TypeError, match=r"^solve: b\['x'\] is .*\[2?\], not of a floating dtype. Convert it to a floating dtype.$"
+    ):
         space_of("solve", "b", {"a": 1.0, "x": b})
 
 
@@ -47,7 +49,9 @@ def test_what_is_no_array_spans_no_space():
 
 def test_types_are_named_by_the_caller_where_they_are_not_floating():
     avals = [typeof(1.0), typeof(np.int32(1))]
-    with pytest.raises(TypeError, match=r"^call: second is int32\[\], not of a floating dtype. Convert it to one.$"):
+    with pytest.raises(
+        TypeError, match=r"^call: second is int32\[\], not of a floating dtype. Convert it to a floating dtype.$"
+    ):
         check_floating("call", lambda: ["first", "second"], avals)
 
 

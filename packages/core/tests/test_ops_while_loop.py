@@ -279,9 +279,9 @@ def test_a_carry_that_changes_its_type_is_refused_with_the_leaf_the_types_and_th
         return s[0] + 1, s[1] * 0.5
 
     expected = (
-        rf"while_loop of {at(body)} at {HERE}:\d+ .*: the carry\[1\] is int64\[\] before a step of {at(body)}, and "
-        r"float64\[\] after it; a carry keeps its type\. Start with float64\[\], "
-        r"or convert what the step returns to int64\[\]\."
+        rf"while_loop of {at(body)} at {HERE}:\d+ .*: {at(body)} changes the type of the carry\[1\] from int64\[\] to "
+        r"float64\[\]; it must stay the same\. Start with float64\[\], "
+        r"or convert the result of the step to int64\[\]\."
     )
     with pytest.raises(TypeError, match=expected):
         while_loop(lambda s: s[0] < 3, body, (0, np.int64(1)))
@@ -292,8 +292,8 @@ def test_a_carry_that_changes_its_structure_is_refused_with_both():
         return (s[0],)
 
     expected = (
-        rf"the carry has the structure PyTreeDef\(\[\*\]\), but {at(body)} returned PyTreeDef\(\(\*,\)\)\. Return a "
-        r"carry of the structure of the initial one\."
+        rf"the carry has the structure PyTreeDef\(\[\*\]\), but {at(body)} returned PyTreeDef\(\(\*,\)\)\. Return the "
+        r"structure of the initial carry\."
     )
     with pytest.raises(TypeError, match=expected):
         while_loop(lambda s: s[0] < 3, body, [0])
@@ -318,7 +318,7 @@ def test_a_condition_that_gives_no_bool_scalar_is_refused(result, types):
 
     expected = (
         rf"while_loop of {at(body)} at {HERE}:\d+ .*: the condition {at(condition)} returned {types}\. Return one bool "
-        r"scalar: a comparison, say\."
+        r"scalar, for example a comparison\."
     )
     with pytest.raises(TypeError, match=expected):
         while_loop(condition, body, 0.0)
@@ -348,14 +348,14 @@ def test_a_bound_that_is_no_integer_scalar_is_refused_by_name(name, bound, descr
 
 
 def test_bounds_that_no_integer_dtype_holds_are_refused():
-    expected = r"got bounds of the types uint64\[\] and int64\[\], which no integer dtype holds\. Convert one of them\."
+    expected = r"got bounds of types uint64\[\] and int64\[\], but no integer dtype holds both\. Convert one of them\."
     with pytest.raises(TypeError, match=expected):
         fori_loop(np.uint64(0), np.int64(3), lambda i, x: x, 0)
 
 
 @pytest.mark.parametrize("bound", [300, -1])
 def test_a_bound_that_the_dtype_of_the_other_cannot_hold_is_refused(bound):
-    expected = rf"fori_loop of .* got the bound {bound}, which the uint8 of the other cannot hold\. Convert that\."
+    expected = rf"fori_loop of .* got the bound {bound}, which does not fit uint8, the dtype of the other bound"
     with pytest.raises(ValueError, match=expected):
         fori_loop(np.uint8(0), bound, lambda i, x: x, 0)
     with pytest.raises(ValueError, match=expected):
@@ -381,13 +381,13 @@ def test_an_initial_value_that_is_no_array_is_refused_by_its_path():
         (
             below(3),
             lambda x: x < 3,
-            r"while got a program that makes of a carry \(int64\[\]\) the carry \(bool\[\]\)\.",
+            r"while: the body changes the types of the carry from \(int64\[\]\) to \(bool\[\]\)\.",
         ),
-        (increment, increment, r"while got a condition that gives int64\[\]\. Let it give one bool scalar\."),
+        (increment, increment, r"the condition of while returned int64\[\]\. Return one bool scalar\."),
         (
             lambda x: operator.lt(*x),
             increment,
-            r"the condition of while got operands \(int64\[\]\) for a program of \(",
+            r"the condition of while got operands of types \(int64\[\]\), but its program takes \(",
         ),
     ],
 )
@@ -429,7 +429,7 @@ def test_a_number_of_values_to_keep_that_means_nothing_is_refused():
     with pytest.raises(TypeError, match=r"while_loop at .*: checkpoints is 2\.5\. Give an integer\."):
         while_loop(below(1), increment, 0, checkpoints=2.5)
     with pytest.raises(
-        ValueError, match=rf"{what} got max_steps=3 and checkpoints=2, but a bounded loop keeps every step\. Give"
+        ValueError, match=rf"{what} got max_steps=3 and checkpoints=2, but a bounded loop keeps every step\. Remove"
     ):
         while_loop(below(1), increment, 0, max_steps=3, checkpoints=2)
 

@@ -14,8 +14,8 @@ STRICT = (
     r"'strict'\. Convert the operands to one dtype: x\.astype\(dtype\)\."
 )
 RANKS = (
-    r"add of {} and {} at test_promotion_settings\.py:\d+ \(.*\): the numbers of axes differ, and numpy_rank_promotion "
-    r"is '{}'\. Give the operands one number of axes: x\.reshape\(shape\), or x\[None\]\."
+    r"add of {} and {} at test_promotion_settings\.py:\d+ \(.*\): the operands have different numbers of axes, and "
+    r"numpy_rank_promotion is '{}'\. Give them one number of axes: x\.reshape\(shape\), or x\[None\]\."
 )
 
 

@@ -118,7 +118,7 @@ def test_a_step_of_a_counted_loop_is_the_users_function():
         return lax.fori_loop(0, n, body, 1.0)
 
     for call in (lambda: count(3), lambda: make_jaxpr(count)(3)):
-        with pytest.raises(TypeError, match=rf"before a step of body \({HERE}:{line_of(body)}\)"):
+        with pytest.raises(TypeError, match=rf": body \({HERE}:{line_of(body)}\) changes the type of the carry"):
             call()
 
 

@@ -384,5 +384,5 @@ def test_moveaxis_and_matchaxis_refuse_what_they_cannot_do():
     assert core.matchaxis(x, None, 2, 4).shape == (2, 3, 4)
     with pytest.raises(ValueError, match=r"moveaxis at .*: axis 2 is out of range for ndim 2"):
         core.moveaxis(x, 2, 0)
-    with pytest.raises(ValueError, match="a mapped value was to be returned without a batch axis"):
+    with pytest.raises(ValueError, match="a mapped value cannot be returned without its batch axis"):
         core.matchaxis(x, 0, None, 2)

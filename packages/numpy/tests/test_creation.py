@@ -141,7 +141,11 @@ def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: cnp.array([x, 1.0]), ShapeError, "whose items have the shapes (2,), (). Give items of one shape."),
+        (
+            lambda x: cnp.array([x, 1.0]),
+            ShapeError,
+            "the items have different shapes, (2,), (). Give items of one shape.",
+        ),
         (lambda x: cnp.asarray("text"), TypeError, "'text' of type str is not an array or a scalar."),
         (lambda x: cnp.asarray(["a"]), TypeError, "an array of dtype <U1 is not an operand."),
         (lambda x: cnp.asarray(None), TypeError, "None of type NoneType is not an array or a scalar."),
@@ -149,7 +153,7 @@ def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
         (lambda x: cnp.zeros((2, -1)), ValueError, "the shape (2, -1) has a negative size"),
         (lambda x: cnp.zeros("ab"), TypeError, "zeros"),
         (lambda x: cnp.zeros((2, 1.5)), TypeError, "shape is (2, 1.5). Give a sequence of integers."),
-        (lambda x: cnp.full((3,), x), ShapeError, "cannot give float64[2] the shape (3,)"),
+        (lambda x: cnp.full((3,), x), ShapeError, "cannot broadcast float64[2] to the shape (3,)"),
         (lambda x: cnp.zeros_like(x, order="F"), TypeError, "order= is not supported"),
         (lambda x: np.zeros_like(x, subok=False), TypeError, "subok= is not supported"),
     ],

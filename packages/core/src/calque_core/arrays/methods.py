@@ -85,7 +85,7 @@ def mT(a: Value) -> Value:
     """Return the array with its last two axes exchanged.  Raises: ValueError if there are fewer."""
     sizes = typeof(a).shape
     if len(sizes) < 2:
-        raise ValueError(f"mT of {typeof(a)}{where()}: it takes two axes or more. Use x.T instead.")
+        raise ValueError(f"mT of {typeof(a)}{where()}: the array must have at least two axes. Use x.T instead.")
     return numpy_shapes.swapaxes(a, -1, -2)
 
 

@@ -37,7 +37,7 @@ CHANGES = {
     "put": "Use numpy.where(mask, values, x)",
     "resize": "Use x.reshape(shape)",
     "setfield": "Use numpy.where(mask, values, x)",
-    "setflags": "Every such array is read-only. Leave it out",
+    "setflags": "Such an array is always read-only. Remove the call",
 }
 _OF_EACH_CLASS = ("item", "tolist")  # tracers have their own errors for these
 _INSTEAD = {
@@ -56,10 +56,12 @@ def _attribute(name: str) -> property:
                 f"x.{name}{where()} would change a traced array or a device array in place. {CHANGES[name]}."
             )
         if is_tracer(self):
-            advice = _INSTEAD.get(name, "Return the array from the transformed function, and ask the result")
+            advice = _INSTEAD.get(
+                name, "Return the array from the transformed function, and read the attribute of the result"
+            )
             raise AttributeError(
-                f"x.{name}{where()}: a traced array of type {typeof(self)} has no such attribute, as it has no "
-                f"elements in memory. {advice}."
+                f"x.{name}{where()}: a traced array of type {typeof(self)} does not have this attribute, because its "
+                f"elements are not in memory. {advice}."
             )
         return getattr(np.asarray(self), name)
 

@@ -201,8 +201,8 @@ def power(x: Value, y: Value) -> Value:
     dtype = promoted_dtype("power", x, y)
     if dtype.kind in "biu":
         raise NumpyRuleError(
-            f"power of {typeof(x)} and {typeof(y)}{where()}: integers to the power of an array "
-            "of integers are not supported. Make one of them a float, or the exponent a Python integer."
+            f"power of {typeof(x)} and {typeof(y)}{where()}: an integer to the power of an array of integers is not "
+            "supported. Make one of them a float, or the exponent a Python integer."
         )
     return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
 
@@ -213,8 +213,8 @@ def _integer_power(x: Value, y: Any) -> Value:
     dtype = promoted_dtype("power", x, y)
     if dtype.kind in "iu" and y < 0:
         raise ValueError(
-            f"power of {typeof(x)} and {y}{where()}: integers have no negative integer powers. "
-            "Convert the array to float first."
+            f"power of {typeof(x)} and {y}{where()}: an integer to a negative power is no integer. Convert the array "
+            "to float first."
         )
     return lax.integer_pow(as_dtype(x, dtype), int(y))
 

@@ -41,7 +41,7 @@ def matmul(x1: Value, x2: Value) -> Value:
     contracted = max(len(x2_shape) - 2, 0)
     if x1_shape[-1] != x2_shape[contracted]:
         raise _misfit(
-            "matmul", x1, x2, f"{x1_shape[-1]} columns meet {x2_shape[contracted]} rows", "Make the two equal"
+            "matmul", x1, x2, f"the sizes {x1_shape[-1]} and {x2_shape[contracted]} differ", "Make them equal"
         )
     if len(x2_shape) <= 2:
         return _contract(x1, x2, (len(x1_shape) - 1, 0))
@@ -99,7 +99,7 @@ def dot(a: Value, b: Value, out: None = None) -> Value:
         return lax.mul(_strong(a), _strong(b))
     axes = len(a_shape) - 1, max(len(b_shape) - 2, 0)
     if a_shape[-1] != b_shape[axes[1]]:
-        raise _misfit("dot", a, b, f"the sizes {a_shape[-1]} and {b_shape[axes[1]]} differ", "Make the two equal")
+        raise _misfit("dot", a, b, f"the sizes {a_shape[-1]} and {b_shape[axes[1]]} differ", "Make them equal")
     return _contract(a, b, axes)
 
 

@@ -52,7 +52,7 @@ def implements(*numpy_functions: Function) -> Callable[[F], F]:
 _DEFAULTS: dict[str, Any] = {"order": "K", "casting": "same_kind", "subok": True, "where": True}
 _ADVICE = {
     "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y",
-    "where": "Choose afterwards with numpy.where",
+    "where": "Compute the result without it, then select with numpy.where",
     "function": "write it with the functions of calque_core.lax, or define a primitive",
 }
 
@@ -64,7 +64,7 @@ def refuse(name: str, **options: Any) -> None:
     """
     for option, value in options.items():
         if value is not None and not (isinstance(value, (str, bool)) and value == _DEFAULTS.get(option)):
-            advice = _ADVICE.get(option, "Leave it out")
+            advice = _ADVICE.get(option, "Remove this option")
             raise NumpyRuleError(f"{name}{where()}: {option}= is not supported for a traced array. {advice}.")
 
 
@@ -153,7 +153,7 @@ def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: di
         )
     function = reductions.get(ufunc)
     if function is None:
-        raise NumpyRuleError(f"{name} has no rule here. {_ADVICE['function'].capitalize()}.")
+        raise NumpyRuleError(f"{name} has no rule. {_ADVICE['function'].capitalize()}.")
     return function(*inputs, **{"axis": 0, **options})
 
 
@@ -197,7 +197,7 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
                 f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
             ) from None
     if function not in table:
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule here. {_instead(table, function)}.")
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(table, function)}.")
     return table[function]
 
 
@@ -235,5 +235,5 @@ def _instead(table: Mapping[Any, Function], function: Any) -> str:
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
     similar = similar_name(function.__name__, (known.__name__ for known in table), cutoff=0.75)
-    nearest = f"The nearest that has one is numpy.{similar}. " if similar else ""
+    nearest = f"A similar function with a rule is numpy.{similar}. " if similar else ""
     return f"{nearest}{_ADVICE['function'].capitalize()}"

@@ -177,7 +177,7 @@ def var(
     axes = reduced_axes("var", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
     if not is_float(inner) or (aval.dtype.kind == "c") != (inner.kind == "c"):
-        raise TypeError(f"var of {aval}{place()} with dtype={inner}: deviations have another kind. Leave dtype out.")
+        raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
     a = as_dtype(a, inner)
     count = _count(aval.shape, axes)
     center = _per(_keep(lax.reduce_sum(a, axes), axes, True), count)
@@ -223,7 +223,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     aval = typeof(a)
     axes = reduced_axes(name, axis, aval.ndim)
     if initial is None and (where is not True or _count(aval.shape, axes) == 0):
-        problem = "there is nothing to compare" if where is True else "where= may leave nothing to compare"
+        problem = "there is no element" if where is True else "where= may leave no element"
         raise ValueError(f"{name} of {aval}{place()} over the axes {axes}: {problem}. Give initial=.")
     if aval.dtype.kind == "b":
         reduce, combine = (lax.reduce_or, lax.bitwise_or) if is_max else (lax.reduce_and, lax.bitwise_and)

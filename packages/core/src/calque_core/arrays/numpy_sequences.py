@@ -85,8 +85,8 @@ def array_of(items: Sequence[Value]) -> Value:
     shapes = [typeof(row).shape for row in rows]
     if len(set(shapes)) > 1:
         raise ShapeError(
-            f"asarray of a list{where()} whose items have the shapes {', '.join(map(str, dict.fromkeys(shapes)))}. "
-            "Give items of one shape."
+            f"asarray of a list{where()}: the items have different shapes, "
+            f"{', '.join(map(str, dict.fromkeys(shapes)))}. Give items of one shape."
         )
     return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
 

@@ -83,8 +83,8 @@ def _known_sizes(a: Value, shape: Any) -> Shape:
     product, size = -math.prod(sizes), typeof(a).size  # of the other sizes
     if product <= 0 or size % product:
         raise ShapeError(
-            f"reshape of {typeof(a)} to {sizes}{where()}: {size} elements do not fill it. "
-            "Give sizes whose product divides the number of elements."
+            f"reshape of {typeof(a)} to {sizes}{where()}: {size} elements do not fill this shape. The product of the "
+            "sizes must divide the number of elements."
         )
     return tuple(size // product if n == -1 else n for n in sizes)
 
@@ -167,11 +167,11 @@ def astype(
     """
     old, new = typeof(x).dtype, canonicalize_dtype(dtype)
     if not np.can_cast(old, new, casting):
-        raise TypeError(f"astype{where()} cannot cast {old} to {new} by the rule {casting!r}. Use casting='unsafe'.")
+        raise TypeError(f"astype{where()} cannot cast {old} to {new} with casting={casting!r}. Use casting='unsafe'.")
     if old.kind == "c" and new.kind == "b":
         return lax.ne(x, 0)
     if old.kind == "c" and new.kind != "c":
-        text = f"astype{where()} from {old} to {new} loses the imaginary part. Use x.real if that is meant."
+        text = f"astype{where()} from {old} to {new} loses the imaginary part. Use x.real to take the real part."
         warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
     return lax.convert_element_type(x, new)
 
@@ -203,7 +203,7 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
     [array([0. , 0.5, 1. ])]
     """
     if (a_min is not None and "min" in bounds) or (a_max is not None and "max" in bounds):
-        raise ValueError(f"clip{where()} got a bound twice, by position and by min= or max=. Give it once.")
+        raise ValueError(f"clip{where()} got one bound twice, by position and by min= or max=. Pass it once.")
     low, high = bounds.pop("min", a_min), bounds.pop("max", a_max)
     refuse("clip", out=out, **bounds)
     a = a if low is None else lax.max(a, low)

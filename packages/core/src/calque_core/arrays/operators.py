@@ -83,8 +83,9 @@ def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) ->
     """Refuse a list beside a scalar: Python would repeat it, or has no such operation: `[0.0] * n`, `[1.0] + 2.0`."""
     if aval.weak_type or (function is lax.mul and not aval.shape and aval.dtype.kind in "biu"):
         raise TypeError(
-            f"a {type(other).__name__} beside a traced scalar of type {aval}{where()}: Python repeats "
-            "it, or has no such operation. Make it an array with numpy.asarray; to repeat it, make the number static."
+            f"a traced scalar of type {aval} cannot be combined with a {type(other).__name__}{where()}: Python would "
+            "repeat it, or has no such operation. Convert it to an array with numpy.asarray; to repeat it, make the "
+            "number static."
         )
 
 
@@ -379,6 +380,6 @@ def __rrshift__(self: Value, other: Value) -> Value:
 def __invert__(self: Value) -> Value:
     if is_weak_bool(self):
         warnings.warn(
-            "~ of a Python bool is that of an integer: ~True is -2. Use numpy.logical_not.", DeprecationWarning, 2
+            "~ of a Python bool inverts it as an integer: ~True is -2. Use numpy.logical_not.", DeprecationWarning, 2
         )
     return not_p.bind(*insist("not", BITS, number(self)))

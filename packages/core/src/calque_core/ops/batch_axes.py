@@ -49,7 +49,9 @@ def matchaxis(x: Value, source: int | None, destination: int | None, size: int) 
     if source == destination:
         return x
     if destination is None:
-        raise ValueError("a mapped value was to be returned without a batch axis. Give it an axis, or reduce it first.")
+        raise ValueError(
+            "a mapped value cannot be returned without its batch axis. Give it an output axis, or reduce it first."
+        )
     return _with_axis(x, destination, size) if source is None else moveaxis(x, source, destination)
 
 

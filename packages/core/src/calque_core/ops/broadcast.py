@@ -35,8 +35,8 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
     )
     if not fits:
         raise ShapeError(
-            f"broadcast_in_dim{where()} cannot give {x_aval} the shape {shape} with its axes at {dims}. Each axis "
-            "must have size 1 or the new size, the positions must increase, and no size may be negative."
+            f"broadcast_in_dim{where()} cannot broadcast {x_aval} to the shape {shape} with its axes at {dims}. Each "
+            "axis must have size 1 or the new size, the positions must increase, and no size may be negative."
         )
     return shaped_array(shape, x_aval.dtype)
 

@@ -47,7 +47,7 @@ def _sizes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
 def _unbound(name: str, axis: AxisName) -> str:
     bound = ", ".join(repr(known) for known in dict(here().axis_env) if known != axis) or "none"
     return (
-        f"unbound axis name: {axis}. {name}{where()} needs a mapped axis of that name; the names bound there: {bound}. "
+        f"unbound axis name: {axis}. {name}{where()} needs a mapped axis of that name; the bound names are: {bound}. "
         f"Call it in a function under vmap(..., axis_name={axis!r})."
     )
 

@@ -241,8 +241,8 @@ def select_n_abstract_eval(which_aval: ShapedArray, *case_avals: ShapedArray) ->
     aval = _select_n_cases(*case_avals)
     if which_aval.shape and aval.shape and which_aval.shape != aval.shape:
         raise ShapeError(
-            f"select_n{where()} chooses by {which_aval} between cases of type {aval}. "
-            "Broadcast them to one shape or rank 0."
+            f"select_n{where()} got a selector of type {which_aval} for cases of type {aval}. Broadcast them to one "
+            "shape, or use a selector of rank 0."
         )
     return shaped_array(which_aval.shape or aval.shape, aval.dtype)
 
@@ -252,9 +252,13 @@ _select_n_cases = elementwise("select_n", ANY)
 
 def _check_which(which_aval: ShapedArray, n_cases: int) -> None:
     if which_aval.dtype not in (_BOOL, _INT32):
-        raise TypeError(f"select_n{where()} chooses by {which_aval}. Give bools, or int32 with more than two cases.")
+        raise TypeError(
+            f"select_n{where()} got a selector of type {which_aval}. Give bools, or int32 with more than two cases."
+        )
     if n_cases < 1 or (n_cases > 2 and which_aval.dtype == _BOOL):
-        raise TypeError(f"select_n{where()} chooses by {which_aval} among {n_cases} cases. Give 1 or 2 cases.")
+        raise TypeError(
+            f"select_n{where()} got a selector of type {which_aval} for {n_cases} cases. Give 1 or 2 cases."
+        )
 
 
 def select_n_impl(which: Value, *cases: Value) -> Value:
@@ -305,7 +309,9 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
     array([1., 0.])
     """
     if typeof(pred).dtype != _BOOL:
-        raise TypeError(f"select{where()} chooses by {typeof(pred)}. Give bools: compare the operand, x != 0.")
+        raise TypeError(
+            f"select{where()} got a predicate of type {typeof(pred)}. Give bools: compare the operand, x != 0."
+        )
     return select_n(pred, on_false, on_true)
 
 

@@ -42,7 +42,7 @@ iota_p = Primitive("iota")
 @iota_p.def_abstract_eval(cached=True)
 def iota_abstract_eval(*, dtype: np.dtype[Any], shape: Shape, dimension: int) -> ShapedArray:
     if dtype.kind not in "iu" and not is_float(dtype):
-        raise TypeError(f"iota{where()}: {dtype_name(dtype)} cannot count. Use an integer or float dtype.")
+        raise TypeError(f"iota{where()} got the dtype {dtype_name(dtype)}. Use an integer or float dtype.")
     return shaped_array(shape, dtype)
 
 

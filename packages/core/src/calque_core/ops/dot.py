@@ -51,8 +51,8 @@ def _check_dtypes(lhs_aval: ShapedArray, rhs_aval: ShapedArray, preferred: np.dt
         raise TypeError(f"{_call(lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
     if preferred is not None and not np.can_cast(lhs_aval.dtype, preferred, "same_kind"):
         raise TypeError(
-            f"{_call(lhs_aval, rhs_aval)}: sums in {dtype_name(preferred)} would lose a part of each product. "
-            "Use a dtype of the operands' kind."
+            f"{_call(lhs_aval, rhs_aval)}: sums in {dtype_name(preferred)} lose information of the products. Use a "
+            "dtype of the operands' kind."
         )
 
 

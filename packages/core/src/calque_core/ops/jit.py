@@ -65,7 +65,9 @@ def check_operands(name: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
     in_avals = jaxpr.in_avals
     if len(avals) != len(in_avals) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, in_avals)):
         got, want = (", ".join(str(a) for a in types) for types in (avals, in_avals))
-        raise TypeError(f"{name} got operands ({got}) for a program of ({want}). Trace it again for these types.")
+        raise TypeError(
+            f"{name} got operands of types ({got}), but its program takes ({want}). Trace it again for these types."
+        )
 
 
 @jit_p.def_pp

@@ -108,7 +108,8 @@ def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> l
     required, got = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
     if required != got:
         raise TypeError(
-            f"linear_transpose got cotangents ({got}) for a program that gives ({required}). Give its types."
+            f"linear_transpose got cotangents of types ({got}), but the program returns ({required}). Give cotangents "
+            "of these types."
         )
     return [aval.strip_weak_type() for aval in linear_avals]
 
@@ -119,8 +120,8 @@ def linear_transpose_impl(*args: Value, jaxpr: Jaxpr, num_res: int) -> Sequence[
     decomposition = linear_transpose_p.adapted.get("decomposition")
     if decomposition is None:
         raise MissingRuleError(
-            f"A transposed linear function was to be evaluated{where()}, and how to transpose is not known to "
-            "calque_core alone. Install calque_autodiff, and import it.",
+            f"A transposed linear function was evaluated{where()}, but calque_core cannot transpose. Install the "
+            "package calque-autodiff, and import it.",
             primitive="linear_transpose",
             kind="decomposition",
             package="calque_autodiff",

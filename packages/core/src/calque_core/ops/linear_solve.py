@@ -58,7 +58,7 @@ def check_endomorphism(name: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_ava
     out_avals = jaxpr.out_avals[: len(vector_avals)]
     if [(a.shape, a.dtype) for a in out_avals] != [(a.shape, a.dtype) for a in vector_avals]:
         got, want = (", ".join(str(a) for a in types) for types in (out_avals, vector_avals))
-        raise TypeError(f"{name} is a program that gives ({got}) for a vector of ({want}). Let it keep the types.")
+        raise TypeError(f"{name} returned ({got}) for a vector of types ({want}). Return the types of the vector.")
 
 
 @custom_linear_solve_p.def_impl

@@ -197,7 +197,7 @@ def check_carry(caller: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTree
     if after_tree != carry_tree:
         raise TypeError(
             f"{caller}: the carry has the structure {carry_tree}, but {describe_function(fun)} returned {after_tree}. "
-            "Return a carry of the structure of the initial one."
+            "Return the structure of the initial carry."
         )
 
 
@@ -209,7 +209,7 @@ def check_step(verb: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
     if [(a.shape, a.dtype) for a in carry] != [(a.shape, a.dtype) for a in after]:
         before, result = (", ".join(str(a) for a in types) for types in (carry, after))
         raise TypeError(
-            f"{verb} got a program that makes of a carry ({before}) the carry ({result}). Let it keep the types."
+            f"{verb}: the body changes the types of the carry from ({before}) to ({result}). They must stay the same."
         )
 
 
@@ -223,9 +223,8 @@ def with_carry_types(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
         is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
         if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
             raise TypeError(
-                f"{caller}: the carry{keystr(path)} is {before} before a step of {describe_function(fun)}, "
-                f"and {after} after it; a carry keeps its type. Start with {after}, or convert "
-                f"what the step returns to {before}."
+                f"{caller}: {describe_function(fun)} changes the type of the carry{keystr(path)} from {before} to "
+                f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
             )
     targets = [aval for _, aval in pairs]
     if all(after is target for after, target in zip(body.jaxpr.out_avals, targets)):

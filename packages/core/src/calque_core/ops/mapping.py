@@ -69,7 +69,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     sizes = {typeof(x).shape[a] for x, a in zip(leaves, axes)}
     if len(sizes) > 1:
         types = ", ".join(f"{name} {typeof(x)}" for name, x in zip(names, leaves))
-        raise ShapeError(f"{caller}: the sizes along axis {axis} differ: {types}. Give arrays of one length.")
+        raise ShapeError(f"{caller}: the sizes along axis {axis} differ: {types}. Give arrays of equal size along it.")
 
     def combine(left: list[Value], right: list[Value]) -> list[Value]:
         out, out_tree = tree_flatten(call(fn, "associative_scan", treedef.unflatten(left), treedef.unflatten(right)))

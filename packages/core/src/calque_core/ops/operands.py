@@ -186,8 +186,8 @@ def check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
 def _refuse_ranks(name: str, avals: Sequence[ShapedArray]) -> None:
     setting = here().settings.numpy_rank_promotion
     message = (
-        f"{name} of {_types(avals)}{where()}: the numbers of axes differ, and numpy_rank_promotion is {setting!r}. "
-        "Give the operands one number of axes: x.reshape(shape), or x[None]."
+        f"{name} of {_types(avals)}{where()}: the operands have different numbers of axes, and numpy_rank_promotion is "
+        f"{setting!r}. Give them one number of axes: x.reshape(shape), or x[None]."
     )
     if setting == "raise":
         raise ShapeError(message)

@@ -206,8 +206,8 @@ def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
             raise TypeError(undefined(name, x_aval))
         if index_dtype.kind not in "iu" or size - 1 > np.iinfo(index_dtype).max:
             raise TypeError(
-                f"{name} of {x_aval}{where()}: {dtype_name(index_dtype)} does not hold the positions along "
-                f"axis {axis} of size {size}. Use a wider integer dtype."
+                f"{name} of {x_aval}{where()}: {dtype_name(index_dtype)} cannot hold the indices along axis {axis} of "
+                f"size {size}. Use a wider integer dtype."
             )
         if size == 0:
             raise ValueError(f"{name} of {x_aval}{where()}: axis {axis} is empty. Give an axis with elements.")

@@ -57,7 +57,7 @@ def scan_abstract_eval(
     num_fixed = num_consts + num_carry
     for aval in avals[num_fixed:]:
         if not aval.shape or aval.shape[0] != length:
-            raise TypeError(f"scan of length {length} got an input {aval}. Its leading axis must have that size.")
+            raise TypeError(f"scan of length {length} got an input {aval}. Its leading axis must have size {length}.")
     check_operands("scan", jaxpr, [*avals[:num_fixed], *(slice_aval(aval) for aval in avals[num_fixed:])])
     carry = jaxpr.out_avals[:num_carry]
     check_step("scan", avals[num_consts:num_fixed], carry)
@@ -195,10 +195,10 @@ def _length(caller: str, xs: Any, length: int | None) -> int:
     for name, (_, leaf) in zip(names, pairs):
         shape = typeof(leaf).shape
         if not shape:
-            raise TypeError(f"{caller}: {name} is {typeof(leaf)}, which has no axis to run over. Close over it.")
+            raise TypeError(f"{caller}: {name} is {typeof(leaf)}, which has no leading axis. Close over it instead.")
         if steps is not None and shape[0] != steps:
             raise ValueError(
-                f"{caller}: the leading axis of {name} has size {shape[0]}, but {first} asks for {steps} steps. All "
+                f"{caller}: the leading axis of {name} has size {shape[0]}, but {first} requires {steps} steps. All "
                 "inputs must have one leading size."
             )
         if steps is None:

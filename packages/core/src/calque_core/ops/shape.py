@@ -51,8 +51,8 @@ def reshape_abstract_eval(x_aval: ShapedArray, *, new_sizes: Shape) -> ShapedArr
     out_aval = shaped_array(new_sizes, x_aval.dtype) if all(size >= 0 for size in new_sizes) else None
     if out_aval is None or out_aval.size != x_aval.size:
         raise ShapeError(
-            f"reshape of {x_aval} to {new_sizes}{where()}: the operand has {x_aval.size} elements. "
-            "Give sizes of zero or more whose product is that number."
+            f"reshape of {x_aval} to {new_sizes}{where()}: the operand has {x_aval.size} elements. The sizes must be "
+            f"zero or more, and their product must be {x_aval.size}."
         )
     return out_aval
 
@@ -90,8 +90,8 @@ transpose_p = Primitive("transpose", linearity="linear")
 def transpose_abstract_eval(x_aval: ShapedArray, *, permutation: Shape) -> ShapedArray:
     if sorted(permutation) != list(range(x_aval.ndim)):
         raise ValueError(
-            f"transpose of {x_aval}{where()}: {permutation} is not a permutation of its axes. "
-            f"Give each of 0, ..., ndim - 1 once; ndim is {x_aval.ndim}."
+            f"transpose of {x_aval}{where()}: {permutation} is not a permutation of its axes. Name each of the axes 0, "
+            f"..., ndim - 1 once; ndim is {x_aval.ndim}."
         )
     return shaped_array(tuple(x_aval.shape[axis] for axis in permutation), x_aval.dtype)
 
@@ -201,8 +201,8 @@ def slice_abstract_eval(
     steps = (1,) * x_aval.ndim if strides is None else strides
     if not len(start_indices) == len(limit_indices) == len(steps) == x_aval.ndim:
         raise ValueError(
-            f"slice of {x_aval}{where()} from {start_indices} to {limit_indices} by {strides}: "
-            f"give {x_aval.ndim} numbers each, one per axis."
+            f"slice of {x_aval}{where()} from {start_indices} to {limit_indices} by {strides}: each must have "
+            f"{x_aval.ndim} numbers, one per axis."
         )
     for axis, (start, limit, step, size) in enumerate(zip(start_indices, limit_indices, steps, x_aval.shape)):
         if not 0 <= start <= limit <= size or step < 1:
@@ -259,7 +259,7 @@ def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_c
     if value_aval.shape or value_aval.dtype != x_aval.dtype:
         kind = dtype_name(x_aval.dtype)
         raise ShapeError(
-            f"{_pad_call(x_aval, value_aval)}: the padding is not one {kind}. Give a scalar of that dtype."
+            f"{_pad_call(x_aval, value_aval)}: the padding value is not one {kind}. Give a scalar of this dtype."
         )
     if len(padding_config) != x_aval.ndim:
         raise ValueError(
@@ -269,8 +269,8 @@ def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_c
     shape = tuple(_padded_size(n, *entry) for n, entry in zip(x_aval.shape, padding_config))
     if any(size < 0 for size in shape) or any(inner < 0 for _, _, inner in padding_config):
         raise ValueError(
-            f"{_pad_call(x_aval, value_aval)}: {padding_config} cuts off more than there is, or has negative interior "
-            "padding. Cut at most the size of the axis, and use interior padding of zero or more."
+            f"{_pad_call(x_aval, value_aval)}: {padding_config} removes more than the size of an axis, or has negative "
+            "interior padding. Remove at most the size of the axis, and use interior padding of zero or more."
         )
     return shaped_array(shape, x_aval.dtype)
 
@@ -338,7 +338,7 @@ def concatenate_abstract_eval(*avals: ShapedArray, dimension: int) -> ShapedArra
         if _without(aval.shape, dimension) != _without(first.shape, dimension) or aval.ndim != first.ndim:
             raise ShapeError(
                 _concatenate_text(avals, dimension)
-                + "the shapes do not fit. All axes but that one must have equal sizes."
+                + "the shapes do not fit. All axes except the concatenated one must have equal sizes."
             )
     size = sum(aval.shape[dimension] for aval in avals)
     return shaped_array((*first.shape[:dimension], size, *first.shape[dimension + 1 :]), first.dtype)

@@ -30,7 +30,7 @@ def sort_abstract_eval(*avals: ShapedArray, dimension: int, is_stable: bool, num
         raise ShapeError(f"sort of {types}{where()}: the shapes differ. Broadcast the operands to one shape.")
     if not 1 <= num_keys <= len(avals):
         raise ValueError(
-            f"sort{where()}: num_keys is {num_keys}. Use a number from 1 to {len(avals)}, that of the operands."
+            f"sort{where()}: num_keys is {num_keys}. Use a number from 1 to {len(avals)}, the number of operands."
         )
     return [aval.strip_weak_type() for aval in avals]
 

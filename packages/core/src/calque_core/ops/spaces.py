@@ -101,4 +101,6 @@ def check_floating(caller: str, names: Callable[[], Sequence[str]], avals: Seque
     """
     for i, aval in enumerate(avals):
         if not is_float(aval.dtype):
-            raise TypeError(f"{caller}: {names()[i]} is {aval}, not of a floating dtype. Convert it to one.")
+            raise TypeError(
+                f"{caller}: {names()[i]} is {aval}, not of a floating dtype. Convert it to a floating dtype."
+            )

@@ -54,7 +54,7 @@ def check_outputs(trace: Trace, outs: Sequence[Value]) -> None:
         if not is_array_like(x):
             raise TypeError(
                 f"{trace.describe()}: the function returned {x!r} of type {type(x).__name__}, which is not an array or "
-                "a scalar. Return arrays; what else you need goes out with has_aux=True."
+                "a scalar. Return arrays; return other values as aux, with has_aux=True."
             )
 
 
@@ -96,9 +96,8 @@ def _tangent(caller: str, name: str, leaf_name: Callable[[], str], primal_aval: 
         if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == tangent_aval.shape:
             return zero_of(tangent_aval)
         raise TypeError(
-            f"{caller}: {leaf_name()} is {describe_value(leaf)}, but its {_origin(name)} is {primal_aval}, "
-            "which has no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or leave it out of the "
-            "function."
+            f"{caller}: {leaf_name()} is {describe_value(leaf)}, but its {_origin(name)} is {primal_aval}, which has "
+            "no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or close over it."
         )
     if not is_array_like(leaf):
         raise TypeError(

@@ -64,7 +64,7 @@ def while_abstract_eval(
     check_step("while", carry, body_jaxpr.out_avals)
     if [(aval.shape, aval.dtype) for aval in cond_jaxpr.out_avals] != [((), np.bool_)]:
         types = ", ".join(str(aval) for aval in cond_jaxpr.out_avals) or "nothing"
-        raise TypeError(f"while got a condition that gives {types}. Let it give one bool scalar.")
+        raise TypeError(f"the condition of while returned {types}. Return one bool scalar.")
     return body_jaxpr.out_avals
 
 
@@ -188,8 +188,8 @@ def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) ->
         return CHECKPOINTS
     if max_steps is not None:
         raise ValueError(
-            f"{caller} got max_steps={max_steps!r} and checkpoints={checkpoints!r}, but a bounded loop keeps "
-            "every step. Give one of the two."
+            f"{caller} got max_steps={max_steps!r} and checkpoints={checkpoints!r}, but a bounded loop keeps every "
+            "step. Remove one of the two."
         )
     count = integer("while_loop", "checkpoints", checkpoints)
     if count < 1:
@@ -232,7 +232,7 @@ def _check_condition(caller: str, cond_fun: Any, avals: Sequence[Any]) -> None:
     if types != ["bool[]"]:
         raise TypeError(
             f"{caller}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return "
-            "one bool scalar: a comparison, say."
+            "one bool scalar, for example a comparison."
         )
 
 
@@ -274,11 +274,12 @@ def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
     dtype = np.result_type(*([aval.dtype for aval in avals if not aval.weak_type] or [avals[0].dtype]))
     if dtype.kind not in "iu":
         types = " and ".join(str(aval) for aval in avals)
-        raise TypeError(f"{caller} got bounds of the types {types}, which no integer dtype holds. Convert one of them.")
+        raise TypeError(f"{caller} got bounds of types {types}, but no integer dtype holds both. Convert one of them.")
     for bound in (lower, upper):
         if type(bound) is int and not np.iinfo(dtype).min <= bound <= np.iinfo(dtype).max:
             raise ValueError(
-                f"{caller} got the bound {bound}, which the {dtype} of the other cannot hold. Convert that."
+                f"{caller} got the bound {bound}, which does not fit {dtype}, the dtype of the other bound. Convert "
+                "the other bound to a wider dtype."
             )
     return dtype
 
