@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.masks import is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
@@ -23,7 +22,7 @@ from calque_core import (
     stage,
     tracing,
 )
-from calque_core.extend import settings_key, zero_tangent
+from calque_core.extend import is_nonzero, marked, merged, settings_key, split_results
 
 Value = Any
 
@@ -49,14 +48,14 @@ def jvp_jaxpr(
         def differentiated(*args: Value) -> list[Value]:
             parent = current_trace()
             trace = JVPTrace(parent, parent)
-            tangents = iter(args[len(mask) :])
+            tangents = merged(mask, args[len(mask) :])
             with tracing(trace):
-                tracers = [JVPTracer(trace, x, next(tangents)) if m else x for x, m in zip(args, mask)]
+                tracers = [x if t is None else JVPTracer(trace, x, t) for x, t in zip(args, tangents)]
                 outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))
             out_mask[:] = is_nonzero(out_dots)
             return [*outs, *marked(out_dots, out_mask)]
 
-        tangent_avals = [v.aval.to_tangent_aval() for v, m in zip(jaxpr.invars, mask) if m]
+        tangent_avals = [aval.to_tangent_aval() for aval in marked(jaxpr.in_avals, mask)]
         return stage(differentiated, [*jaxpr.in_avals, *tangent_avals], verb="jvp"), out_mask
 
     derived = jaxpr.memo(("jvp", mask, *settings_key()), make)
@@ -73,12 +72,6 @@ def jvp_of_call(
     nonzeros = is_nonzero(tangents)
     dual, out_mask = jvp_jaxpr(jaxpr, nonzeros)
     return split_results(bind(*primals, *marked(tangents, nonzeros), jaxpr=dual), out_mask)
-
-
-def split_results(results: Sequence[Value], out_mask: Sequence[bool]) -> tuple[list[Value], list[Value]]:
-    """Return primal results and tangents from the results of a program that gives both: a `Zero` outside the mask."""
-    outs, out_dots = list(results[: len(out_mask)]), results[len(out_mask) :]
-    return outs, merged(out_mask, out_dots, map(zero_tangent, unmarked(outs, out_mask)))
 
 
 class Linearized(NamedTuple):

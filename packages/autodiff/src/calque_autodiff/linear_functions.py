@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 from calque_autodiff.checks import fitting_cotangent, only_argument
 from calque_autodiff.transpose import backward_linear
-from calque_core import Jaxpr, Zero, api_boundary, eval_jaxpr, instantiate_zeros
-from calque_core.extend import strong, tangent_leaves, unshared
+from calque_core import Jaxpr, api_boundary, eval_jaxpr, instantiate_zeros
+from calque_core.extend import is_float, strong, tangent_leaves, unshared, with_integer_zeros
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any
@@ -96,7 +96,7 @@ def push(
             f"{caller} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal."
         )
     dots = tangent_leaves(caller, "tangents", program.in_avals, program.in_tree, args)
-    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if aval.dtype.kind in "fcV"]
+    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if is_float(aval.dtype)]
     outs = eval_jaxpr(program.jaxpr, (), *consts, *perturbed)
     return program.out_tree.unflatten([strong(instantiate_zeros(x)) for x in outs])
 
@@ -116,10 +116,8 @@ def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -
 
     Raises: TypeError if a cotangent does not have the type of its primal.
     """
-    remaining = iter(cts)
+    all_cts = with_integer_zeros(cts, avals)
     return [
-        fitting_cotangent(caller, next(remaining), aval)
-        if aval.dtype.kind in "fcV"
-        else instantiate_zeros(Zero(aval.to_tangent_aval()))
-        for aval in avals
+        fitting_cotangent(caller, ct, aval) if is_float(aval.dtype) else instantiate_zeros(ct)
+        for ct, aval in zip(all_cts, avals)
     ]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.masks import marked, merged, unmarked
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import (
     Atom,
@@ -29,7 +28,7 @@ from calque_core import (
     stage,
     tracing,
 )
-from calque_core.extend import settings_key
+from calque_core.extend import marked, merged, settings_key, unmarked
 
 Value = Any
 Place = tuple[str, int]
@@ -123,15 +122,16 @@ class _Halves:
     def divide(self, eqn: JaxprEqn) -> None:
         """Add the halves of an equation that holds a program."""
         operands = list(dict.fromkeys(x for x in eqn.invars if type(x) is Var))
-        split = _traced(Jaxpr((), operands, [eqn], eqn.outvars), [x in self.known for x in operands])
+        is_known = [x in self.known for x in operands]
+        split = _traced(Jaxpr((), operands, [eqn], eqn.outvars), is_known)
         known, unknown = split.known, split.unknown
         self.consts.update(zip((*known.constvars, *unknown.constvars), (*known.consts, *unknown.consts)))
-        atoms: dict[Any, Atom] = dict(zip(known.invars, (x for x in operands if x in self.known)))
+        atoms: dict[Any, Atom] = dict(zip(known.invars, marked(operands, is_known)))
         self.before += [renamed(inner, atoms) for inner in known.eqns]
         self.known.update(known.constvars, unknown.constvars, *(inner.outvars for inner in known.eqns))
         results = [atoms.get(v, v) for v in known.outvars]
         num_known = sum(split.known_outs)
-        atoms.update(zip(unknown.invars, (*results[num_known:], *(x for x in operands if x not in self.known))))
+        atoms.update(zip(unknown.invars, (*results[num_known:], *unmarked(operands, is_known))))
         self.after += [renamed(inner, atoms) for inner in unknown.eqns]
         unknowns = (atoms.get(v, v) for v in unknown.outvars)
         self.atoms.update(zip(eqn.outvars, merged(split.known_outs, results, unknowns)))
@@ -168,10 +168,8 @@ def _traced(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
     def known(*args: Value) -> list[Value]:
         trace = TangentTrace(current_trace())
         trace.verb = "partial_eval"
-        known_args = iter(args)
         with tracing(trace):
-            values = [next(known_args) if k else trace.new_arg(v.aval) for v, k in zip(jaxpr.invars, mask)]
-            outs = eval_jaxpr(jaxpr, (), *values)
+            outs = eval_jaxpr(jaxpr, (), *merged(mask, args, map(trace.new_arg, unmarked(jaxpr.in_avals, mask))))
             known_outs = [not trace.owns(x) for x in outs]
             program = trace.finish(unmarked(outs, known_outs))
         program, residuals = hoist_tracers(program)

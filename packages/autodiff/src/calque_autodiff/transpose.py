@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
-from calque_autodiff.masks import is_linear, is_nonzero, marked, merged, unmarked
 from calque_autodiff.zeros import instantiated
 from calque_core import (
     Atom,
@@ -42,12 +41,17 @@ from calque_core.extend import (
     describe_function,
     flatten_primals,
     in_backward,
+    is_linear,
+    is_nonzero,
+    marked,
+    merged,
     missing_rule,
     own,
     settings_key,
     strong,
     tangent_leaves,
     undefined_of,
+    unmarked,
     unshared,
     zero_of,
     zeros_of,
@@ -183,20 +187,20 @@ def transpose_jaxpr(
         nonzero: list[bool] = []
 
         def transposed(*args: Value) -> list[Value]:
-            remaining_args = iter(args)
-            primals = [undefined_of(v.aval) if m else next(remaining_args) for v, m in zip(jaxpr.invars, mask)]
-            cts = [next(remaining_args) if is_arg else zero_of(v.aval) for v, is_arg in zip(jaxpr.outvars, is_ct_arg)]
-            all_cts = backward_pass(jaxpr, jaxpr.consts, primals, cts)
-            linear_cts = marked(all_cts, mask)
+            primals = merged(mask, undefined, args[: len(known_avals)])
+            cts = merged(is_ct_arg, args[len(known_avals) :], zero_cts)
+            linear_cts = marked(backward_pass(jaxpr, jaxpr.consts, primals, cts), mask)
             nonzero[:] = is_nonzero(linear_cts)
             return marked(linear_cts, nonzero)
 
-        in_avals = [v.aval for v, m in zip(jaxpr.invars, mask) if not m]
-        ct_avals = [v.aval.to_tangent_aval() for v, is_arg in zip(jaxpr.outvars, is_ct_arg) if is_arg]
-        return stage(transposed, [*in_avals, *ct_avals], verb="transpose"), nonzero
+        known_avals = unmarked(jaxpr.in_avals, mask)
+        undefined = [undefined_of(aval) for aval in marked(jaxpr.in_avals, mask)]
+        ct_avals = [aval.to_tangent_aval() for aval in marked(jaxpr.out_avals, is_ct_arg)]
+        zero_cts = [zero_of(aval) for aval in unmarked(jaxpr.out_avals, is_ct_arg)]
+        return stage(transposed, [*known_avals, *ct_avals], verb="transpose"), nonzero
 
     derived = jaxpr.memo(("transpose", mask, is_ct_arg, *settings_key()), make)
-    return instantiated(derived, instantiate, [v.aval for v in marked(jaxpr.invars, mask)])
+    return instantiated(derived, instantiate, marked(jaxpr.in_avals, mask))
 
 
 def transpose_of_call(

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.masks import Mask, marked, merged, unmarked
 from calque_core import Atom, Jaxpr, stage
-from calque_core.extend import zeros_of
+from calque_core.extend import Mask, marked, merged, unmarked, zeros_of
 
 
 def with_zeros(jaxpr: Jaxpr, outvars: Sequence[Atom | None], zero_avals: Sequence[Any]) -> Jaxpr:

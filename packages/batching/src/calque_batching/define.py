@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_batching.axes import moveaxis
+from calque_batching.axes import matchaxis, moveaxis
 from calque_core import Primitive, typeof
 from calque_core.extend import gives_lists
 from calque_core.lax import broadcast_in_dim
@@ -77,6 +77,18 @@ def aligned(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
     if len(shape) == 1:  # each mapped operand is a scalar per element: an unmapped operand may have axes
         shape = (shape[0], *max((s for s, d in zip(shapes, dims) if d is None), key=len, default=()))
     return [_fitted(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
+
+
+def mapped_alike(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
+    """Return the operands, each with the batch axis at the dimension of the first mapped operand; and this dimension.
+
+    >>> import numpy as np
+    >>> x, y = mapped_alike([1.0, np.zeros((2, 3))], [None, 1])[0]
+    >>> x.shape, y.shape
+    ((3,), (2, 3))
+    """
+    dim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
+    return [matchaxis(x, d, dim, size) for x, d in zip(args, dims)], dim
 
 
 def _fitted(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[int, ...], dim: int) -> Value:

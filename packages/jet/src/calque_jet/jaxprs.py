@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
-from calque_core.extend import settings_key
+from calque_core.extend import merged, settings_key
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiated
 
@@ -31,7 +31,7 @@ def nonzeros(series: Sequence[Series]) -> list[Value]:
 def with_zeros(coefficients: Iterable[Value], masks: Sequence[Mask]) -> list[Series]:
     """Return series from their nonzero coefficients: the inverse of `nonzeros`."""
     remaining = iter(coefficients)
-    return [[next(remaining) if m else None for m in mask] for mask in masks]
+    return [merged(mask, remaining) for mask in masks]
 
 
 def joined(masks: Sequence[Sequence[Mask]]) -> list[Mask]:

@@ -14,14 +14,17 @@ from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, check
 from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.custom.custom_vjp import cotangent_leaves, cotangents, flat_fwd, ill_typed_cotangent
 from calque_autodiff.verbs.forward import jvp
-from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, typeof
+from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal, typeof
 from calque_core.extend import call as call_user
 from calque_core.extend import (
     check_arrays,
     check_callable,
     describe_function,
     describe_value,
+    marked,
+    merged,
     normalize_argnums,
+    unmarked,
     zero_tangent,
 )
 from calque_pytree import flatten_axes, tree_flatten, tree_leaves, tree_map
@@ -166,10 +169,10 @@ class custom_rules(CustomFunction[P, R]):
         is_linear = [i in linear for i in range(count) if i not in static]
         out = self(*self.signature.merged(statics, primals))  # type: ignore[call-arg]
         out_dot: Any = tree_map(zero_tangent, out)
-        if any(is_perturbed(t) for t, m in zip(tangents, is_linear) if m):
+        if any(map(is_perturbed, marked(tangents, is_linear))):
             in_tangents = [tree_map(instantiate_zeros, t) if m else x for x, t, m in zip(primals, tangents, is_linear)]
             out_dot = self(*self.signature.merged(statics, in_tangents))  # type: ignore[call-arg]
-        if any(is_perturbed(t) for t, m in zip(tangents, is_linear) if not m):
+        if any(map(is_perturbed, unmarked(tangents, is_linear))):
             other_dots = [tree_map(zero_tangent, x) if m else t for x, t, m in zip(primals, tangents, is_linear)]
             dots = tree_map(instantiate_zeros, tuple(other_dots))
             other_out_dot = jvp(lambda *xs: self.fun(*self.signature.merged(statics, xs)), primals, dots)[1]  # type: ignore[call-arg]
@@ -230,9 +233,9 @@ def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> A
     def transpose(cts: Sequence[Value], operands: Sequence[Value]) -> list[Value]:
         assert call.out_tree is not None
         args = call.in_tree.unflatten(operands)
-        known_args = [x for x, linear in zip(args, is_linear) if not linear]
+        known_args = unmarked(args, is_linear)
         who = f"the transpose rule {describe_function(rule)} of {call.name}"
-        if any(type(x) is UndefinedPrimal for x in tree_leaves(known_args)):
+        if any(map(is_undefined_primal, tree_leaves(known_args))):
             raise TypeError(f"{who} was asked for the transpose in an argument in which the function is not linear.")
         ct = call.out_tree.unflatten([instantiate_zeros(ct) for ct in cts])
         returned = call_user(rule, "the transpose rule", *call.statics, ct, *known_args)
@@ -240,10 +243,8 @@ def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> A
         returned = (returned,) if num_linear == 1 and not isinstance(returned, tuple) else returned
         if not isinstance(returned, (tuple, list)) or len(returned) != num_linear:
             raise TypeError(f"{who} returned {describe_value(returned)}. Return a tuple of {cotangents(num_linear)}.")
-        linear_cts = iter(returned)
         leaf_cts: list[Value] = []
-        for i, (tree, linear) in enumerate(zip(call.in_tree.children(), is_linear)):
-            ct = next(linear_cts) if linear else None
+        for i, (tree, ct) in enumerate(zip(call.in_tree.children(), merged(is_linear, returned))):
             leaf_cts += cotangent_leaves(tree, ct, f"{who} returned, for argument {i},")
         return [_cotangent(call, who, i, ct, x) for i, (ct, x) in enumerate(zip(leaf_cts, operands))]
 

@@ -14,7 +14,7 @@ from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, float0, typeof
 from calque_core.extend import call as call_user
-from calque_core.extend import check_callable, describe_function, describe_value, is_array_like
+from calque_core.extend import check_callable, describe_function, describe_value, is_array_like, marked
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map, tree_structure
 
 P = ParamSpec("P")
@@ -112,7 +112,7 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
         static_residuals = [None if a else x for x, a in zip(leaves, is_array)]
         in_avals = [typeof(x) for x in primals]
         backward = _Backward(call, bwd, symbolic_zeros, tree, static_residuals, in_avals)
-        return outs, [x for x, a in zip(leaves, is_array) if a], backward
+        return outs, marked(leaves, is_array), backward
 
     return forward
 

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
 from calque_autodiff.jaxprs import jvp_of_call
-from calque_autodiff.masks import is_nonzero, marked, merged, unmarked
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_of_call
 from calque_core import Atom, Jaxpr, dce_jaxpr
-from calque_core.extend import settings_key
+from calque_core.extend import is_nonzero, marked, merged, settings_key, unmarked
 from calque_core.lax import name_p, optimization_barrier_p, remat_p
 
 Value = Any

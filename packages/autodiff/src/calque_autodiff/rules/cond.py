@@ -14,14 +14,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.define import check_known
-from calque_autodiff.jaxprs import jvp_jaxpr, split_results
-from calque_autodiff.masks import is_linear, is_nonzero, marked, merged, unmarked
+from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_autodiff.zeros import with_zeros
 from calque_core import Jaxpr, Var
-from calque_core.extend import chosen_branches, settings_key
+from calque_core.extend import (
+    chosen_branches,
+    is_linear,
+    is_nonzero,
+    marked,
+    merged,
+    settings_key,
+    split_results,
+    unmarked,
+)
 from calque_core.lax import cond_p
 
 Value = Any

@@ -13,8 +13,17 @@ from typing import Any
 from calque_autodiff.jaxprs import jvp_of_call
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
-from calque_core import CustomRules, Jaxpr, Primitive, Zero, current_trace, eval_jaxpr, evaluation, typeof
-from calque_core.extend import JaxprTrace, LinearCall, closed_rules, is_float, no_jvp_rule, zero_of, zero_tangent
+from calque_core import CustomRules, Jaxpr, Primitive, current_trace, eval_jaxpr, evaluation, typeof
+from calque_core.extend import (
+    JaxprTrace,
+    LinearCall,
+    closed_rules,
+    is_nonzero,
+    marked,
+    no_jvp_rule,
+    with_integer_zeros,
+    zero_tangent,
+)
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
 
 Value = Any
@@ -81,15 +90,14 @@ def custom_vjp(
         rules, captured = closed_rules(rules, [typeof(x) for x in primals])
         primals, tangents = (*captured, *primals), (*map(zero_tangent, captured), *tangents)
     assert rules.fwd is not None, rules
-    nonzeros = [type(t) is not Zero for t in tangents]
+    nonzeros = is_nonzero(tangents)
     outs, residuals, bwd = rules.fwd(primals, nonzeros)
     kept_primals = primals if rules.jvp is not None else ()
-    perturbed = [t for t in tangents if type(t) is not Zero]
     out_avals = tuple(typeof(x).strip_weak_type().to_tangent_aval() for x in outs)
     call = LinearCall(rules, bwd, len(residuals), len(kept_primals), tuple(nonzeros), out_avals)
     with captured_by_rules():
-        out_dots = iter(custom_vjp_linear_p.bind(*residuals, *kept_primals, *perturbed, call=call))
-    return outs, [next(out_dots) if is_float(aval.dtype) else zero_of(aval) for aval in out_avals]
+        out_dots = custom_vjp_linear_p.bind(*residuals, *kept_primals, *marked(tangents, nonzeros), call=call)
+    return outs, with_integer_zeros(out_dots, out_avals)
 
 
 custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its function, if there is one")
@@ -98,8 +106,6 @@ custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its fun
 @custom_vjp_linear_p.def_rule("transpose")
 def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, call: LinearCall) -> list[Value]:
     """Run the backward half."""
-    float_cts = iter(cts)
-    all_cts = [next(float_cts) if is_float(aval.dtype) else zero_of(aval) for aval in call.out_avals]
-    bars = call.bwd(operands[: call.num_residuals], all_cts)
+    bars = call.bwd(operands[: call.num_residuals], with_integer_zeros(cts, call.out_avals))
     known = call.num_residuals + call.num_primals
-    return [*[None] * known, *(ct for ct, m in zip(bars, call.mask) if m)]
+    return [*[None] * known, *marked(bars, call.mask)]

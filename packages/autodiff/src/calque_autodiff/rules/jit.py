@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from calque_autodiff.jaxprs import jvp_of_call
-from calque_autodiff.masks import marked, merged, unmarked
 from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_of_call
 from calque_core import Jaxpr, JaxprEqn, Literal, Var
+from calque_core.extend import marked, merged, unmarked
 from calque_core.lax import jit_p
 
 Value = Any

@@ -13,8 +13,8 @@ from calque_autodiff.define import check_known
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import backward_pass, transpose_jaxpr
-from calque_core import Jaxpr, UndefinedPrimal, Zero, add_tangents, dce_jaxpr, eval_jaxpr, instantiate_zeros
-from calque_core.extend import zero_of, zero_tangent
+from calque_core import Jaxpr, add_tangents, dce_jaxpr, eval_jaxpr, instantiate_zeros
+from calque_core.extend import is_linear, is_nonzero, marked, merged, unmarked, zero_for, zero_tangent
 from calque_core.lax import linear_call_p, linear_transpose_p
 
 Value = Any
@@ -36,10 +36,16 @@ def tangent_jaxpr(
 
 def tangents_along(jaxpr: Jaxpr, primals: Sequence[Value], tangents: Sequence[Value]) -> list[Value]:
     """Return the tangents of the results of `jaxpr`, `Zero`s included, for tangents of its arguments."""
-    program, out_mask = tangent_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
-    perturbed = [t for t in tangents if type(t) is not Zero]
-    out_dots = iter(eval_jaxpr(program, program.consts, *primals, *perturbed) if any(out_mask) else [])
-    return [next(out_dots) if m else zero_of(v.aval.to_tangent_aval()) for v, m in zip(jaxpr.outvars, out_mask)]
+    nonzeros = is_nonzero(tangents)
+    program, out_mask = tangent_jaxpr(jaxpr, nonzeros)
+    perturbed = marked(tangents, nonzeros)
+    out_dots = eval_jaxpr(program, program.consts, *primals, *perturbed) if any(out_mask) else []
+    return merged(out_mask, out_dots, map(zero_for, unmarked(jaxpr.out_avals, out_mask)))
+
+
+def only_linear(bars: Sequence[Value], operands: Sequence[Value]) -> list[Value]:
+    """Return the cotangents of the operands of a transpose rule, with None for a known operand."""
+    return [ct if m else None for ct, m in zip(bars, is_linear(operands))]
 
 
 # A program and its transpose
@@ -54,7 +60,7 @@ def linear_call_jvp(
     outs = linear_call_p.bind(*primals, **params)
     res, res_dots, linear_dots = primals[:num_res], tangents[:num_res], tangents[num_res:]
     out_dots = tangents_along(callee, primals, [*res_dots, *map(zero_tangent, primals[num_res:])])
-    if any(type(t) is not Zero for t in linear_dots):
+    if any(is_nonzero(linear_dots)):
         terms = linear_call_p.bind(*res, *map(instantiate_zeros, linear_dots), **params)
         out_dots = [add_tangents(t, term) for t, term in zip(out_dots, terms)]
     return outs, out_dots
@@ -74,12 +80,12 @@ def linear_call_transpose(
     cts: Sequence[Value], *operands: Value, callee: Jaxpr, transpose: Jaxpr, num_res: int
 ) -> list[Value]:
     """Swap the two programs; in its residuals, transpose the operations of the program."""
-    res, linear = operands[:num_res], operands[num_res:]
-    if any(type(x) is UndefinedPrimal for x in res):
+    res = operands[:num_res]
+    if any(is_linear(res)):
         return backward_pass(callee, callee.consts, operands, cts)
     ct_arrays = map(instantiate_zeros, cts)
     bars = linear_call_p.bind(*res, *ct_arrays, callee=transpose, transpose=callee, num_res=num_res)
-    return [*[None] * num_res, *(ct if type(x) is UndefinedPrimal else None for x, ct in zip(linear, bars))]
+    return only_linear([*[None] * num_res, *bars], operands)
 
 
 # The transpose of a program
@@ -105,7 +111,7 @@ def linear_transpose_partial_eval(known_mask: Sequence[bool], *operands: Value, 
 @linear_transpose_p.def_rule("transpose")
 def linear_transpose_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, num_res: int) -> list[Value]:
     """Twice transposed, a linear program is itself."""
-    res, linear = operands[:num_res], operands[num_res:]
+    res = operands[:num_res]
     check_known(linear_transpose_p, *res)
     bars = eval_jaxpr(jaxpr, jaxpr.consts, *res, *map(instantiate_zeros, cts))
-    return [*[None] * num_res, *(ct if type(x) is UndefinedPrimal else None for x, ct in zip(linear, bars))]
+    return only_linear([*[None] * num_res, *bars], operands)

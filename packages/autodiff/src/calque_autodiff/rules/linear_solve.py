@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known
-from calque_autodiff.rules.linear_call import tangents_along
+from calque_autodiff.rules.linear_call import only_linear, tangents_along
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, MissingRuleError, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
-from calque_core.extend import where, without_aux, zero_tangent
+from calque_core import Jaxpr, MissingRuleError, Zero, add_tangents, instantiate_zeros
+from calque_core.extend import is_nonzero, where, without_aux, zero_tangent
 from calque_core.lax import custom_linear_solve_p, neg
 
 Value = Any
@@ -33,7 +33,7 @@ def custom_linear_solve_jvp(
     x = outs[: len(b_dots)]
     operator_dots = tangents_along(matvec, [*consts, *x], [*const_dots, *map(zero_tangent, x)])
     rhs = [add_tangents(b_dot, minus(t)) for b_dot, t in zip(b_dots, operator_dots)]
-    if all(type(t) is Zero for t in rhs):
+    if not any(is_nonzero(rhs)):
         return outs, [zero_tangent(x) for x in outs]
     x_dots = custom_linear_solve_p.bind(
         *consts, *map(instantiate_zeros, rhs), solve=without_aux(solve, len(x)), **params
@@ -76,7 +76,7 @@ def custom_linear_solve_transpose(
         transpose_solve=solve,
         num_consts=num_consts,
     )
-    return [*[None] * num_consts, *(ct if type(x) is UndefinedPrimal else None for x, ct in zip(b, b_bars))]
+    return [*[None] * num_consts, *only_linear(b_bars, b)]
 
 
 def transposed(jaxpr: Jaxpr, num_consts: int) -> Jaxpr:
@@ -107,7 +107,7 @@ def check_solution_only(aux_cts: Sequence[Value]) -> None:
 
     Raises: MissingRuleError.
     """
-    if any(type(ct) is not Zero for ct in aux_cts):
+    if any(is_nonzero(aux_cts)):
         raise MissingRuleError(
             f"custom_linear_solve{where()} was asked for its transpose in an auxiliary result, which need not be "
             "linear. Transpose a function of the solution alone.",

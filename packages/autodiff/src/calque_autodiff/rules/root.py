@@ -13,8 +13,8 @@ from calque_autodiff.define import not_linear
 from calque_autodiff.rules.linear_call import tangent_jaxpr, tangents_along
 from calque_autodiff.rules.linear_solve import minus
 from calque_autodiff.traces.tangent_trace import record
-from calque_core import Jaxpr, Zero, instantiate_zeros
-from calque_core.extend import zero_tangent
+from calque_core import Jaxpr, instantiate_zeros
+from calque_core.extend import is_nonzero, zero_tangent
 from calque_core.lax import custom_linear_solve_p, custom_root_p
 
 Value = Any
@@ -34,7 +34,7 @@ def custom_root_jvp(
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)
     consts, x = primals[:num_consts], outs[: len(primals) - num_consts]
     f_dots = tangents_along(f, [*consts, *x], [*tangents[:num_consts], *map(zero_tangent, x)])
-    if all(type(t) is Zero for t in f_dots):
+    if not any(is_nonzero(f_dots)):
         return outs, [zero_tangent(x) for x in outs]
     in_x = [i >= num_consts for i in range(len(f.invars))]
     x_dots = custom_linear_solve_p.bind(

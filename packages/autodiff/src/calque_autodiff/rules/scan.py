@@ -12,14 +12,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import jvp_jaxpr, split_results
-from calque_autodiff.masks import Mask, is_linear, is_nonzero, marked, merged, unmarked
+from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, add_tangents, eval_jaxpr, instantiate_zeros, stage
-from calque_core.extend import Loop, ScanOptions, marked_carries, shaped_array, zeros_of
+from calque_core.extend import (
+    Loop,
+    Mask,
+    ScanOptions,
+    is_linear,
+    is_nonzero,
+    marked,
+    marked_carries,
+    merged,
+    shaped_array,
+    split_results,
+    unmarked,
+    zeros_of,
+)
 from calque_core.lax import scan_p
 
 Value = Any
@@ -165,17 +177,18 @@ def transpose_linear_loop(loop: Loop, cts: Sequence[Value], operands: Sequence[V
     linear, ct_mask = is_linear(operands), is_nonzero(cts)
     key = ("transpose", tuple(linear), tuple(ct_mask))
     transposed: TransposedScan = loop.memo(key, lambda: transpose_loop(loop, linear, ct_mask))
-    consts, carry, xs = loop.thirds(operands)
-    sums = [zeros_of(x.aval) for x in marked(marked(consts, is_linear(consts)), transposed.const_mask)]
+    consts, _, xs = loop.thirds(operands)
+    const_linear, carry_linear, xs_linear = loop.thirds(linear)
+    sums = [zeros_of(x.aval) for x in marked(marked(consts, const_linear), transposed.const_mask)]
     ct_carry = [instantiate_zeros(ct) for ct in marked(cts[: loop.num_carry], transposed.carry_mask)]
     ct_ys = marked(cts[loop.num_carry :], ct_mask[loop.num_carry :])
-    known_consts, known_xs = unmarked(consts, is_linear(consts)), unmarked(xs, is_linear(xs))
+    known_consts, known_xs = unmarked(consts, const_linear), unmarked(xs, xs_linear)
     params = transposed.loop.params(how | {"reverse": not how["reverse"]})
     results = iter(scan_p.bind(*known_consts, *sums, *ct_carry, *known_xs, *ct_ys, **params))
     const_bars, carry_bars, xs_bars = (
         merged(mask, results) for mask in (transposed.const_mask, transposed.carry_mask, transposed.xs_mask)
     )
-    return merged(linear, [*const_bars, *marked(carry_bars, is_linear(carry)), *xs_bars])
+    return merged(linear, [*const_bars, *marked(carry_bars, carry_linear), *xs_bars])
 
 
 def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:

@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
-from calque_autodiff.jaxprs import split_results
-from calque_autodiff.masks import is_nonzero, marked, merged
-from calque_core import Zero, is_undefined_primal
-from calque_core.extend import positions, sorted_by
+from calque_core.extend import is_linear, is_nonzero, marked, merged, positions, sorted_by, split_results
 from calque_core.lax import sort_p
 
 Value = Any
@@ -37,7 +34,7 @@ def sort_transpose(
     keys = operands[:num_keys]
     check_known(sort_p, *keys)
     (order,) = sorted_by(keys, [positions(keys[0], dimension)], dimension)
-    is_moved = [is_undefined_primal(x) and type(ct) is not Zero for x, ct in zip(operands, cts)]
+    is_moved = [a and b for a, b in zip(is_linear(operands), is_nonzero(cts))]
     return merged(is_moved, sorted_by([order], marked(cts, is_moved), dimension))
 
 

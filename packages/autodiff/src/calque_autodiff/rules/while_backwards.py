@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.masks import Mask, marked, unmarked
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.reversal import run_backwards
 from calque_autodiff.rules.scan import in_groups
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
-from calque_core.extend import marked_carries, where
+from calque_core.extend import Mask, marked, marked_carries, merged, unmarked, where
 from calque_core.lax import while_loop
 
 Value = Any
@@ -110,8 +109,7 @@ def reverse_program(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
             return eval_jaxpr(step.forward, step.forward.consts, *consts, *values)
 
         def after(saved: Sequence[Value]) -> list[Value]:
-            saved_values = iter(saved)
-            return forward([next(saved_values) if s else x for x, s in zip(carry, step.is_saved)])
+            return forward(merged(step.is_saved, saved, unmarked(carry, step.is_saved)))
 
         def undo(saved: Sequence[Value], bars: Sequence[Value]) -> list[Value]:
             open_bars = marked(bars[num_sums:], marked(step.is_open, step.carry_mask))

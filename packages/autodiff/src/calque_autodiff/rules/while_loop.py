@@ -13,13 +13,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr, split_results
-from calque_autodiff.masks import Mask, is_linear, is_nonzero, marked, merged, unmarked
+from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import partial_eval_jaxpr
+from calque_autodiff.rules.linear_call import only_linear
 from calque_autodiff.rules.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
-from calque_core.extend import consts_first, marked_carries, settings_key, while_parts, zeros_of
+from calque_core.extend import (
+    Mask,
+    consts_first,
+    is_linear,
+    is_nonzero,
+    marked,
+    marked_carries,
+    merged,
+    settings_key,
+    split_results,
+    unmarked,
+    while_parts,
+    zeros_of,
+)
 from calque_core.lax import while_p
 
 Value = Any
@@ -147,4 +160,4 @@ def while_transpose(
     nonzero_bars = eval_jaxpr(program, program.consts, *known, *sums, *bars)
     linear_bars = merged([*step.const_mask, *step.carry_mask], nonzero_bars)
     operand_bars = merged([*cond_linear, *const_linear, *carry_linear], linear_bars)
-    return [ct if m else None for ct, m in zip(operand_bars, linear)]
+    return only_linear(operand_bars, operands)

@@ -23,6 +23,7 @@ from calque_core.extend import (
     check_outputs,
     describe_function,
     flatten_primals,
+    is_float,
     started,
     unshared,
 )
@@ -51,7 +52,7 @@ def linearize_flat(
         avals = [typeof(x).strip_weak_type() for x in primals]
         results = flat(
             *[
-                JVPTracer(trace, trace.captured(x), tangent_trace.new_arg(aval)) if aval.dtype.kind in "fcV" else x
+                JVPTracer(trace, trace.captured(x), tangent_trace.new_arg(aval)) if is_float(aval.dtype) else x
                 for x, aval in zip(primals, avals)
             ]
         )

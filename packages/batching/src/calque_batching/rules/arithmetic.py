@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.axes import matchaxis
-from calque_batching.define import defbatch, defbroadcasting, defvectorized
-from calque_core import typeof
+from calque_batching.define import defbatch, defbroadcasting, defvectorized, mapped_alike
 from calque_core.lax import abs_p, add_any, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
 
 Value = Any
@@ -20,8 +18,7 @@ defbroadcasting(add_p)
 
 def add_any_batch(args: Sequence[Value], dims: Sequence[int | None]) -> tuple[Value, int]:
     """Give both operands the batch axis: both have one type, so even an unmapped scalar gets it."""
-    bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
-    x, y = (matchaxis(x, d, bdim, size) for x, d in zip(args, dims))
+    (x, y), bdim = mapped_alike(args, dims)
     return add_any(x, y), bdim
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from calque_batching.axes import matchaxis
@@ -10,7 +11,7 @@ from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.verbs.custom import CustomBatch
 from calque_core import CustomRules, Jaxpr, Primitive, current_trace, jaxpr_as_fun, typeof
-from calque_core.extend import LinearCall, named_axes
+from calque_core.extend import LinearCall, merged, named_axes
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, squeeze
 from calque_core.lax import slice as slice_of
 
@@ -65,8 +66,7 @@ def custom_vjp_linear_batch(
     """Run on whole batches.  A primal and its tangent are mapped together, along axis 0."""
     count, start = call.num_residuals, call.num_residuals + call.num_primals
     primals = list(zip(args[count:start], dims[count:start])) or [(None, None)] * len(call.mask)
-    nonzero = iter(zip(args[start:], dims[start:]))
-    tangents = [next(nonzero) if m else (None, None) for m in call.mask]
+    tangents = merged(call.mask, zip(args[start:], dims[start:]), repeat((None, None)))
     is_mapped = [d is not None or t is not None for (_, d), (_, t) in zip(primals, tangents)]
     batch = CustomBatch(axis, [0 if m else None for m in is_mapped])
 

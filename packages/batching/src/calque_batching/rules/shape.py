@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.axes import matchaxis, moveaxis
-from calque_batching.define import aligned, defbatch, moved_past, with_entry
+from calque_batching.axes import moveaxis
+from calque_batching.define import aligned, defbatch, mapped_alike, moved_past, with_entry
 from calque_core import typeof
 from calque_core.lax import (
     concatenate,
@@ -100,8 +100,7 @@ def pad_batch(
 
 def concatenate_batch(args: Sequence[Value], dims: Dims, *, dimension: int) -> tuple[Value, int]:
     """Give all operands the batch axis at the position of the first mapped operand's."""
-    bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
-    operands = [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)]
+    operands, bdim = mapped_alike(args, dims)
     return concatenate(operands, dimension + (bdim <= dimension)), bdim
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.axes import matchaxis
-from calque_batching.define import defbatch
-from calque_core import typeof
+from calque_batching.define import defbatch, mapped_alike
 from calque_core.lax import sort, sort_p
 
 Value = Any
@@ -17,8 +15,7 @@ def sort_batch(
     args: Sequence[Value], dims: Sequence[int | None], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Value], list[int]]:
     """Give all operands the batch axis: they are permuted together, so one mapped key maps all of them."""
-    bdim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
-    operands = [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)]
+    operands, bdim = mapped_alike(args, dims)
     outs = sort(operands, dimension + (bdim <= dimension), is_stable, num_keys)
     return list(outs), [bdim] * len(outs)
 

@@ -21,7 +21,7 @@ from calque_batching.batch_trace import AxisData
 from calque_batching.define import aligned
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
 from calque_core import Jaxpr, eval_jaxpr, stage, typeof
-from calque_core.extend import forwarded, join_constants, named_axes, where
+from calque_core.extend import forwarded, join_constants, marked, merged, named_axes, unmarked, where
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
@@ -146,7 +146,7 @@ class _Loop(NamedTuple):
         (is_running,) = eval_jaxpr(self.condition, self.condition.consts, *values.condition, *values.carry)
         body_consts = self.startable(is_running, values.body, self.body_dims)
         starts = self.startable(is_running, values.carry, self.carry_dims)
-        finals = [broadcast(x, self.axis.size, 0) for x, shared in zip(values.carry, self.is_shared) if shared]
+        finals = [broadcast(x, self.axis.size, 0) for x in marked(values.carry, self.is_shared)]
         consts, state = [*values.condition, *body_consts, *starts], [is_running, *values.carry, *finals]
 
         def step(*args: Value) -> list[Value]:
@@ -158,8 +158,7 @@ class _Loop(NamedTuple):
         body = stage(step, [typeof(x) for x in (*consts, *state)], verb="vmap")
         condition = stage(lambda running, *_: [reduce_or(running)], [typeof(x) for x in state], verb="vmap")
         _, *outs = _bind(condition, body, _Values((), consts, state), self.options)
-        final_values = iter(outs[len(starts) :])
-        return [next(final_values) if shared else x for x, shared in zip(outs, self.is_shared)]
+        return merged(self.is_shared, outs[len(starts) :], unmarked(outs, self.is_shared))
 
     def step(self, consts: _Values, state: Sequence[Value]) -> list[Value]:
         """Return the state after a step: the running elements, the carry, and the final values of shared carries.
@@ -170,8 +169,7 @@ class _Loop(NamedTuple):
         is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
         taken = self.taken(is_running, before, consts.carry)
         after = eval_jaxpr(self.body, self.body.consts, *consts.body, *taken)
-        shared = [x for x, shared in zip(after, self.is_shared) if shared]
-        finals = [_chosen(is_running, x, old) for x, old in zip(shared, finals)]
+        finals = [_chosen(is_running, x, old) for x, old in zip(marked(after, self.is_shared), finals)]
         after = self.advanced(is_running, after, before)
         (holds,) = eval_jaxpr(self.condition, self.condition.consts, *consts.condition, *after)
         return [bitwise_and(is_running, holds), *after, *finals]

@@ -33,6 +33,7 @@ from calque_core.frames.source import (
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.jaxprs.captured import captured_tracers, cells_of
 from calque_core.jaxprs.debugging import check_program, is_debugging
+from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import copied_where_exposed, owned, unshared, unshared_tree
@@ -45,7 +46,17 @@ from calque_core.ops.convert import narrowed
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import LinearCall, closed_over, closed_rules
 from calque_core.ops.jit import as_declared, forwarded, run_program
-from calque_core.ops.linear import undefined_of, zero_of, zero_tangent, zeros_of
+from calque_core.ops.linear import (
+    is_linear,
+    is_nonzero,
+    split_results,
+    undefined_of,
+    with_integer_zeros,
+    zero_for,
+    zero_of,
+    zero_tangent,
+    zeros_of,
+)
 from calque_core.ops.linear_solve import evaluated, trace_in, without_aux
 from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, while_parts
 from calque_core.ops.loops import loop_name
@@ -80,7 +91,9 @@ __all__ = [
     # Memory
     "Captures", "unshared", "unshared_tree", "owned", "copied_where_exposed",
     # Tangents and cotangents that are zero or not known yet
-    "zero_tangent", "zero_of", "zeros_of", "undefined_of",
+    "zero_tangent", "zero_for", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "split_results",
+    # Masks of operands and results
+    "Mask", "marked", "unmarked", "merged", "is_linear", "is_nonzero",
     # Rules
     "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs

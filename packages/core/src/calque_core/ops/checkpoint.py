@@ -14,6 +14,7 @@ from typing import Any
 from calque_core.calls.api_util import check_arrays
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.jaxprs.masks import marked
 from calque_core.ops.jit import check_operands, dce_jit, run_program, strong_results
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
@@ -83,8 +84,7 @@ def dce_optimization_barrier(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tup
     used = list(used_outputs)
     if not any(used):
         return used, None
-    invars, outvars = ([v for v, u in zip(variables, used) if u] for variables in (eqn.invars, eqn.outvars))
-    return used, eqn.replace(invars=invars, outvars=outvars)
+    return used, eqn.replace(invars=marked(eqn.invars, used), outvars=marked(eqn.outvars, used))
 
 
 optimization_barrier_p.def_rule("dce", dce_optimization_barrier)

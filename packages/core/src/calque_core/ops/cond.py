@@ -22,6 +22,7 @@ from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import owned_tree, unshared
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrowed
@@ -79,8 +80,7 @@ def dce_cond(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
     used = np.any([dce_jaxpr(branch, used_outputs)[1] for branch in branches], axis=0).tolist()
     kept = [dce_jaxpr(branch, used_outputs, instantiate=used)[0] for branch in branches]
     used_inputs = [True, *used]
-    invars = [v for v, is_used in zip(eqn.invars, used_inputs) if is_used]
-    outvars = [v for v, is_used in zip(eqn.outvars, used_outputs) if is_used]
+    invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outputs)
     return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"branches": tuple(kept)})
 
 

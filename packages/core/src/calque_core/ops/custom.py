@@ -14,9 +14,10 @@ from typing import Any
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.jaxprs.masks import merged, unmarked
 from calque_core.ops.custom_rules import CustomRules, LinearCall
 from calque_core.ops.jit import check_operands, run_program
-from calque_core.ops.linear import Zero, instantiate_zeros, zero_tangent
+from calque_core.ops.linear import instantiate_zeros, zero_tangent
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.dtypes import is_float
 
@@ -85,8 +86,8 @@ def custom_linear_decomposition(*args: Value, call: LinearCall) -> list[Value]:
     if call.rules.jvp is None:
         raise TypeError(no_jvp_rule(call.rules.name))
     start = call.num_residuals + call.num_primals
-    primals, dots = args[call.num_residuals : start], iter(args[start:])
-    tangents: list[Value | Zero] = [next(dots) if m else zero_tangent(x) for x, m in zip(primals, call.mask)]
+    primals = args[call.num_residuals : start]
+    tangents = merged(call.mask, args[start:], map(zero_tangent, unmarked(primals, call.mask)))
     _, out_dots = call.rules.jvp(primals, tangents)
     return [instantiate_zeros(t) for t, aval in zip(out_dots, call.out_avals) if is_float(aval.dtype)]
 

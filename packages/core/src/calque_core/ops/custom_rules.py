@@ -12,7 +12,7 @@ Read next: `ops/custom.py` for the equations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
@@ -20,7 +20,8 @@ from calque_core.frames.source import where
 from calque_core.jaxprs.captured import captured_tracers
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var
-from calque_core.ops.linear import Zero, instantiate_zeros, zero_of
+from calque_core.jaxprs.masks import marked, merged
+from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, split_results, with_integer_zeros
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
 from calque_core.traces.trace import current_trace
 from calque_core.traces.tracer import Tracer
@@ -125,7 +126,7 @@ def after_consts(rules: CustomRules, count: int) -> CustomRules:
 
     def jvp(primals: Values, tangents: Values) -> tuple[list[Value], list[Value]]:
         assert inner_jvp is not None
-        check_unperturbed(rules.name, [type(t) is not Zero for t in tangents[:count]])
+        check_unperturbed(rules.name, is_nonzero(tangents[:count]))
         return inner_jvp(primals[count:], tangents[count:])
 
     def fwd(primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
@@ -246,9 +247,9 @@ class ClosedRules:
         count = len(self.in_avals)
 
         def flat(*values: Value) -> list[Value]:
-            outs, out_dots = rule(values[:count], _with_zeros(values[count:], self.in_avals))
-            self.out_masks["jvp"] = [type(t) is not Zero for t in out_dots]
-            return [*outs, *(t for t in out_dots if type(t) is not Zero)]
+            outs, out_dots = rule(values[:count], with_integer_zeros(values[count:], self.in_avals))
+            self.out_masks["jvp"] = is_nonzero(out_dots)
+            return [*outs, *marked(out_dots, self.out_masks["jvp"])]
 
         self.add("jvp", flat, [*self.in_avals, *_float_avals(self.in_avals)])
 
@@ -268,9 +269,9 @@ class ClosedRules:
         self.num_outs = num_outs
 
         def backward(*values: Value) -> list[Value]:
-            cts = bwd(values[: len(residuals)], _with_zeros(values[len(residuals) :], outs))
+            cts = bwd(values[: len(residuals)], with_integer_zeros(values[len(residuals) :], outs))
             self.out_masks["bwd"] = [ct is not None and type(ct) is not Zero for ct in cts]
-            return [ct for ct, is_nonzero in zip(cts, self.out_masks["bwd"]) if is_nonzero]
+            return marked(cts, self.out_masks["bwd"])
 
         self.add("bwd", backward, [*residuals, *_float_avals(outs)])
         self.out_avals = outs
@@ -299,13 +300,10 @@ class ClosedRules:
     def jvp(self, primals: Values, tangents: Values) -> tuple[list[Value], list[Value]]:
         """Apply the jvp rule."""
         count = len(self.tracers)
-        self.check("jvp", [type(t) is not Zero for t in tangents[:count]])
+        self.check("jvp", is_nonzero(tangents[:count]))
         dots = [instantiate_zeros(t) for t in _floats(tangents[count:], self.in_avals)]
         results = self.run("jvp", primals[:count], [*primals[count:], *dots])
-        mask = self.out_masks["jvp"]
-        outs, out_dots = results[: len(mask)], iter(results[len(mask) :])
-        avals = self.programs["jvp"][0].out_avals
-        return outs, [next(out_dots) if m else zero_of(a.to_tangent_aval()) for a, m in zip(avals, mask)]
+        return split_results(results, self.out_masks["jvp"])
 
     def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Backward]:
         """Apply the fwd function; the tracers that bwd needs are put before its residuals."""
@@ -320,8 +318,8 @@ class ClosedRules:
         """Apply the bwd function."""
         jaxpr, _ = self.programs["bwd"]
         float_cts = [instantiate_zeros(ct) for ct in _floats(cts, self.out_avals)]
-        in_cts = iter(eval_jaxpr(jaxpr, jaxpr.consts, *residuals, *float_cts))
-        return [*[None] * len(self.tracers), *(next(in_cts) if m else None for m in self.out_masks["bwd"])]
+        in_cts = eval_jaxpr(jaxpr, jaxpr.consts, *residuals, *float_cts)
+        return [*[None] * len(self.tracers), *merged(self.out_masks["bwd"], in_cts)]
 
 
 def _float_avals(avals: Sequence[Any]) -> list[Any]:
@@ -330,9 +328,3 @@ def _float_avals(avals: Sequence[Any]) -> list[Any]:
 
 def _floats(values: Values, avals: Sequence[Any]) -> list[Value]:
     return [x for x, a in zip(values, avals) if is_float(a.dtype)]
-
-
-def _with_zeros(float_dots: Iterable[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return a tangent per aval: the next of `float_dots` for a float, a `Zero` for an integer or a bool."""
-    dots = iter(float_dots)
-    return [next(dots) if is_float(a.dtype) else zero_of(a.to_tangent_aval()) for a in avals]

@@ -12,6 +12,7 @@ from typing import Any
 
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from calque_core.jaxprs.masks import marked
 from calque_core.ops.operands import strong, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
@@ -80,8 +81,7 @@ def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], Ja
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_outputs)
-    outvars = [v for v, used in zip(eqn.outvars, used_outputs) if used]
-    invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
+    invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outputs)
     return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"jaxpr": jaxpr})
 
 

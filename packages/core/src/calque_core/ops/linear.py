@@ -6,16 +6,18 @@ alone.  Neither ever reaches `bind` or evaluation.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from calque_core.jaxprs.masks import Mask, merged, unmarked
 from calque_core.ops.arithmetic import add_any_p
 from calque_core.ops.broadcast import broadcast
 from calque_core.primitives.rule_results import zeros
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import float0
+from calque_core.types.dtypes import float0, is_float
 
 Value = Any
 
@@ -70,6 +72,39 @@ def is_undefined_primal(x: object) -> bool:
     False
     """
     return type(x) is UndefinedPrimal
+
+
+def is_linear(operands: Sequence[Value]) -> Mask:
+    """Return a mask of the operands that need a cotangent."""
+    return [type(x) is UndefinedPrimal for x in operands]
+
+
+def is_nonzero(tangents: Sequence[Value]) -> Mask:
+    """Return a mask of the tangents or cotangents that are not symbolic zeros."""
+    return [type(t) is not Zero for t in tangents]
+
+
+def split_results(results: Sequence[Value], out_mask: Sequence[bool]) -> tuple[list[Value], list[Value]]:
+    """Return primal results and tangents from the results of a program that gives both: a `Zero` outside the mask.
+
+    >>> from calque_core.extend import split_results
+    >>> split_results([1.0, 2.0, 3.0], [False, True])
+    ([1.0, 2.0], [Zero(float64[]), 3.0])
+    """
+    outs, out_dots = list(results[: len(out_mask)]), results[len(out_mask) :]
+    return outs, merged(out_mask, out_dots, map(zero_tangent, unmarked(outs, out_mask)))
+
+
+def with_integer_zeros(float_tangents: Iterable[Value], avals: Sequence[Any]) -> list[Value]:
+    """Return a tangent per type: the next of `float_tangents` for a float, a `Zero` for an integer or a bool.
+
+    >>> from calque_core import typeof
+    >>> from calque_core.extend import with_integer_zeros
+    >>> with_integer_zeros([3.0], [typeof(1), typeof(2.0)])
+    [Zero(float0[]), 3.0]
+    """
+    has_tangent = [is_float(a.dtype) for a in avals]
+    return merged(has_tangent, float_tangents, map(zero_for, unmarked(avals, has_tangent)))
 
 
 def instantiate_zeros(x: Value) -> Value:

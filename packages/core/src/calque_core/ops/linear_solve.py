@@ -19,6 +19,7 @@ from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import owned
 from calque_core.ops.cond import join_constants
 from calque_core.ops.convert import convert_element_type
@@ -87,8 +88,7 @@ def dce_solver(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool],
         arguments = [True] * (len(program.invars) - num_consts)
         new_params[name] = dce_jaxpr(program, used_outs[name], instantiate=[*used_consts, *arguments])[0]
     used_inputs = used_consts + [True] * size
-    invars = [v for v, used in zip(eqn.invars, used_inputs) if used]
-    outvars = [v for v, used in zip(eqn.outvars, used_outs["solve"]) if used]
+    invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outs["solve"])
     return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | new_params)
 
 

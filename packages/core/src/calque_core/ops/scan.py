@@ -19,6 +19,7 @@ from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import owned_tree, unshared
 from calque_core.ops.convert import narrowed
 from calque_core.ops.jit import as_declared, check_operands
@@ -101,8 +102,7 @@ def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
     kept_inputs = [*used_consts, *used_carry, *used_xs]
     jaxpr, _ = dce_jaxpr(params["jaxpr"], [*used_carry, *used_ys], instantiate=kept_inputs)
     new_params = params | {"jaxpr": jaxpr, "num_consts": sum(used_consts), "num_carry": sum(used_carry)}
-    outvars = [v for v, used in zip(eqn.outvars, [*used_carry, *used_ys]) if used]
-    invars = [v for v, used in zip(eqn.invars, kept_inputs) if used]
+    invars, outvars = marked(eqn.invars, kept_inputs), marked(eqn.outvars, [*used_carry, *used_ys])
     return kept_inputs, eqn.replace(invars=invars, outvars=outvars, params=new_params)
 
 

@@ -20,6 +20,7 @@ from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import owned_tree, unshared
 from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import integer
@@ -113,8 +114,7 @@ def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], 
         "cond_nconsts": sum(kept_cond),
     }
     kept = [*kept_cond, *kept_body, *used]
-    invars = [v for v, is_used in zip(eqn.invars, kept) if is_used]
-    outvars = [v for v, is_used in zip(eqn.outvars, used) if is_used]
+    invars, outvars = marked(eqn.invars, kept), marked(eqn.outvars, used)
     return kept, eqn.replace(invars=invars, outvars=outvars, params=params | new_params)
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, ParamSpec
 
 from calque_core.calls.api_util import FlatFunction, arg_names, call, check_arrays, check_callable, normalize_argnums
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.masks import marked, merged, unmarked
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, ShapeDtypeStruct, typeof
 from calque_pytree import tree_flatten
@@ -45,17 +47,17 @@ def make_jaxpr(
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
         caller = f"make_jaxpr of {describe_function(fun)}"
         static = set(normalize_argnums(static_argnums, len(args), caller, "static_argnums"))
-        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
+        is_static = [i in static for i in range(len(args))]
+        dynamic = tuple(unmarked(args, is_static))
         dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
 
         @functools.wraps(fun)
         def fun_of_dynamic(*xs: Any, **keywords: Any) -> Any:
-            remaining = iter(xs)
-            all_args = [x if i in static else next(remaining) for i, x in enumerate(args)]
+            all_args = merged(is_static, marked(args, is_static), xs)
             return call(fun, "make_jaxpr", *all_args, **{k: keywords.get(k, v) for k, v in kwargs.items()})
 
         leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
-        named = [() if i in static else x for i, x in enumerate(args)]  # an empty tree has no leaf to name
+        named = merged(is_static, repeat(()), dynamic)  # an empty tree has no leaf to name
         named_kwargs = {k: () if k in static_names else v for k, v in kwargs.items()}
         names = functools.partial(arg_names, fun, named, named_kwargs)
         check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)

@@ -15,6 +15,7 @@ import numpy as np
 
 from calque_core.frames.source import describe_function
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxprs.masks import marked
 from calque_core.jaxprs.walk import has_jaxpr, rebuild
 from calque_core.primitives.rules import rule_epoch
 from calque_core.traces.trace import evaluation, hand_down
@@ -56,7 +57,7 @@ def _check_mask(name: str, mask: Sequence[bool], noun: str, atoms: Sequence[Atom
 
 def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...]) -> tuple[Jaxpr | None, list[bool]]:
     """Return the smaller jaxpr and the used inputs; None for the jaxpr itself, since its memo must not refer to it."""
-    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
+    outvars = marked(jaxpr.outvars, used_outputs)
     live = {v for v in outvars if type(v) is Var}
     eqns: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
@@ -70,9 +71,9 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...
     if same_eqns and all(used_outputs) and all(used_inputs) and all(used_consts):
         return None, used_inputs
     smaller = jaxpr.replace(
-        constvars=[v for v, used in zip(jaxpr.constvars, used_consts) if used],
-        consts=[c for c, used in zip(jaxpr.consts, used_consts) if used],
-        invars=[v for v, used in zip(jaxpr.invars, used_inputs) if used],
+        constvars=marked(jaxpr.constvars, used_consts),
+        consts=marked(jaxpr.consts, used_consts),
+        invars=marked(jaxpr.invars, used_inputs),
         eqns=eqns[::-1],
         outvars=outvars,
     )

@@ -19,6 +19,7 @@ from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.frames.source import Position, current_position, resolve
 from calque_core.hooks import program_checks
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.jaxprs.masks import marked, unmarked
 from calque_core.memory.captures import Captures, frozen
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
@@ -292,12 +293,9 @@ def hoist_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Value]]:
     is_hoisted = [isinstance(c, Tracer) for c in jaxpr.consts]
     if not any(is_hoisted):
         return jaxpr, []
-    hoisted = [v for v, hoist in zip(jaxpr.constvars, is_hoisted) if hoist]
-    return (
-        jaxpr.replace(
-            constvars=[v for v, hoist in zip(jaxpr.constvars, is_hoisted) if not hoist],
-            consts=[c for c, hoist in zip(jaxpr.consts, is_hoisted) if not hoist],
-            invars=(*hoisted, *jaxpr.invars),
-        ),
-        [c for c, hoist in zip(jaxpr.consts, is_hoisted) if hoist],
+    program = jaxpr.replace(
+        constvars=unmarked(jaxpr.constvars, is_hoisted),
+        consts=unmarked(jaxpr.consts, is_hoisted),
+        invars=(*marked(jaxpr.constvars, is_hoisted), *jaxpr.invars),
     )
+    return program, marked(jaxpr.consts, is_hoisted)

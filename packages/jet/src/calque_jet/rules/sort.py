@@ -7,6 +7,7 @@ from typing import Any
 
 from calque_core.extend import positions, sorted_by
 from calque_core.lax import sort_p
+from calque_jet.jaxprs import masks_of, nonzeros, with_zeros
 from calque_jet.series import Series
 
 Value = Any
@@ -20,5 +21,4 @@ def sort_jet(
     here = positions(primals[0], dimension)
     *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
     (rank,) = sorted_by([order], [here], dimension)
-    moved = iter(sorted_by([rank], [c for s in series for c in s if c is not None], dimension))
-    return outs, [[None if c is None else next(moved) for c in s] for s in series]
+    return outs, with_zeros(sorted_by([rank], nonzeros(series), dimension), masks_of(series))

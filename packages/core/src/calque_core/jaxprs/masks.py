@@ -6,39 +6,37 @@ and puts its results back in their places.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import repeat
 from typing import Any
 
-from calque_core import UndefinedPrimal, Zero
-
-Value = Any
 Mask = list[bool]
 
 
-def is_nonzero(tangents: Sequence[Value]) -> Mask:
-    """Return a mask of the tangents or cotangents that are not symbolic zeros."""
-    return [type(t) is not Zero for t in tangents]
-
-
-def is_linear(operands: Sequence[Value]) -> Mask:
-    """Return a mask of the operands that need a cotangent."""
-    return [type(x) is UndefinedPrimal for x in operands]
-
-
 def marked(items: Iterable[Any], mask: Iterable[bool]) -> list[Any]:
-    """Return the items that `mask` marks."""
+    """Return the items that `mask` marks.
+
+    >>> from calque_core.extend import marked
+    >>> marked("abcd", [True, False, True, False])
+    ['a', 'c']
+    """
     return [x for x, m in zip(items, mask) if m]
 
 
 def unmarked(items: Iterable[Any], mask: Iterable[bool]) -> list[Any]:
-    """Return the items that `mask` does not mark."""
+    """Return the items that `mask` does not mark.
+
+    >>> from calque_core.extend import unmarked
+    >>> unmarked("abcd", [True, False, True, False])
+    ['b', 'd']
+    """
     return [x for x, m in zip(items, mask) if not m]
 
 
 def merged(mask: Iterable[bool], items: Iterable[Any], other_items: Iterable[Any] = repeat(None)) -> list[Any]:
     """Return `items` in the places that `mask` marks, and `other_items` in the other places.
 
+    >>> from calque_core.extend import merged
     >>> merged([False, True, True], "ab")
     [None, 'a', 'b']
     """
