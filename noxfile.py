@@ -2,12 +2,13 @@
 
 The one idea: tests meet what a user would install.  `wheels` builds every package once per run, and the other
 sessions install those files by path, so that a package of the same name on an index is never taken.
+Sessions run in parallel, one per processor, and each of them in one process: a worker of pytest-xdist would import and
+collect the tests once more, which for most cells takes longer than the tests themselves.
 Read next: CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
-import atexit
 import shutil
 import tomllib
 from pathlib import Path
@@ -17,12 +18,9 @@ import nox
 ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
 PYTHONS = ["3.11", "3.12", "3.13"]
-MISSING = [version for version in PYTHONS if shutil.which(f"python{version}") is None]
-WHOLE = next((version for version in PYTHONS if version not in MISSING), None)  # tests every case, the others a sample
+WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
-
-TWO_AT_A_TIME = ("-n", "2", "--dist", "worksteal")  # CI has two cores
 
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
@@ -46,22 +44,23 @@ if not origin.startswith(sys.prefix):
     sys.exit(f"{package} was imported from {origin}, not from the installed wheel")
 """
 
-nox.needs_version = ">=2025.10.14"
+nox.needs_version = ">=2026.10.20"  # runs sessions in parallel
+nox.options.parallel = "auto"
+nox.options.allow_parallel = True
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
 # The laws are asked of the oldest and the newest jaxlib that we take, each with a sample of its own.
 LAWS = [f"laws-{PYTHONS[0]}", f"laws-{PYTHONS[-1]}"]
-nox.options.sessions = ["wheels", "lint", "types", "imports", "tests", *LAWS, "docs", "examples"]
+# Long sessions start first, so that no processor waits for one at the end.
+nox.options.sessions = ["wheels", *LAWS, "tests", "docs", "types", "lint", "imports", "examples"]
 
 
 @nox.session
 def wheels(session: nox.Session) -> None:
-    """Build a wheel of each package into .nox/dist; say at the end of the run which Pythons are missing."""
+    """Build a wheel of each package into .nox/dist."""
     if WHOLE is None:
         session.error(f"There is no python{' and no python'.join(PYTHONS)} on PATH, so nothing would be tested.")
-    if MISSING:
-        atexit.register(print, f"Not tested, since there is no python{' and no python'.join(MISSING)} on PATH.")
     session.install("hatchling>=1.27")
     shutil.rmtree(WHEELS, ignore_errors=True)
     for package in PACKAGES:
@@ -77,7 +76,7 @@ def tests(session: nox.Session, package: str) -> None:
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
     cases = ("--full",) if session.python == WHOLE else ()
-    run_pytest(session, *TWO_AT_A_TIME, *cases, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
+    run_pytest(session, *cases, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
 
 
 @nox.session(python=PYTHONS, requires=["wheels"])
@@ -130,8 +129,8 @@ def examples(session: nox.Session) -> None:
         session.run("python", f"examples/{script}", env={"MPLBACKEND": "Agg", "PYTHONPATH": None})
 
 
-# pip, since it honours a local folder of wheels where torch has a build without CUDA.
-@nox.session(requires=["wheels"], venv_backend="virtualenv")
+# pip, since it honours a local folder of wheels where torch has a build without CUDA; alone, since it measures time.
+@nox.session(requires=["wheels"], venv_backend="virtualenv", allow_parallel=False)
 def bench(session: nox.Session) -> None:
     """Measure beside jax, autograd, torch and optree, in one run; a peer that does not install is left out."""
     session.install(*wheel_paths(PACKAGES))
@@ -144,7 +143,7 @@ def run_laws(session: nox.Session, *args: str) -> None:
     """Run the laws beside all packages."""
     session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "mypy>=1.18")
     session.chdir(session.create_tmp())
-    run_pytest(session, *TWO_AT_A_TIME, ROOT / "tests" / "laws", *args)
+    run_pytest(session, ROOT / "tests" / "laws", *args)
 
 
 def run_pytest(session: nox.Session, *args: str | Path) -> None:
