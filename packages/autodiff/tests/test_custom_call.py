@@ -253,8 +253,8 @@ ABOUT_DEFINITIONS = {
     "out of range": (
         lambda: custom_jvp(power, static_argnums=(2,)),
         (
-            r"custom_jvp of power \(test_custom_call\.py:\d+\) got static_argnums=\(2,\), but there are 2 positional "
-            r"arguments\. Pass the argument by position, or choose it by static_argnames\."
+            r"custom_jvp of power \(test_custom_call\.py:\d+\) got static_argnums=\(2,\), but the function has 2 "
+            r"positional arguments\. Count from 0, or choose the argument by static_argnames\."
         ),
     ),
     "no int": (lambda: custom_rules(power, static_argnums="n"), r"custom_rules of power .* Give an int or a tuple of"),
@@ -268,7 +268,15 @@ ABOUT_DEFINITIONS = {
     ),
     "unknown name": (
         lambda: custom_jvp(power, static_argnames="k"),
-        r"custom_jvp of power .*: there is no argument 'k' to be static\. Name one of: x, n\.",
+        r"custom_jvp of power .* got static_argnames='k', which is no argument of the function\. Name one of: x, n\.",
+    ),
+    "a name without a position": (
+        lambda: custom_jvp(lambda x, **options: x, static_argnames="k"),
+        r"got static_argnames='k', which has no position in the arguments of the function, .*\. Use static_argnums\.",
+    ),
+    "a name in a function without a signature": (
+        lambda: custom_jvp(min, static_argnames="k"),
+        r"custom_jvp of min got static_argnames='k', which has no position .*\. Use static_argnums\.",
     ),
 }
 

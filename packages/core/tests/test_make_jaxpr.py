@@ -64,7 +64,8 @@ def test_values_are_not_looked_at():
         (-1, (), (2.0, 3), {}),
         ((), "n", (2.0,), {"n": 3}),
         ((), ("n",), (2.0,), {"n": 3}),
-        ((), ("n", "absent"), (2.0,), {"n": 3}),
+        ((), "n", (2.0, 3), {}),
+        (1, (), (2.0,), {"n": 3}),
     ],
 )
 def test_static_arguments_are_passed_as_they_are(argnums, argnames, args, kwargs):
@@ -87,15 +88,19 @@ def test_static_arguments_may_be_of_any_kind_and_stand_anywhere():
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul"]
 
 
-def test_a_static_position_must_exist():
+def test_a_static_position_and_a_static_name_must_exist():
     def fun(x):
         return x
 
     message = (
-        rf"make_jaxpr of {place(fun)} got static_argnums=1, but there is 1 positional argument\. .* static_argnames\."
+        rf"make_jaxpr of {place(fun)} got static_argnums=1, but the function has 1 positional argument\. Count from 0"
     )
     with pytest.raises(ValueError, match=message):
-        make_jaxpr(fun, static_argnums=1)(2.0)
+        make_jaxpr(fun, static_argnums=1)
+    with pytest.raises(
+        ValueError, match=r"got static_argnames='n', which is no argument of the function\. Name one of: x\."
+    ):
+        make_jaxpr(fun, static_argnames=("x", "n"))
 
 
 def test_an_argument_that_is_no_array_is_named_static_ones_beside_it_or_not():

@@ -470,7 +470,8 @@ def test_static_strings_functions_and_none():
 @pytest.mark.parametrize("value", [[1, 2], {"a": 1}, np.ones(3), device_put(1.0)])
 def test_an_unhashable_static_argument_is_refused_by_name(value):
     f = jit(lambda x, sizes: x, static_argnums=1)
-    with pytest.raises(TypeError, match=r"jit of <lambda> \(test_jit.py:\d+\): the static argument sizes is .*no hash"):
+    place = r"\(test_jit.py:\d+\) at test_jit.py:\d+ \(.*\)"
+    with pytest.raises(TypeError, match=rf"jit of <lambda> {place}: the static argument sizes is .*no hash"):
         f(1.0, value)
 
 
@@ -545,14 +546,14 @@ def test_a_static_position_out_of_range_is_refused_when_jit_is_called():
 
 
 def test_a_misspelt_static_name_is_refused_when_jit_is_called():
-    with pytest.raises(ValueError, match=r"static_argnames='mod', which is no argument of the function\. It has: x, m"):
+    with pytest.raises(ValueError, match=r"='mod', which is no argument of the function\. Name one of: x, m"):
         jit(lambda x, mode: x, static_argnames="mod")
 
 
 def test_static_arguments_of_the_wrong_kind_are_refused():
     with pytest.raises(TypeError, match=r"static_argnums='x'\. Give an int"):
         jit(lambda x: x, static_argnums="x")
-    with pytest.raises(TypeError, match=r"static_argnames=\(1,\)\. Give a string"):
+    with pytest.raises(TypeError, match=r"static_argnames=\(1,\)\. Give a name"):
         jit(lambda x: x, static_argnames=(1,))
 
 

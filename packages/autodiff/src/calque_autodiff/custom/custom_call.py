@@ -29,6 +29,8 @@ from calque_core.extend import (
     narrowed,
     normalize_argnums,
     own,
+    parameters_of,
+    static_arguments,
     strong,
     unshared_tree,
     where,
@@ -51,33 +53,15 @@ class Signature:
         check_callable(fun, verb)
         self.verb, self.fun = verb, fun
         self.caller = f"{verb} of {describe_function(fun)}"
-        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-        self.argnums = (*(argnums if isinstance(argnums, (tuple, list)) else (argnums,)), *map(self._position, names))
-        self.count = self._count()
-        if self.count is not None:
-            normalize_argnums(self.argnums, self.count, self.caller, "static_argnums")
-
-    def _position(self, name: str) -> int:
-        try:
-            parameters = list(inspect.signature(self.fun).parameters)
-        except (TypeError, ValueError):
-            parameters = []
-        if name not in parameters:
-            raise ValueError(
-                f"{self.caller}: there is no argument {name!r} to be static. "
-                f"Name one of: {', '.join(parameters) or 'those of a function with a signature'}."
-            )
-        return parameters.index(name)
-
-    def _count(self) -> int | None:
-        """Return the number of positional arguments of a call, or None if it depends on the call."""
-        try:
-            parameters = inspect.signature(self.fun).parameters.values()
-        except (TypeError, ValueError):
-            return None
-        kinds = {p.kind for p in parameters}
-        is_plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        return len(parameters) if is_plain else None
+        static = static_arguments(self.caller, fun, argnums, argnames)
+        for name in static.names:
+            if name not in (parameters_of(fun) or ()):
+                raise ValueError(
+                    f"{self.caller} got static_argnames={name!r}, which has no position in the arguments of the "
+                    "function, and rules take arguments by position. Use static_argnums."
+                )
+        self.argnums = static.positions  # rules take the static arguments in this order
+        self.count = _count(fun)
 
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments of a call by position, defaults included, as rules take them.
@@ -125,6 +109,14 @@ class Signature:
         if not all(map(is_array_like, leaves)):
             check_arrays(leaves, call.arg_names, self.caller, _MAKE_STATIC)
         return call, leaves
+
+
+def _count(fun: Callable[..., Any]) -> int | None:
+    """Return the number of positional arguments of a call, or None if it depends on the call."""
+    parameters = parameters_of(fun)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    is_plain = parameters is not None and all(p.kind in kinds for p in parameters.values())
+    return len(parameters) if parameters is not None and is_plain else None
 
 
 class CustomCall:

@@ -9,7 +9,6 @@ Read next: `rules/checkpoint.py` for that operation's derivatives, `checkpoint_p
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -24,10 +23,11 @@ from calque_core.extend import (
     describe_function,
     join_constants,
     narrowed,
-    normalize_argnums,
     owned,
     program_of,
+    static_arguments,
     where,
+    with_static,
 )
 from calque_core.lax import name_p, remat_p
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
@@ -90,15 +90,17 @@ def checkpoint(
     caller = f"checkpoint of {describe_function(fun)}"
     if policy is not None:
         check_policy(caller, policy)
-    static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    _check_names(caller, fun, static_names)
+    static = static_arguments(caller, fun, static_argnums, static_argnames)
     how = {"policy": policy, "prevent_cse": bool(prevent_cse), "differentiated": False}
 
     @api_boundary
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = set(normalize_argnums(static_argnums, len(args), caller, "static_argnums")).union(static_names)
-        call, leaves, names = _dynamic(fun, caller, args, kwargs, static)
+        statics, dynamic = static.split(args, kwargs)
+        leaves, in_tree = tree_flatten(dynamic)
+        names = functools.partial(arg_names, fun, *dynamic)
+        _check_leaves(leaves, names, caller)
+        call = FlatFunction(with_static(fun, "checkpoint", statics), in_tree, "checkpoint")
         leaves = [*narrowed(leaves)]
         if trace_state_clean():
             outs = owned(call(*leaves))
@@ -106,7 +108,7 @@ def checkpoint(
         avals = [typeof(x) for x in leaves]
         make = functools.partial(_staged, call, avals, fun, names)
         # The values of static arguments are not in the key of a function.
-        staged, out_tree = make() if static else program_of("checkpoint", fun, call.in_tree, avals, make)
+        staged, out_tree = make() if statics else program_of("checkpoint", fun, in_tree, avals, make)
         if policy is not None:
             # A policy may be a new object at each call; memos by policy live on this copy, and die with it.
             staged = staged.replace()
@@ -119,27 +121,12 @@ def checkpoint(
 remat = checkpoint
 
 
-def _dynamic(
-    fun: Callable[..., Any], caller: str, args: Sequence[Value], kwargs: dict[str, Value], static: set[Any]
-) -> tuple[FlatFunction, list[Value], Callable[[], Sequence[str]]]:
-    """Return `fun` as a function of the leaves of its arguments that are not static; the leaves; their names."""
-    empty: Any = ()  # a tree without leaves, in the place of a static argument
-    positional = [empty if i in static else x for i, x in enumerate(args)]
-    named = {name: empty if name in static else x for name, x in kwargs.items()}
-
-    @functools.wraps(fun)
-    def call(*xs: Value, **keywords: Value) -> Any:
-        merged = [static_arg if i in static else x for i, (static_arg, x) in enumerate(zip(args, xs))]
-        return fun(*merged, **{name: kwargs[name] if name in static else x for name, x in keywords.items()})
-
-    leaves, in_tree = tree_flatten((tuple(positional), named))
-    names = functools.partial(arg_names, fun, positional, named)
+def _check_leaves(leaves: Sequence[Value], names: Callable[[], Sequence[str]], caller: str) -> None:
     try:
         check_arrays(leaves, names, caller)
     except TypeError as error:
         error.add_note("An argument that is no array can be static: name it in static_argnums or static_argnames.")
         raise
-    return FlatFunction(call, in_tree, "checkpoint"), leaves, names
 
 
 def _staged(
@@ -148,25 +135,6 @@ def _staged(
     """Return the program of a function and the structure of its result."""
     jaxpr = stage(call, avals, verb="checkpoint", user_fun=fun, arg_names=names, trace_type=BorrowingTrace)
     return jaxpr, call.out_tree
-
-
-def _check_names(caller: str, fun: Any, names: Sequence[str]) -> None:
-    """Check that static arguments exist.  Raises: TypeError for a name that is no string; ValueError for an unknown."""
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{caller} got static_argnames={names!r}. Give a string or a tuple of strings.")
-    try:
-        parameters = inspect.signature(fun).parameters
-    except (TypeError, ValueError):
-        return
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return
-    for name in names:
-        if name not in parameters:
-            raise ValueError(
-                f"{caller} got static_argnames={names!r}, but it has no argument {name}. Its arguments are "
-                f"{', '.join(parameters)}."
-            )
 
 
 def checkpoint_name(x: Any, name: str) -> Any:

@@ -6,7 +6,6 @@ Read next: `batch_trace.py`, the trace that applies the batching rules.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Hashable, Sequence
 from operator import index
 from typing import Any, ParamSpec
@@ -26,6 +25,7 @@ from calque_core.extend import (
     here,
     is_array_like,
     narrowed,
+    parameters_of,
     started,
     unshared,
 )
@@ -151,11 +151,7 @@ def _in_dims(
 def _axes_by_name(
     caller: str, fun: Any, in_axes: dict[str, Axes], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[tuple[Axes, ...], dict[str, Axes]]:
-    try:
-        parameters = list(inspect.signature(fun).parameters)
-    except (TypeError, ValueError):
-        parameters = []
-    positional = parameters[: len(args)]
+    positional = list(parameters_of(fun) or ())[: len(args)]
     unknown = [name for name in in_axes if name not in positional and name not in kwargs]
     if unknown:
         raise TypeError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType
 from typing import Any
@@ -184,6 +184,58 @@ def plain_index(x: Any) -> int:
     return index(x)
 
 
+def parameters_of(fun: Any) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters of a function by name, or None if Python does not know them.
+
+    >>> from calque_core.extend import parameters_of
+    >>> list(parameters_of(lambda x, n: x))
+    ['x', 'n']
+    """
+    try:
+        return inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+# Positions and names of arguments, as a user gives them to a transformation
+
+
+def tuple_of_ints(caller: str, option: str, argnums: Any) -> tuple[int, ...]:
+    """Return `argnums`, an int or a sequence of ints, as a tuple; `option` is the user's parameter for it.
+
+    Raises: TypeError if one is not an int.
+
+    >>> tuple_of_ints("grad of f", "argnums", 1)
+    (1,)
+    """
+    try:
+        return tuple(map(plain_index, argnums if isinstance(argnums, (tuple, list, range)) else (argnums,)))
+    except TypeError:
+        raise TypeError(f"{caller} got {option}={argnums!r}. Give an int or a tuple of ints.") from None
+
+
+def tuple_of_names(caller: str, option: str, argnames: Any) -> tuple[str, ...]:
+    """Return `argnames`, a name, an iterable of names or None, as a tuple; `option` is the user's parameter for it.
+
+    Raises: TypeError if one is not a string.
+
+    >>> tuple_of_names("grad of f", "argnames", "scale")
+    ('scale',)
+    """
+    names = (argnames,) if isinstance(argnames, str) else () if argnames is None else argnames
+    if isinstance(names, Iterable):
+        names = tuple(names)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise TypeError(f"{caller} got {option}={argnames!r}. Give a name, or a tuple of names.")
+
+
+def check_distinct(caller: str, option: str, argnums: Any, positions: Sequence[int]) -> None:
+    """Check that the positions that `argnums` stands for are different.  Raises: ValueError."""
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"{caller} got {option}={argnums!r}, which names an argument twice. Name each argument once.")
+
+
 def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnums") -> tuple[int, ...]:
     """Return `argnums`, an int or a sequence of ints, as positions in `range(count)`, in the same order.
 
@@ -195,11 +247,7 @@ def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnum
     >>> normalize_argnums((0, -1), 3, "grad of f")
     (0, 2)
     """
-    numbers = (argnums,) if not isinstance(argnums, (tuple, list)) else tuple(argnums)
-    try:
-        positions = tuple(map(plain_index, numbers))
-    except TypeError:
-        raise TypeError(f"{caller} got {name}={argnums!r}. Give an int or a tuple of ints.") from None
+    positions = tuple_of_ints(caller, name, argnums)
     for i in positions:
         if not -count <= i < count:
             raise ValueError(
@@ -208,6 +256,5 @@ def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnum
                 f"{name.replace('nums', 'names')}."
             )
     positions = tuple(i % count for i in positions)
-    if len(set(positions)) != len(positions):
-        raise ValueError(f"{caller} got {name}={argnums!r}, which names an argument twice. Name each argument once.")
+    check_distinct(caller, name, argnums, positions)
     return positions

@@ -6,18 +6,10 @@ by position or by keyword.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_core.calls.api_util import normalize_argnums
-
-
-def _checked_names(caller: str, argnames: Any) -> tuple[str, ...]:
-    names = (argnames,) if isinstance(argnames, str) else argnames if argnames is not None else ()
-    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{caller} got argnames={argnames!r}. Give a name, or a tuple of names.")
-    return tuple(names)
+from calque_core.calls.api_util import normalize_argnums, parameters_of, tuple_of_names
 
 
 class Places(NamedTuple):
@@ -38,7 +30,7 @@ class ChosenArguments:
     def __init__(self, fun: Any, caller: str, argnums: Any, argnames: Any) -> None:
         self.fun, self.caller, self.argnames = fun, caller, argnames
         self.argnums = 0 if argnums is None and argnames is None else argnums
-        self.names = _checked_names(caller, argnames)
+        self.names = tuple_of_names(caller, "argnames", argnames)
 
     def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Places:
         """Return the places of the chosen arguments.  Raises: ValueError if one is not passed, or chosen twice."""
@@ -53,10 +45,7 @@ class ChosenArguments:
         return Places(positions, [place for place in of_names if isinstance(place, str)], of_names)
 
     def _position(self, name: str, count: int) -> int:
-        try:
-            parameters = list(inspect.signature(self.fun).parameters)
-        except (TypeError, ValueError):
-            parameters = []
+        parameters = list(parameters_of(self.fun) or ())
         if name not in parameters[:count]:
             raise ValueError(
                 f"{self.caller} got argnames={self.argnames!r}, but the call passes no argument {name!r}. Pass it, or "

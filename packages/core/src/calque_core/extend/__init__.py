@@ -16,9 +16,19 @@ from calque_core.calls.api_util import (
     check_callable,
     describe_value,
     normalize_argnums,
+    parameters_of,
     plain_index,
 )
 from calque_core.calls.chosen_arguments import ChosenArguments
+from calque_core.calls.static_arguments import (
+    StaticArguments,
+    StaticKeys,
+    Statics,
+    explain_comparison,
+    static_arguments,
+    static_keys,
+    with_static,
+)
 from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own
 from calque_core.extend import numpy_functions
 from calque_core.frames.source import (
@@ -76,8 +86,11 @@ from calque_core.types.dtypes import dtype_name, greatest, is_float, scalar_dtyp
 __all__ = [
     # Functions of the user, and their arguments
     "FlatFunction", "arg_names", "call", "check_callable", "check_arrays", "describe_value", "normalize_argnums",
-    "plain_index", "integer", "ChosenArguments", "flatten_primals", "tangent_leaves", "check_sequence",
-    "check_outputs", "loop_name",
+    "parameters_of", "plain_index", "integer", "ChosenArguments", "flatten_primals", "tangent_leaves",
+    "check_sequence", "check_outputs", "loop_name",
+    # Static arguments
+    "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",
+    "explain_comparison",
     # Places in the user's program, and frames in tracebacks
     "Position", "current_position", "resolve", "in_backward", "where", "at_place", "describe_function", "hide_frames",
     "mark_boundary",

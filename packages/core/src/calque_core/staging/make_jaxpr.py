@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from itertools import repeat
 from typing import Any, ParamSpec
 
-from calque_core.calls.api_util import FlatFunction, arg_names, call, check_arrays, check_callable, normalize_argnums
+from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable
+from calque_core.calls.static_arguments import static_arguments, with_static
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.masks import marked, merged, unmarked
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, ShapeDtypeStruct, typeof
 from calque_pytree import tree_flatten
@@ -31,37 +30,27 @@ def make_jaxpr(
     """Return a function that returns the jaxpr of `fun` on its arguments instead of the result.
 
     Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; static arguments, at the positions
-    `static_argnums` or with the names `static_argnames`, are passed unchanged.
+    `static_argnums` or with the names `static_argnames`, are passed unchanged and need no hash.
     With `return_shape`, it returns a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
-    Raises: TypeError if an argument or a result is not an array.
+    Raises: TypeError if `fun` is not a function or, when called, for an argument or a result that is not an array;
+    ValueError if a static argument does not exist.
 
     >>> from calque_core import lax, make_jaxpr
     >>> print(make_jaxpr(lambda x: lax.sin(x) * 2.0)(3.0))
     { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b 2.0 in (c,) }
     """
     check_callable(fun, "make_jaxpr")
-    static_names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    caller = f"make_jaxpr of {describe_function(fun)}"
+    static = static_arguments(caller, fun, static_argnums, static_argnames)
 
     @api_boundary
     @functools.wraps(fun)
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
-        caller = f"make_jaxpr of {describe_function(fun)}"
-        static = set(normalize_argnums(static_argnums, len(args), caller, "static_argnums"))
-        is_static = [i in static for i in range(len(args))]
-        dynamic = tuple(unmarked(args, is_static))
-        dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in static_names}
-
-        @functools.wraps(fun)
-        def fun_of_dynamic(*xs: Any, **keywords: Any) -> Any:
-            all_args = merged(is_static, marked(args, is_static), xs)
-            return call(fun, "make_jaxpr", *all_args, **{k: keywords.get(k, v) for k, v in kwargs.items()})
-
-        leaves, in_tree = tree_flatten((dynamic, dynamic_kwargs))
-        named = merged(is_static, repeat(()), dynamic)  # an empty tree has no leaf to name
-        named_kwargs = {k: () if k in static_names else v for k, v in kwargs.items()}
-        names = functools.partial(arg_names, fun, named, named_kwargs)
+        statics, dynamic = static.split(args, kwargs)
+        leaves, in_tree = tree_flatten(dynamic)
+        names = functools.partial(arg_names, fun, *dynamic)
         check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
-        flat = FlatFunction(fun_of_dynamic, in_tree, "make_jaxpr")
+        flat = FlatFunction(with_static(fun, "make_jaxpr", statics), in_tree, "make_jaxpr")
         jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:
             return jaxpr

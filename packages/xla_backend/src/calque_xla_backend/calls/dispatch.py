@@ -102,7 +102,7 @@ class HostCall:
         """Return the result of a call with positional arguments only."""
         compiled = self.compiled
         if compiled is not None:
-            outs = compiled.attempt(None, args, {})
+            outs = compiled.attempt((), args, {})
             if outs is not None:
                 return compiled.result(outs)
         return general(args, {})

@@ -17,19 +17,30 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from calque_core import Jaxpr, hoist_tracers, is_tracer, rule_epoch, stage, typeof
-from calque_core.extend import FlatFunction, JaxprTrace, arg_names, check_arrays, describe_function, here
+from calque_core.extend import (
+    FlatFunction,
+    JaxprTrace,
+    StaticArguments,
+    StaticKeys,
+    Statics,
+    arg_names,
+    check_arrays,
+    describe_function,
+    here,
+    static_keys,
+    with_static,
+)
 from calque_pytree import PyTreeDef, tree_flatten
-from calque_xla_backend.calls.static import StaticArguments
 
 Value = Any
 Arguments = tuple[tuple[Value, ...], dict[str, Value]]
 
 
 class Call(NamedTuple):
-    """A call: its arguments, the keys of its static arguments, and its dynamic arguments with their leaves."""
+    """A call: its static arguments with their keys, and its dynamic arguments with their leaves."""
 
-    arguments: Arguments
-    static_keys: Hashable
+    statics: Statics
+    static_keys: StaticKeys
     dynamic: Arguments
     leaves: list[Value]
     in_tree: PyTreeDef
@@ -49,10 +60,10 @@ class TraceCache:
     __slots__ = ("__weakref__", "running", "traces")
 
     def __init__(self) -> None:
-        self.traces: dict[Hashable, Traced] = {}
+        self.traces: dict[tuple[Any, ...], Traced] = {}
         self.running: set[Hashable] = set()
 
-    def find(self, key: Hashable) -> Traced | None:
+    def find(self, key: tuple[Any, ...]) -> Traced | None:
         """Return the trace under `key` in this cache or in an enclosing trace, or None."""
         traced = self.traces.get(key)
         if traced is None:
@@ -63,7 +74,7 @@ class TraceCache:
                     break
         return traced
 
-    def keep(self, key: Hashable, traced: Traced, fun: Any) -> None:
+    def keep(self, key: tuple[Any, ...], traced: Traced, fun: Any) -> None:
         """Keep a trace while the function lives; with captured tracers, while their trace is open."""
         owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
         if not owners:
@@ -122,16 +133,20 @@ class TracedFunction:
         self.has_static = bool(static.positions or static.names)
         self.cache = cache_of(fun, static)
 
-    def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Hashable, Arguments]:
-        """Return the keys of the static arguments, and the dynamic ones.  Raises: TypeError for one without a hash."""
-        if self.has_static:
-            return self.static.split(self.fun, args, kwargs)
-        return None, (args, kwargs)
+    def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Statics, StaticKeys, Arguments]:
+        """Return the static arguments, their keys, and the dynamic arguments.
 
-    def call(self, arguments: Arguments, static_keys: Hashable, dynamic: Arguments) -> Call:
+        Raises: TypeError for a static argument without a hash.
+        """
+        if not self.has_static:
+            return (), (), (args, kwargs)
+        statics, dynamic = self.static.split(args, kwargs)
+        return statics, static_keys("jit", self.fun, statics), dynamic
+
+    def call(self, statics: Statics, keys: StaticKeys, dynamic: Arguments) -> Call:
         """Return the call, with its dynamic arguments flattened."""
         leaves, in_tree = tree_flatten(dynamic)
-        return Call(arguments, static_keys, dynamic, leaves, in_tree)
+        return Call(statics, keys, dynamic, leaves, in_tree)
 
     def avals(self, call: Call) -> tuple[Any, ...]:
         """Return the types of the leaves.  Raises: TypeError that names an argument that is not an array."""
@@ -168,8 +183,7 @@ class TracedFunction:
         return traced
 
     def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> Traced:
-        fun = partial(self._call_with_static, call.arguments) if self.has_static else self.fun
-        flat = FlatFunction(fun, call.in_tree, "jit")
+        flat = FlatFunction(with_static(self.fun, "jit", call.statics), call.in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
             # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
@@ -183,7 +197,3 @@ class TracedFunction:
             raise
         closed, captured = hoist_tracers(jaxpr)
         return Traced(closed, captured, flat.out_tree)
-
-    def _call_with_static(self, arguments: Arguments, *args: Value, **kwargs: Value) -> Value:
-        merged_args, merged_kwargs = self.static.merge(args, kwargs, arguments)
-        return self.fun(*merged_args, **merged_kwargs)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core import ShapeDtypeStruct, api_boundary, evaluation, is_tracer, rule_epoch, typeof
@@ -20,10 +20,13 @@ from calque_core.extend import (
     arg_names,
     check_callable,
     describe_function,
+    explain_comparison,
     here,
     is_debugging,
     narrowed,
+    parameters_of,
     run_program,
+    static_arguments,
 )
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.dispatch import (
@@ -35,13 +38,7 @@ from calque_xla_backend.calls.dispatch import (
     generate_call,
     is_evaluating,
 )
-from calque_xla_backend.calls.static import (
-    DonatedArguments,
-    donated_arguments,
-    explain_comparison,
-    parameters_of,
-    static_arguments,
-)
+from calque_xla_backend.calls.donation import DonatedArguments, donated_arguments
 from calque_xla_backend.calls.trace_cache import Call, TracedFunction, forget_traces
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
 from calque_xla_backend.evaluate import forget_programs
@@ -81,7 +78,7 @@ class JitFunction:
     def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
         self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
         self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
-        self.programs: dict[Hashable, CompiledCall] = {}
+        self.programs: dict[tuple[Any, ...], CompiledCall] = {}
         self.last: dict[Settings, CompiledCall] = {}
         self.last_call = LastCall()
 
@@ -91,20 +88,21 @@ class JitFunction:
             args = tuple([x for x in args if x is not MISSING])
         if here().settings.disable_jit:
             return self.traced.fun(*args, **kwargs)
-        static_keys, dynamic = self.traced.split(args, kwargs)
+        statics, static_keys, dynamic = self.traced.split(args, kwargs)
         try:
             if is_evaluating():
                 compiled = self.last.get(here().settings)
                 outs = None if compiled is None else compiled.attempt(static_keys, *dynamic)
                 if compiled is not None and outs is not None:
                     return compiled.result(outs)
-            call = self.traced.call((args, kwargs), static_keys, dynamic)
+            call = self.traced.call(statics, static_keys, dynamic)
             if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
                 return self._run(call)
             return self._bind(call)
         except Exception as error:
             if static_keys:
-                explain_comparison(self.traced.fun, static_keys, [*self.programs, *self.traced.cache.traces], error)
+                keys = [key[0] for key in (*self.programs, *self.traced.cache.traces)]
+                explain_comparison("jit", self.traced.fun, static_keys, keys, error)
             raise
 
     def _run(self, call: Call) -> Any:
@@ -136,7 +134,7 @@ class JitFunction:
     def _record(self, compiled: CompiledCall, call: Call) -> None:
         """Let the next call try this program first."""
         self.last[here().settings] = compiled
-        if call.static_keys is None and not call.dynamic[1]:
+        if not call.static_keys and not call.dynamic[1]:
             is_on_device = all(type(x) is Array for x in call.leaves)
             self.last_call.record(compiled if is_on_device else HostCall(compiled))
 
@@ -170,7 +168,7 @@ class JitFunction:
 
     def lower(self, *args: Value, **kwargs: Value) -> Lowered:
         """Return the StableHLO module for arguments of these types (arrays or their types); `as_text()` prints it."""
-        jaxpr = self.traced.trace(self.traced.call((args, kwargs), *self.traced.split(args, kwargs))).jaxpr
+        jaxpr = self.traced.trace(self.traced.call(*self.traced.split(args, kwargs))).jaxpr
         return lower_jaxpr_to_module(jaxpr, name=self.name)
 
     def clear_cache(self) -> None:
@@ -255,7 +253,7 @@ def jit(
         }
         return functools.partial(jit, **options, inline=inline, compiler_options=compiler_options)
     check_callable(fun, "jit")
-    static = static_arguments(fun, static_argnums, static_argnames)
+    static = static_arguments(f"jit of {describe_function(fun)}", fun, static_argnums, static_argnames)
     compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
     function = JitFunction(TracedFunction(fun, static), compiler, donated_arguments(fun, donate_argnums), inline)
     _functions.add(function)

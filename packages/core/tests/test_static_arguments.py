@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+
+from calque_core.calls.static_arguments import (
+    StaticArguments,
+    explain_comparison,
+    static_arguments,
+    static_keys,
+    with_static,
+)
+
+
+def chosen(fun, argnums, argnames, option="static"):
+    return static_arguments("jit of f", fun, argnums, argnames, option)
+
+
+# The choice
+
+
+def test_positions_and_names_are_inferred_from_each_other():
+    def f(a, b, /, c, d=1, *, e):
+        return a
+
+    assert chosen(f, (0, 2), None) == StaticArguments((0, 2), ("c",))
+    assert chosen(f, None, ("d", "e")) == StaticArguments((3,), ("d", "e"))
+    assert chosen(f, -1, None) == StaticArguments((3,), ("d",))
+    assert chosen(f, 0, "e") == StaticArguments((0,), ("e",))
+    assert chosen(f, 2, "d") == StaticArguments((2, 3), ("d", "c"))
+    assert chosen(f, 2, "c") == StaticArguments((2,), ("c",))
+    assert chosen(f, None, None) == chosen(f, (), ()) == StaticArguments()
+
+
+def test_positions_are_unchanged_if_the_parameters_are_unknown():
+    assert chosen(max, (1, -1), None).positions == (1, -1)
+    assert chosen(lambda *xs: xs, (5, -1), None).positions == (5, -1)
+    assert chosen(lambda **k: k, None, "any").names == ("any",)
+
+
+@pytest.mark.parametrize("option", ["static", "donate"])
+def test_the_user_s_option_is_named(option):
+    by_name = r", or choose the argument by static_argnames" if option == "static" else ""
+    words = rf"got {option}_argnums=\(0, 1\), but the function has 1 positional argument\. Count from 0{by_name}\.$"
+    with pytest.raises(ValueError, match=words):
+        chosen(lambda x, *, n: x, (0, 1), None, option)
+
+
+def test_a_function_without_arguments_has_no_static_ones():
+    with pytest.raises(ValueError, match=r"static_argnames='n', which is no argument of the function\. It has no arg"):
+        chosen(lambda: 1.0, None, "n")
+
+
+# Calls
+
+
+def test_negative_positions_of_variadic_functions_count_from_the_end_of_the_call():
+    def f(*xs):
+        return xs
+
+    statics, (dynamic, named) = chosen(f, -1, None).split((1.0, 2.0, "mode"), {})
+    assert (statics, dynamic) == ([(-1, "mode")], (1.0, 2.0, None))
+    assert with_static(f, "jit", statics)(*dynamic, **named) == (1.0, 2.0, "mode")
+
+
+def test_a_function_gets_what_is_split_off_in_the_same_places():
+    def f(a, b, c=0, *, d, e):
+        return a, b, c, d, e
+
+    static = chosen(f, (0, 2), "d")
+    statics, (args, kwargs) = static.split(("x", 1.0, "y"), {"d": "z", "e": 2.0})
+    assert (args, kwargs) == ((None, 1.0, None), {"d": None, "e": 2.0})
+    assert with_static(f, "jit", statics)(None, 3.0, None, d=None, e=4.0) == ("x", 3.0, "y", "z", 4.0)
+    statics, (args, kwargs) = static.split(("x", 1.0), {"e": 2.0, "d": "z"})
+    assert with_static(f, "jit", statics)(*args, **kwargs) == ("x", 1.0, 0, "z", 2.0)
+
+
+def test_a_call_without_static_arguments_runs_the_function_itself():
+    f = lambda x, n=1: x
+    assert with_static(f, "jit", chosen(f, 1, None).split((1.0,), {})[0]) is f
+
+
+def one_argument(x):
+    return x
+
+
+def test_arguments_that_do_not_fit_the_function_are_explained():
+    with pytest.raises(TypeError, match=r"jit of one_argument .* takes 1 positional argument but 2 were given\. Call"):
+        with_static(one_argument, "jit", [(0, 1)])(None, 2.0)
+
+
+# Keys
+
+
+def keys(fun, *statics):
+    return static_keys("jit", fun, list(enumerate(statics)))
+
+
+def test_keys_are_equal_for_values_that_cannot_be_told_apart():
+    f = lambda *xs: xs
+    for value in (1, "a", True, None, 0.0, (1, 2)):
+        assert keys(f, value) == keys(f, value)
+    different = [keys(f, value) for value in (0, False, 0.0, -0.0, None, "0", (0,))]
+    assert len(set(different)) == len(different)
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, "x"), (1, r"args\[1\]"), (-1, r"args\[-1\]"), ("n", "n")])
+def test_a_value_without_a_hash_is_named_as_in_the_function(place, name):
+    def f(x, *xs, n=1):
+        return x
+
+    words = (
+        rf"^jit of f \(test_static_arguments\.py:\d+\) at test_static_arguments\.py:\d+ \(.*\): the static argument "
+        rf"{name} is \[1\] of type list, which has no hash \(.*\)\. Pass a hashable value, a tuple instead of a list\.$"
+    )
+    with pytest.raises(TypeError, match=words):
+        static_keys("jit", f, [(place, [1])])
+
+
+def test_an_array_has_no_key():
+    words = r"argument x is array\(\[1\., 1\.\]\), an array, which has no hash\. Pass a Python value, or do not make"
+    with pytest.raises(TypeError, match=words):
+        keys(lambda x: x, np.ones(2))
+
+
+class NeverEqual:
+    def __hash__(self):
+        return 0
+
+    def __eq__(self, other):
+        raise ZeroDivisionError("no comparison")
+
+
+def test_an_error_of_a_comparison_is_explained_and_another_error_is_not():
+    f = lambda x, n: x
+    bad, earlier, other = keys(f, 1, NeverEqual()), keys(f, 1, NeverEqual()), keys(f, 1, "a")
+    error = ZeroDivisionError("no comparison")
+    words = (
+        r"^jit of <lambda> \(.*\) at test_static_arguments\.py:\d+ \(.*\): two values of the static argument n, of "
+        r"type NeverEqual, cannot be compared, because NeverEqual\.__eq__ gives neither True nor False \(no comp"
+    )
+    with pytest.raises(TypeError, match=words) as caught:
+        explain_comparison("jit", f, bad, [other, earlier], error)
+    assert caught.value.__cause__ is error
+    explain_comparison("jit", f, other, [other], error)

@@ -1,0 +1,46 @@
+"""Donated arguments: arrays whose memory XLA may use for the results of a program.
+
+One idea: a user donates arguments, and a program takes leaves: `DonatedArguments.leaves` finds the leaves of one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from calque_core.extend import describe_function, static_arguments
+from calque_pytree import PyTreeDef
+
+Args = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DonatedArguments:
+    """The arguments of a function that XLA may overwrite: positions, and the names by which a call may pass them."""
+
+    positions: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def leaves(self, args: Args, in_tree: PyTreeDef) -> tuple[int, ...]:
+        """Return the numbers of the leaves of `(args, kwargs)` that belong to donated arguments."""
+        if not self.positions:
+            return ()
+        by_position, by_name = in_tree.children()
+        node = by_name.node_data()
+        assert node is not None, in_tree
+        _, keywords = node  # in the order of the leaves
+        is_donated = [i in self.positions or i - len(args) in self.positions for i in range(len(args))]
+        is_donated += [name in self.names for name in keywords]
+        trees = [*by_position.children(), *by_name.children()]
+        flags = [donated for donated, tree in zip(is_donated, trees) for _ in range(tree.num_leaves)]
+        return tuple(i for i, donated in enumerate(flags) if donated)
+
+
+def donated_arguments(fun: Callable[..., Any], argnums: Any) -> DonatedArguments:
+    """Return the arguments at the positions `argnums`, which a call may also pass by name.
+
+    Raises: as `static_arguments`.
+    """
+    donated = static_arguments(f"jit of {describe_function(fun)}", fun, argnums, None, "donate")
+    return DonatedArguments(donated.positions, donated.names)
