@@ -186,11 +186,18 @@ def test_a_wrong_rule_for_batches_is_refused_with_its_name(rule, error, message)
 def test_function_and_rule_for_batches_must_agree_where_both_are_run():
     wide = batched_by(lambda size, in_batched, x: (np.ones((3, 2)), True))
     with pytest.raises(
-        TypeError, match=RULE + r" returned outputs of the types \(float64\[2\]\), but the function gives"
+        TypeError, match=RULE + r" returned outputs of types \(float64\[2\]\), but the function returned"
     ):
         vmap(jit(wide))(XS)
     pair = batched_by(lambda size, in_batched, x: ((x, x), True))
-    with pytest.raises(TypeError, match=RULE + r" returned PyTreeDef\(\(\*, \*\)\), but the function gives PyTreeDef"):
+    with pytest.raises(
+        TypeError,
+        match=RULE
+        + (
+            r" returned PyTreeDef\(\(\*, \*\)\), but the function returned "
+            r"PyTreeDef"
+        ),
+    ):
         vmap(jit(pair))(XS)
 
 

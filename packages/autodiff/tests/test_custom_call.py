@@ -314,7 +314,7 @@ ABOUT_CALLS = {
     "a keyword without a signature": (
         lambda x: tripled(min)(y=x),
         TypeError,
-        r"custom_jvp of min has no signature to resolve keyword arguments by\. Pass them by position\.",
+        r"custom_jvp of min has no signature, so its keyword arguments have no position\. Pass them by position\.",
     ),
     "a string": (
         lambda x: tripled(power)(x, "two"),
@@ -367,14 +367,14 @@ ABOUT_RESULTS = {
         marked(lambda primals, tangents: ((primals[0], primals[0]), tangents)),
         (
             r"the rule <lambda> \(test_custom_call\.py:\d+\) of power \(test_custom_call\.py:\d+\) returned "
-            r"PyTreeDef\(\(\*, \*\)\), but the function gives PyTreeDef\(\*\)\. Let function and rules give the same"
+            r"PyTreeDef\(\(\*, \*\)\), but the function returned PyTreeDef\(\*\)\. Return one"
         ),
     ),
     "other types": (
         marked(lambda primals, tangents: (np.ones(3, np.float32), tangents)),
         (
-            r"the rule <lambda> .* of power .* returned outputs of the types \(float32\[3\]\), but the function gives "
-            r"\(float64\[\]\)\. Let function and rules give the same types\."
+            r"the rule <lambda> .* of power .* returned outputs of types \(float32\[3\]\), but the function returned "
+            r"\(float64\[\]\)\. Return the same types from"
         ),
     ),
 }

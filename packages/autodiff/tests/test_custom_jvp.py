@@ -262,14 +262,20 @@ def test_a_rule_for_each_argument_needs_as_many_as_there_are():
     f = custom_jvp(lambda x, y: x * y)
     f.defjvps(lambda t, out, x, y: t)
     with pytest.raises(
-        TypeError, match=r"defjvps of custom_jvp of <lambda> .* gave 1 rules for 2 arguments\. Give one"
+        TypeError, match=r"defjvps of custom_jvp of <lambda> .* got 1 rules for 2 arguments\. Give one rule"
     ):
         grad(f)(1.0, 2.0)
 
 
 def test_rules_for_each_argument_do_not_go_with_static_arguments():
     f = custom_jvp(lambda x, n: x, static_argnums=1)
-    with pytest.raises(TypeError, match=r"defjvps of custom_jvp of <lambda> .* beside static arguments\. Use defjvp\."):
+    with pytest.raises(
+        TypeError,
+        match=(
+            r"defjvps of custom_jvp of <lambda> .* does not support static arguments\. Use "
+            r"defjvp\."
+        ),
+    ):
         f.defjvps(None)
 
 

@@ -241,7 +241,7 @@ def with_rules(fwd=None, bwd=None, fun=tree_function):
 
 PARAMS = {"w": np.float64(1.0), "b": np.float64(2.0)}  # which, unlike Python scalars, have a dtype
 BWD = r"the bwd rule <lambda> \(test_custom_vjp\.py:\d+\) of tree_function \(test_custom_vjp\.py:\d+\) returned"
-NUMBER = r", but it needs a tuple of 1 cotangent, one for each argument that is not static\. Return None for those"
+NUMBER = r", but it needs a tuple of 1 cotangent, one for each argument that is not static\. Return None for a"
 ABOUT_BWD = {
     "bare": (lambda r, ct: ct, BWD + r" float64\[\]" + NUMBER),
     "nothing": (lambda r, ct: None, BWD + r" None" + NUMBER),
@@ -282,7 +282,7 @@ def test_a_wrong_bwd_is_refused_with_its_name_and_that_of_the_argument(bwd, mess
 def test_a_cotangent_of_a_whole_number_is_refused_with_the_way_to_say_nothing():
     f = with_rules(bwd=lambda r, ct: (ct, 1.0), fun=lambda x, n: x * n)
     with pytest.raises(
-        TypeError, match=r"cotangent of float64\[\] for n, which is int64\[\]\. Return None, for it has no deriv"
+        TypeError, match=r"cotangent of float64\[\] for n, which is int64\[\]\. Return None, because it has no deriv"
     ):
         grad(f)(1.0, 2)
 
@@ -384,7 +384,7 @@ def test_a_residual_that_hides_a_traced_value_is_named(called):
         grad(called(f))(3.0)
     (note,) = [note for note in caught.value.__notes__ if "residuals" in note]
     assert note.startswith("The residuals of <lambda> (test_custom_vjp.py:")
-    assert note.endswith("may close over traced values. Let fwd return those values themselves.")
+    assert note.endswith("may close over traced values. Return these values themselves from fwd.")
 
 
 def test_an_error_inside_a_rule_is_the_users_own():

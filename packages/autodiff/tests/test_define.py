@@ -110,9 +110,7 @@ def test_a_bilinear_primitive_needs_its_two_transposes():
     outer_p.def_abstract_eval(lambda x, y: x.update(shape=(*x.shape, *y.shape), weak_type=False))
     defbilinear(outer_p, lambda ct, x, y: lax.dot(ct, y), lambda ct, x, y: lax.dot(lax.transpose(ct, (1, 0)), x))
     check_grads(outer_p.bind, (np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])), order=2)
-    with pytest.raises(
-        MissingRuleError, match=r"'outer' was asked for its transpose.*in operands in which it is not linear"
-    ):
+    with pytest.raises(MissingRuleError, match=r"'outer'.* cannot be transposed in operands in which it is not linear"):
         linear_transpose(lambda x: outer_p.bind(x, x), np.ones(2))(np.ones((2, 2)))
 
 
@@ -222,6 +220,6 @@ def test_a_rule_for_each_operand_is_demanded():
     pair_p.def_impl(lambda x, y: np.add(x, y))
     defjvp(pair_p, lambda x_dot, out, x: x_dot)
     with pytest.raises(
-        TypeError, match=r"'pair' was bound to 2 operands at test_define\.py:\d+ .*defjvp gave 1 rules\."
+        TypeError, match=r"'pair' was bound to 2 operands at test_define\.py:\d+ .*defjvp got 1 rules\."
     ):
         jvp(lambda x: pair_p.bind(x, x), (1.0,), (1.0,))

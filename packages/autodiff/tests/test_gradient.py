@@ -157,7 +157,10 @@ def test_the_gradient_of_one_operation_is_few_equations():
         (
             lambda: grad(lambda x: x)(1j),
             TypeError,
-            r"real output.*complex128\[\]\. Set holomorphic=True if it is; if not, return a real number, or use vjp",
+            (
+                r"real output.*complex128\[\]\. Set holomorphic=True if the function is holomorphic; otherwise return "
+                r"a real number, or use vjp"
+            ),
         ),
         (
             lambda: grad(lax.sin)(1),

@@ -173,7 +173,7 @@ def test_the_two_halves_of_a_split_program_compute_the_whole(known):
 
 def test_a_linear_branch_is_transposed_and_an_unknown_index_is_refused():
     assert linear_transpose(lambda x: cond(True, lambda: 2.0 * x, lambda: x), 1.0)(1.0) == (2.0,)
-    with pytest.raises(MissingRuleError, match="'cond' was asked for its transpose"):
+    with pytest.raises(MissingRuleError, match=r"'cond'.* cannot be transposed"):
         linear_transpose(lambda x: cond(x > 0, lambda: 2.0 * x, lambda: x), 1.0)(1.0)
 
 

@@ -207,14 +207,15 @@ def test_an_iteration_without_a_transpose_solver_is_differentiated_forwards_only
     np.testing.assert_allclose(jvp(fun, (b,), (b,))[1], np.linalg.solve(a + SHIFT, b))
     with pytest.raises(
         NotImplementedError,
-        match=r"linear solve at test_rules_linear_solve.py.* has no transpose_solve to call, and the operations of its "
+        match=r"linear solve at test_rules_linear_solve.py.* cannot be differentiated in reverse mode: it has no "
+        r"transpose_solve, and the operations of its "
         r"solver cannot be transposed: .*while.* Give custom_linear_solve a transpose_solve, or symmetric=True",
     ):
         vjp(fun, b)[1](b)
 
 
 def test_a_solve_is_not_transposed_in_its_operator():
-    with pytest.raises(NotImplementedError, match=r"'custom_linear_solve' was asked for its transpose .* not linear"):
+    with pytest.raises(NotImplementedError, match=r"'custom_linear_solve'.* cannot be transposed in .* not linear"):
         linear_transpose(lambda a: custom_linear_solve(lambda x: a * x, 1.0, lambda _, b: b / a), 2.0)(1.0)
 
 
@@ -222,7 +223,5 @@ def test_a_solve_is_not_transposed_in_its_aux():
     def fun(b):
         return custom_linear_solve(lambda x: 2.0 * x, b, lambda _, b: (b / 2.0, b * b), has_aux=True)[1]
 
-    with pytest.raises(
-        NotImplementedError, match=r"was asked for its transpose in an auxiliary result, .* Transpose a"
-    ):
+    with pytest.raises(NotImplementedError, match=r"cannot be transposed in an auxiliary result, .* Transpose a"):
         linear_transpose(fun, 1.0)(1.0)

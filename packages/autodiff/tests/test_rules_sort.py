@@ -54,5 +54,5 @@ def test_sorting_by_a_known_key_is_linear_and_by_an_unknown_one_is_refused():
     keys = np.array([2, 0, 1])
     moved = linear_transpose(lambda x: lax.sort((keys, x))[1], np.zeros(3))(np.array([1.0, 2.0, 3.0]))[0]
     assert moved.tolist() == [3.0, 1.0, 2.0]
-    with pytest.raises(MissingRuleError, match="'sort' was asked for its transpose"):
+    with pytest.raises(MissingRuleError, match=r"'sort'.* cannot be transposed"):
         linear_transpose(lax.sort, np.zeros(3))(np.ones(3))

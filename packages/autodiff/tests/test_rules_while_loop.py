@@ -338,7 +338,7 @@ def test_a_loop_whose_end_is_decided_by_what_it_is_linear_in_is_refused():
         MissingRuleError, match=r"The while_loop at test_rules_while_loop\.py.* cannot be transposed: its "
     ):
         linear_transpose(f, 1.0)(1.0)
-    with pytest.raises(MissingRuleError, match=r"'mul' was asked for its transpose"):
+    with pytest.raises(MissingRuleError, match=r"'mul'.* cannot be transposed"):
         linear_transpose(lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * c[1]), (0, x))[1], 1.0)(
             1.0
         )

@@ -97,7 +97,8 @@ def test_a_rule_that_reports_a_wrong_axis_is_refused_by_name(wrong):
     mystery_p.def_rule("batch", lambda args, dims: (mystery_p.bind(*args), wrong))
 
     expected = (
-        f"the batching rule of 'mystery' at .* gave float64.3,2. with the batch axis at {wrong}, but there is no axis"
+        f"the batching rule of 'mystery' at .* returned float64.3,2. with the batch axis {wrong}, but the result has "
+        "no axis"
     )
     with pytest.raises(ValueError, match=expected):
         vmap(mystery_p.bind)(np.ones((3, 2)))

@@ -202,7 +202,11 @@ def test_an_effect_in_a_branch_is_refused_under_a_mapped_predicate(batched):
         return cond(p, print_p.bind, lambda x: x, x, batched=batched)
 
     with pytest.raises(
-        TypeError, match=r"cond at .* a branch has the effect print, which .* Move it out of the branch"
+        TypeError,
+        match=(
+            r"cond at .* a branch has the effect print\. Elements that .* Move the effect out of the "
+            r"branch"
+        ),
     ):
         vmap(choose)(np.array([True, False]), np.ones(2))
     assert vmap(choose, in_axes=(None, 0))(True, np.ones(2)).tolist() == [1.0, 1.0]

@@ -289,7 +289,7 @@ def test_an_effect_is_refused_under_a_mapped_condition(place):
 
     expected = (
         r"while_loop at test_rules_while_loop.py:\d+ .* got a condition that differs from element to element under "
-        r"vmap, but it has the effect note, which would happen again for finished elements. Move it out of the loop."
+        r"vmap, but it has the effect note. Finished elements would cause it again. Move the effect out of"
     )
     with pytest.raises(TypeError, match=expected):
         vmap(fun)(np.array([1, 2]))

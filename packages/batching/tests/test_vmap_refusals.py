@@ -90,7 +90,7 @@ def test_axis_size_that_is_no_size_is_refused(size):
 
 @pytest.mark.parametrize("name", [["i"], ("i", "j")])
 def test_axis_name_that_is_no_single_name_is_refused(name):
-    with pytest.raises(TypeError, match=r"got axis_name=.* Give one name, a string say"):
+    with pytest.raises(TypeError, match=r"got axis_name=.* Give one name, for example a string"):
         vmap(lax.sin, axis_name=name)
 
 
@@ -105,7 +105,7 @@ def test_a_bool_is_no_axis_and_no_size(axis):
 @pytest.mark.parametrize("out_axes", [3, -2, "x", 0.5, True, False])
 def test_out_axes_that_the_result_does_not_have_are_refused(out_axes):
     expected = (
-        rf"out_axes has the entry {out_axes!r} for the output\['a'\], whose number of axes with the mapped one is 1"
+        rf"out_axes has the entry {out_axes!r} for the output\['a'\], but with the mapped axis the output has 1 axes"
     )
     with pytest.raises(ValueError, match=expected):
         vmap(lambda x: {"a": x}, out_axes=out_axes)(np.ones(3))

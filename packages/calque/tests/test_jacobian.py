@@ -201,7 +201,7 @@ SQUARE, TURN = lambda z: z * z, lambda x: x * 1j
     [
         (
             lambda: jacfwd(SQUARE)(1j),
-            r"jacfwd of .* got complex128\[\]\. Set holomorphic=True if the function is; if not",
+            r"jacfwd of .* got complex128\[\]\. Set holomorphic=True if the function is holomorphic; otherwise",
         ),
         (lambda: hessian(np.abs)(1j), r"jacfwd of .* got complex128\[\]\. .* use jvp, or jacrev for real outputs\."),
         (

@@ -339,13 +339,21 @@ def test_a_closed_over_series_in_a_function_with_rules_is_refused():
         (1.0, ([1.0],), TypeError, r"jet of exp.* got float64\[\] as its primals. Give a tuple or a list"),
         ((1.0,), 2.0, TypeError, r"jet of exp.* got float64\[\] as its series. Give a tuple or a list"),
         ((1.0,), (1.0,), TypeError, r"the series at \[0\] is float64\[\]. Give a list of derivatives"),
-        ((1.0,), ([1.0], [1.0]), TypeError, r"the series have the structure .*, but .* is needed, with a list"),
-        (({"a": 1.0},), ([1.0],), TypeError, r"Give the containers of the primals, and a list of derivatives for each"),
+        ((1.0,), ([1.0], [1.0]), TypeError, r"the series have the structure .*, but the primals have .*, with a list"),
+        (
+            ({"a": 1.0},),
+            ([1.0],),
+            TypeError,
+            (
+                r"Give the containers of the primals, with a list of derivatives in place of "
+                r"each"
+            ),
+        ),
         (
             (1.0, {"b": 2.0}),
             ([1.0, 0], {"b": [1.0]}),
             ValueError,
-            r"the series at \[0\] has 2 derivatives, but the one at \[1\]\['b'\] has 1. Give as many for each",
+            r"the series at \[0\] has 2 derivatives, but the series at \[1\]\['b'\] has 1. Give the same number",
         ),
         ((), (), ValueError, r"got primals without an array. Give at least one argument"),
         (("a",), ([1.0],), TypeError, r"is 'a' of type str, which is not an array"),
@@ -361,7 +369,7 @@ def test_a_closed_over_series_in_a_function_with_rules_is_refused():
             (np.float32(1),),
             ([np.float32(1)] + [0] * 39,),
             ValueError,
-            r"40 derivatives need the factorial of 40, which float32 cannot hold. Ask for fewer, or convert",
+            r"40 derivatives need the factorial of 40, which float32 cannot hold. Use fewer derivatives, or",
         ),
     ],
 )

@@ -75,13 +75,13 @@ def test_optimize_is_accepted():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: np.einsum("ij,jk", x), ValueError, "2 operands are described, but 1 were passed"),
+        (lambda x: np.einsum("ij,jk", x), ValueError, "the subscripts describe 2 operands, but 1 were passed"),
         (lambda x: np.einsum("ijk", x), ValueError, "'ijk' does not name the axes of an operand of type float64[2,3]"),
         (lambda x: np.einsum("i", x), ValueError, "'i' does not name the axes"),
         (lambda x: np.einsum("i1", x), ValueError, "'i1' may hold only letters and one '...'"),
         (lambda x: np.einsum("ij->ik", x), ValueError, "the result must name labels of the operands, each once"),
         (lambda x: np.einsum("ij->ii", x), ValueError, "the result must name labels of the operands, each once"),
-        (lambda x: np.einsum("i...->i", x), ValueError, "and '...' if they have it"),
+        (lambda x: np.einsum("i...->i", x), ValueError, "and '...' if an operand has it"),
         (lambda x: np.einsum("ij,jk", x, x), ShapeError, "the axes of 'j' have the sizes 3 and 2"),
         (lambda x: np.einsum("ii", x), ShapeError, "the axes of 'i' have the sizes 2 and 3"),
         (lambda x: np.einsum(x, [0, 1]), TypeError, "Give a string such as 'ij,jk->ik'."),

@@ -96,7 +96,7 @@ def test_the_sections_of_a_vector_are_numpys(agree, numbers):
         (lambda x: np.split(x, 0), ValueError, "the number of sections is 0. Give at least 1."),
         (lambda x: np.array_split(x, 1.5), TypeError, "indices_or_sections is 1.5. Give an integer."),
         (lambda x: np.dsplit(x, 2), ValueError, "dsplit of float64[4,2]"),
-        (lambda x: np.vsplit(x[0], 2), ValueError, "it takes 2 axes or more. Use split."),
+        (lambda x: np.vsplit(x[0], 2), ValueError, "the array must have at least 2 axes. Use split."),
     ],
 )
 def test_arrays_that_cannot_be_joined_or_divided_are_refused(call, error, words):

@@ -73,7 +73,7 @@ def test_padding_takes_the_dtype_of_the_array(agree, numbers):
         (
             lambda x: np.roll(x, (1, 2, 3), axis=(0, 1)),
             ValueError,
-            "3 shifts for 2 axes. Give equally many, or one of either.",
+            "3 shifts for 2 axes. Give equal numbers of both, or one shift, or one axis.",
         ),
     ],
 )

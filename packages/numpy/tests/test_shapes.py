@@ -59,7 +59,7 @@ def test_shapes_and_sizes_are_plain_integers():
         (lambda x: cnp.broadcast_arrays(x, np.ones(2)), ValueError, "do not broadcast"),
         (lambda x: np.moveaxis(x, 0, 2), ValueError, "axis 2 is out of range for ndim 2"),
         (lambda x: np.moveaxis(x, (0, 0), (0, 1)), ValueError, "name one axis twice. Give each axis once."),
-        (lambda x: np.moveaxis(x, (0, 1), 0), ValueError, "2 axes go to 1 positions. Give equally many."),
+        (lambda x: np.moveaxis(x, (0, 1), 0), ValueError, "2 axes and 1 positions. Give equal numbers of both."),
         (lambda x: np.matrix_transpose(x[0]), ValueError, "matrix_transpose of float64[3]"),
     ],
 )

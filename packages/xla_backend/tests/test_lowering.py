@@ -155,7 +155,7 @@ def test_a_wrong_shape_shows_both_types():
     p = Primitive("mystery")
     p.def_abstract_eval(lambda a: ShapedArray((4,), a.dtype))
     register_lowering(p, lambda ctx, x: [x])
-    message = r"tensor<3xf64> as result 0, where abstract evaluation says float64\[4\], that is tensor<4xf64>"
+    message = r"tensor<3xf64> as result 0, but abstract evaluation says float64\[4\], that is tensor<4xf64>"
     with pytest.raises(TypeError, match=message):
         jit(lambda x: p.bind(x))(X)
 

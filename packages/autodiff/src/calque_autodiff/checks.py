@@ -38,7 +38,7 @@ def check_linear_input(caller: str, name: str, aval: Any) -> None:
     """
     if aval.dtype.kind in "iub":
         raise TypeError(
-            f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, in which no function is linear. Pass a float, or "
+            f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, but linear functions take floats. Pass a float, or "
             "close over the argument."
         )
 
@@ -51,8 +51,8 @@ def only_argument(caller: str, args: Sequence[Value], kwargs: Mapping[str, Value
     if len(args) != 1 or kwargs:
         keywords = f" and the keywords {', '.join(kwargs)}" if kwargs else ""
         raise TypeError(
-            f"{caller} got {len(args)} arguments{keywords}. Give it one, the cotangent: a pytree with the structure of "
-            "the function's output."
+            f"{caller} got {len(args)} arguments{keywords}. Give one argument, the cotangent: a pytree with the "
+            "structure of the function's output."
         )
     return args[0]
 
@@ -67,8 +67,8 @@ def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[V
             out_aval, dot_aval = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
             if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:
                 raise TypeError(
-                    f"{trace.describe()}: an output is {out_aval}, but its tangent is "
-                    f"{describe_value(x_dot)}: a derivative rule gave it. {_ASK_THE_LAWS}"
+                    f"{trace.describe()}: an output is {out_aval}, but a derivative rule gave the tangent "
+                    f"{describe_value(x_dot)}. {_ASK_THE_LAWS}"
                 )
 
 
@@ -81,8 +81,8 @@ def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
     ct_aval = typeof(ct) if is_array_like(ct) else None
     if ct_aval is None or ct_aval.shape != aval.shape or ct_aval.dtype != aval.dtype:
         raise TypeError(
-            f"{caller}: the cotangent of an argument of type {aval} is {describe_value(ct)}: a transpose "
-            f"rule gave it. {_ASK_THE_LAWS}"
+            f"{caller}: an argument is {aval}, but a transpose rule gave the cotangent {describe_value(ct)}. "
+            f"{_ASK_THE_LAWS}"
         )
     return strong(ct)
 
@@ -97,16 +97,16 @@ def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[
     """
     if not isinstance(cts, (tuple, list)) or len(cts) != len(invars):
         raise TypeError(
-            f"the transpose rule of '{primitive.name}'{where()} returned {describe_value(cts)}, but it has "
-            f"{len(invars)} operand{'s' * (len(invars) != 1)}. Return a list of one cotangent, or None, for each."
+            f"the transpose rule of '{primitive.name}'{where()} returned {describe_value(cts)} for {len(invars)} "
+            f"operand{'s' * (len(invars) != 1)}. Return a list with one cotangent, or None, per operand."
         )
     for i, (x, ct) in enumerate(zip(invars, cts)):
         if ct is not None and type(ct) is not Zero:
             ct_aval = typeof(ct)
             if ct_aval.shape != x.aval.shape or ct_aval.dtype != x.aval.dtype:
                 raise TypeError(
-                    f"the transpose rule of '{primitive.name}'{where()} returned {ct_aval} for operand {i}, "
-                    f"which is {x.aval}. Return that type."
+                    f"the transpose rule of '{primitive.name}'{where()} returned {ct_aval} for operand {i}, which is "
+                    f"{x.aval}. Return a cotangent of this type."
                 )
     return list(cts)
 
@@ -131,5 +131,5 @@ def check_scalar_output(caller: str, out: Any, leaves: Sequence[Value], *, holom
     if not holomorphic and aval.dtype.kind not in "fV":
         hint = "Return a float"
         if aval.dtype.kind == "c":
-            hint = "Set holomorphic=True if it is; if not, return a real number, or use vjp"
+            hint = "Set holomorphic=True if the function is holomorphic; otherwise return a real number, or use vjp"
         raise TypeError(f"{caller} needs a real output, but the function returned {aval}. {hint}.")

@@ -39,8 +39,8 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
     def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
         if len(tangents) != len(rules):
             raise TypeError(
-                f"'{primitive.name}' was bound to {len(tangents)} operands{where()}, but defjvp gave {len(rules)} "
-                "rules. Give one rule, or None, for each operand."
+                f"'{primitive.name}' was bound to {len(tangents)} operands{where()}, but defjvp got {len(rules)} "
+                "rules. Give one rule, or None, per operand."
             )
         out = primitive.bind(*primals, **params)
         if single_rule is not None and type(tangents[0]) is not Zero:  # nearly half of all operations; 0.4 us sooner
@@ -59,7 +59,7 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
 
 
 def _raise_no_tangent(primitive: Primitive, rule: Rule) -> NoReturn:
-    advice = "Return the contribution of the operand's tangent; give None in the place of a rule for zero."
+    advice = "Return the contribution of the operand's tangent; in place of a rule, None means zero."
     raise wrong_result(primitive.name, "jvp", rule, None, advice)
 
 
@@ -163,8 +163,8 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
     for x in operands:
         if type(x) is UndefinedPrimal:
             raise MissingRuleError(
-                f"'{primitive.name}' was asked for its transpose{where()} in operands in which it is not linear. "
-                "Transpose a linear function, or differentiate this one.",
+                f"'{primitive.name}'{where()} cannot be transposed in operands in which it is not linear. Transpose a "
+                "linear function, or differentiate this one.",
                 primitive=primitive.name,
                 kind="transpose",
                 package="calque_autodiff",

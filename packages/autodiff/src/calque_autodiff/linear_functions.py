@@ -71,8 +71,8 @@ class LinearFunction:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call "
-            f"{self.program.verb} again where they are loaded."
+            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call {self.program.verb} "
+            "again after loading."
         )
 
 

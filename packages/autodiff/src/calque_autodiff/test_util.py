@@ -205,7 +205,7 @@ def _compare_values(caller: str, expected: Array, actual: Array, atol: float, rt
         place = f" at {list(index)}" if index else ""
         raise AssertionError(
             f"{caller} gives {actual[index]}{place} where {expected[index]} is right, to atol={atol} and rtol={rtol}. "
-            "Mend the derivative, or give tolerances that fit the function."
+            "Correct the derivative, or pass tolerances that fit the function."
         )
 
 

@@ -262,9 +262,9 @@ def _not_linear(caller: str, error: MissingRuleError) -> str:
     if not text.startswith("Transpose rule"):  # the text names the operands
         return f"{caller}: the function is not linear. {text}"
     if any(note.startswith("There is none because") for note in error.__notes__):
-        advice = "Transpose a linear function; of any other, vjp transposes the derivative."
+        advice = "Transpose a linear function; for any other function, use vjp."
         return f"{caller}: the function is not linear, because of {culprit}: {text}. {advice}"
-    advice = "Give it one if it is; if not, vjp transposes the derivative of the function."
+    advice = "If it is linear, give it a transpose rule; otherwise use vjp."
     return f"{caller}: {culprit} is not known to be linear: {text}. {advice}"
 
 
@@ -278,8 +278,8 @@ def _check_no_constant(caller: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], kn
         culprit = "an output"
     if culprit is not None:
         raise MissingRuleError(
-            f"{caller}: the function is not linear, because of {culprit}: it has a constant part that is not zero. "
-            "Leave that out: the transpose is that of the rest.",
+            f"{caller}: the function is not linear, because of {culprit}: it adds a constant that is not zero. Remove "
+            "the constant: it has no transpose.",
             primitive="linear_transpose",
             kind="transpose",
             package="calque_autodiff",

@@ -186,6 +186,6 @@ def _size_at(x: Value, dim: int) -> int:
 
 def _misplaced(primitive: Primitive, x: Value, dim: int, size: int) -> str:
     return (
-        f"the batching rule of '{primitive.name}'{where()} gave {typeof(x)} with the batch axis at {dim}, "
-        f"but there is no axis of size {size} there. Let it return the position of the batch axis in the result."
+        f"the batching rule of '{primitive.name}'{where()} returned {typeof(x)} with the batch axis {dim}, but the "
+        f"result has no axis of size {size} there. Return the position of the batch axis in the result."
     )

@@ -212,8 +212,8 @@ def _check_real_inputs(caller: str, chosen: Any) -> None:
     for leaf in tree_leaves(chosen):
         if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{caller} got {typeof(leaf)}. Set holomorphic=True if the function is; if not, use jvp, or "
-                "jacrev for real outputs."
+                f"{caller} got {typeof(leaf)}. Set holomorphic=True if the function is holomorphic; otherwise use jvp, "
+                "or jacrev for real outputs."
             )
 
 
@@ -230,8 +230,8 @@ def _check_real_outputs(caller: str, out: Any) -> None:
     for leaf in tree_leaves(out):
         if typeof(leaf).dtype.kind == "c":
             raise TypeError(
-                f"{caller}: an output is {typeof(leaf)}. Set holomorphic=True if the function is; if not, "
-                "use vjp, or jacfwd for real arguments."
+                f"{caller}: an output is {typeof(leaf)}. Set holomorphic=True if the function is holomorphic; "
+                "otherwise use vjp, or jacfwd for real arguments."
             )
 
 

@@ -138,7 +138,11 @@ def check_forward(case: Case) -> None:
     if case.floating and not _is_differentiable(case):
         t = [directions([x], 1)[0] if is_floating(x) else np.zeros(x.shape, float0) for x in case.args]
         outs, out_dots = jvp(case.fun, tuple(case.args), tuple(t))
-        compare("the derivative of what has none", out_dots, [np.zeros(typeof(y).shape, float0) for y in outs])
+        compare(
+            "the derivative of a result without derivatives",
+            out_dots,
+            [np.zeros(typeof(y).shape, float0) for y in outs],
+        )
     for subset in _subsets(case):
         check_jvp(subset.fun, partial(jvp, subset.fun), subset.args)
 

@@ -116,14 +116,14 @@ def lists_of(caller: str, tree: PyTreeDef, names: Sequence[str], series: tuple[A
         lists = tree.flatten_up_to(series)
     except ValueError:
         raise TypeError(
-            f"{caller}: the series have the structure {tree_structure(series)}, but {tree} is needed, with a list in "
-            "place of each leaf. Give the containers of the primals, and a list of derivatives for each array."
+            f"{caller}: the series have the structure {tree_structure(series)}, but the primals have {tree}. Give the "
+            "containers of the primals, with a list of derivatives in place of each array."
         ) from None
     for name, terms in zip(names, lists):
         if not isinstance(terms, (tuple, list)):
             raise TypeError(
-                f"{caller}: the series at {name} is {describe_value(terms)}. Give a list of derivatives, the first one "
-                "first."
+                f"{caller}: the series at {name} is {describe_value(terms)}. Give a list of derivatives, starting with "
+                "the first."
             )
     return lists
 
@@ -138,8 +138,8 @@ def common_length(caller: str, names: Sequence[str], lists: Sequence[Sequence[An
     for name, terms in zip(names, lists):
         if len(terms) != len(lists[0]):
             raise ValueError(
-                f"{caller}: the series at {names[0]} has {len(lists[0])} derivatives, but the one at {name} has "
-                f"{len(terms)}. Give as many for each; 0 stands for one that is zero."
+                f"{caller}: the series at {names[0]} has {len(lists[0])} derivatives, but the series at {name} has "
+                f"{len(terms)}. Give the same number for each; 0 means a zero derivative."
             )
     return len(lists[0])
 
@@ -165,5 +165,5 @@ def check_factorial(caller: str, values: Sequence[Value], order: int) -> None:
         if dtype.kind in "fc" and factorial(order) > float(np.finfo(dtype).max):
             raise ValueError(
                 f"{caller}: {order} derivatives need the factorial of {order}, which {dtype_name(dtype)} cannot hold. "
-                "Ask for fewer, or convert to a wider dtype."
+                "Use fewer derivatives, or a wider dtype."
             )

@@ -71,7 +71,9 @@ def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Lab
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(arrays):
-        raise _subscripts_error(subscripts, f"{len(terms)} operands are described, but {len(arrays)} were passed")
+        raise _subscripts_error(
+            subscripts, (f"the subscripts describe {len(terms)} operands, but {len(arrays)} were passed")
+        )
     for term in (*terms, output):
         if not all(letter.isalpha() for letter in term.replace("...", "", 1)):
             raise _subscripts_error(subscripts, f"{term!r} may hold only letters and one '...'")
@@ -85,7 +87,7 @@ def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Lab
     unknown = [label for label in result if not any(label in one for one in labels)]
     if unknown or len(set(result)) != len(result) or (max_extra and arrow and "..." not in output):
         raise _subscripts_error(
-            subscripts, "the result must name labels of the operands, each once, and '...' if they have it"
+            subscripts, "the result must name labels of the operands, each once, and '...' if an operand has it"
         )
     return [Operand(x, one) for x, one in zip(arrays, labels)], result
 
@@ -114,8 +116,8 @@ def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
             if known != 1 and size not in (1, known):
                 name = label if isinstance(label, str) else "..."
                 raise ShapeError(
-                    f"einsum {subscripts!r}{where()}: the axes of {name!r} have the sizes {known} and {size}. "
-                    "Give one label to axes of one size only."
+                    f"einsum {subscripts!r}{where()}: the axes of {name!r} have the sizes {known} and {size}. Use one "
+                    "label for axes of equal size only."
                 )
             sizes[label] = size if known == 1 else known
     return sizes

@@ -38,7 +38,7 @@ def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> 
     refuse(name, **options)
     operands = [asarray(x) for x in arrays]
     if not operands:
-        raise ValueError(f"{name}{where()} got no arrays. Give at least one.")
+        raise ValueError(f"{name}{where()} got no arrays. Give at least one array.")
     if dtype is None and casting == "same_kind":
         return operands
     out_dtype = promoted_dtype(name, *operands) if dtype is None else dtype_argument(dtype)
@@ -255,5 +255,5 @@ def dsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
 def _with_axes(name: str, x: Value, least: int) -> Value:
     aval = typeof(x)
     if aval.ndim < least:
-        raise ValueError(f"{name} of {aval}{where()}: it takes {least} axes or more. Use split.")
+        raise ValueError(f"{name} of {aval}{where()}: the array must have at least {least} axes. Use split.")
     return x

@@ -35,7 +35,9 @@ def diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value
     """
     aval = typeof(a)
     if aval.ndim < 2:
-        raise ValueError(f"diagonal of {aval}{where()}: it takes two axes or more. Use diag to make a matrix.")
+        raise ValueError(
+            f"diagonal of {aval}{where()}: the array must have at least two axes. Use diag to make a matrix."
+        )
     rows, columns = canonical_axis("diagonal", axis1, aval.ndim), canonical_axis("diagonal", axis2, aval.ndim)
     if rows == columns:
         raise ValueError(f"diagonal{where()}: axis1 and axis2 are both {rows}. Give two different axes.")
@@ -70,7 +72,9 @@ def diag(v: Value, k: int = 0) -> Value:
     if aval.ndim == 2:
         return diagonal(v, k)
     if aval.ndim != 1:
-        raise ValueError(f"diag of {aval}{where()}: it takes a vector or a matrix. Use diagonal for more axes.")
+        raise ValueError(
+            f"diag of {aval}{where()}: the array must be a vector or a matrix. Use diagonal for more axes."
+        )
     n = aval.size + abs(k)
     if not aval.size:
         return lax.full((n, n), 0, aval.dtype)
@@ -143,6 +147,6 @@ def triu(m: Value, k: int = 0) -> Value:
 def _triangle(name: str, m: Value, k: int) -> Value:
     aval = typeof(m)
     if not aval.shape:
-        raise ValueError(f"{name} of {aval}{where()}: it takes one axis or more. Give a matrix.")
+        raise ValueError(f"{name} of {aval}{where()}: the array must have at least one axis. Give a matrix.")
     sizes = aval.shape[-2:]
     return tri(sizes[0], sizes[-1], k, bool)

@@ -128,8 +128,8 @@ def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
         pairs = np.broadcast_to(widths, (ndim, 2))
     except ValueError:
         raise ValueError(
-            f"pad{where()}: pad_width is {pad_width!r} for {ndim} axes. Give one number, (before, after), or one "
-            "such pair for each axis."
+            f"pad{where()}: pad_width is {pad_width!r} for {ndim} axes. Give one number, (before, after), or a pair "
+            "(before, after) for each axis."
         ) from None
     return [(int(before), int(after)) for before, after in pairs]
 
@@ -222,7 +222,8 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     count = max(len(shifts), len(positions))
     if len(shifts) not in (1, count) or len(positions) not in (1, count):
         raise ValueError(
-            f"roll{where()}: {len(shifts)} shifts for {len(positions)} axes. Give equally many, or one of either."
+            f"roll{where()} got {len(shifts)} shifts for {len(positions)} axes. Give equal numbers of both, or one "
+            "shift, or one axis."
         )
     moves = zip(shifts * (count // len(shifts)), positions * (count // len(positions)))
     for places, position in moves:

@@ -143,7 +143,7 @@ def moveaxis(a: Value, source: Axes, destination: Axes) -> Value:
     ndim = len(typeof(a).shape)
     old, new = distinct_axes("moveaxis", source, ndim), distinct_axes("moveaxis", destination, ndim)
     if len(old) != len(new):
-        raise ValueError(f"moveaxis{where()}: {len(old)} axes go to {len(new)} positions. Give equally many.")
+        raise ValueError(f"moveaxis{where()} got {len(old)} axes and {len(new)} positions. Give equal numbers of both.")
     order = [axis for axis in range(ndim) if axis not in old]
     for position, axis in sorted(zip(new, old)):
         order.insert(position, axis)
@@ -162,5 +162,7 @@ def matrix_transpose(x: Value) -> Value:
     (2, 4, 3)
     """
     if typeof(x).ndim < 2:
-        raise ValueError(f"matrix_transpose of {typeof(x)}{where()}: it takes two axes or more. Use x[:, None].")
+        raise ValueError(
+            f"matrix_transpose of {typeof(x)}{where()}: the array must have at least two axes. Use x[:, None]."
+        )
     return swapaxes(x, -1, -2)

@@ -21,7 +21,7 @@ _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 def _operand_and_axis(name: str, a: Value, axis: int | None, kind: str | None, order: Any) -> tuple[Value, int]:
     """Return the array to sort and its axis; the flat array and 0 for `axis=None`."""
     if order is not None:
-        raise TypeError(f"{name}{where()}: order={order!r} names fields, but the array has none. Leave it out.")
+        raise TypeError(f"{name}{where()}: order={order!r} names fields, but the array has none. Remove order.")
     if kind not in _KINDS:
         raise ValueError(f"{name}{where()}: kind is {kind!r}. Use 'stable', or leave it out.")
     return (ravel(a), 0) if axis is None else (a, canonical_axis(name, axis, typeof(a).ndim))

@@ -96,8 +96,8 @@ def _weights(aval: Any, axis: Axes, weights: Value) -> Value:
     axes = canonical_axes("average", axis, aval.ndim)
     if axis is None or len(axes) != 1 or shape != (aval.shape[axes[0]],):
         raise ShapeError(
-            f"average of {aval}{place()} over the axis {axis}: the weights have the shape {shape}. "
-            "Give weights of the array's shape, or a vector of the size of the one axis."
+            f"average of {aval}{place()} over the axis {axis}: the weights have the shape {shape}. Give weights of the "
+            "array's shape, or a vector with the size of the axis."
         )
     return broadcast_in_dim(weights, aval.shape, axes)
 
@@ -144,9 +144,7 @@ def nanmean(
     """
     refuse("nanmean", out=out, where=where)
     if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
-        raise TypeError(
-            f"nanmean of {typeof(a)}{place()}: dtype={dtype} cannot hold a mean of floats. Leave dtype out."
-        )
+        raise TypeError(f"nanmean of {typeof(a)}{place()}: dtype={dtype} cannot hold a mean of floats. Remove dtype.")
     if typeof(a).dtype.kind in "biu":
         return reductions.mean(a, axis, dtype, keepdims=keepdims)
     total = nansum(a, axis, dtype, keepdims=keepdims)

@@ -78,8 +78,8 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
             raise RuntimeError(f"{name}, argument {i} of the flattened arguments: {deleted_message(x)}") from error
     if "donate" in str(error) and "same call" in str(error):
         raise RuntimeError(
-            f"{name}{where()}: one array is donated, and is used a second time in the same call, as another argument "
-            "or as a captured array. Pass a copy, or leave the argument out of donate_argnums."
+            f"{name}{where()}: a donated array is used a second time in the same call, as another argument or as a "
+            "captured array. Pass a copy, or leave the argument out of donate_argnums."
         ) from None
     error.add_note(f"This happened in running the compiled program of {name}.")
 

@@ -79,7 +79,7 @@ class Signature:
         if bound is None:
             if kwargs:
                 raise TypeError(
-                    f"{self.caller} has no signature to resolve keyword arguments by. Pass them by position."
+                    f"{self.caller} has no signature, so its keyword arguments have no position. Pass them by position."
                 )
             return args
         bound.apply_defaults()
@@ -170,14 +170,14 @@ class CustomCall:
             self.out_tree, self.out_avals = tree, avals
         elif tree != self.out_tree:
             raise TypeError(
-                f"{who} returned {tree}, but the function gives {self.out_tree}. Let function and rules give the same "
-                "structure."
+                f"{who} returned {tree}, but the function returned {self.out_tree}. Return one structure from the "
+                "function and its rules."
             )
         elif avals != self.out_avals:
             actual, expected = (", ".join(str(a) for a in types) for types in (avals, self.out_avals or ()))
             raise TypeError(
-                f"{who} returned outputs of the types ({actual}), but the function gives ({expected}). Let function "
-                "and rules give the same types."
+                f"{who} returned outputs of types ({actual}), but the function returned ({expected}). Return the same "
+                "types from the function and its rules."
             )
 
     def rules(self, functions: Sequence[Any], **rules: Any) -> CustomRules:

@@ -40,7 +40,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
         if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[1])):
             raise TypeError(
                 f"custom_gradient of {describe_function(fun)}: the function returned {describe_value(pair)}. Return a "
-                "pair: the output, and a function from its cotangent to those of the arguments."
+                "pair: the output, and a function from its cotangent to the cotangents of the arguments."
             )
         return pair
 

@@ -67,15 +67,13 @@ class custom_jvp(CustomFunction[P, R]):
             if rule is not None:
                 check_callable(rule, "defjvps")
         if self.signature.argnums:
-            raise TypeError(
-                f"defjvps of {self.signature.caller} cannot give rules beside static arguments. Use defjvp."
-            )
+            raise TypeError(f"defjvps of {self.signature.caller} does not support static arguments. Use defjvp.")
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             if len(jvps) != len(primals):
                 raise TypeError(
-                    f"defjvps of {self.signature.caller} gave {len(jvps)} rules for {len(primals)} arguments. Give "
-                    "one, or None, for each."
+                    f"defjvps of {self.signature.caller} got {len(jvps)} rules for {len(primals)} arguments. Give one "
+                    "rule, or None, per argument."
                 )
             out = self(*primals)  # type: ignore[call-arg]
             out_dot = tree_map(zero_tangent, out)

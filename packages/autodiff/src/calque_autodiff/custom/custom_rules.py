@@ -84,8 +84,8 @@ class custom_rules(CustomFunction[P, R]):
             pair = fwd(*self.signature.merged(statics, primals))
             if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
                 raise TypeError(
-                    f"the first half {describe_function(fwd)} of the rule of {self.signature.caller} returned "
-                    f"{describe_value(pair)}. Return a pair: the output, and the residuals for the second half."
+                    f"the function fwd, {describe_function(fwd)}, of the rule of {self.signature.caller} returned "
+                    f"{describe_value(pair)}. Return a pair: the output, and the residuals for apply."
                 )
             out, residuals = pair
             return out, apply(*statics, residuals, *tangents)
@@ -156,7 +156,7 @@ class custom_rules(CustomFunction[P, R]):
         static = normalize_argnums(self.signature.argnums, count, caller, "static_argnums")
         if set(linear) & set(static):
             raise ValueError(
-                f"{caller}: argument {min(set(linear) & set(static))} is static. Name arguments of arrays."
+                f"{caller}: argument {min(set(linear) & set(static))} is static. Name arguments that hold arrays."
             )
         return [i in linear for i in range(count) if i not in static]
 
@@ -221,8 +221,8 @@ def _element(who: str, out: Value, is_batched: Any, size: int) -> Any:
         return aval
     if aval.shape[:1] != (size,):
         raise ValueError(
-            f"{who} returned {aval} as a batch of {size}. Put the batch axis, of size {size}, in front, or "
-            "return False for an output that has none."
+            f"{who} returned {aval} as a batch of {size}. Put the batch axis, of size {size}, in front, or return "
+            "False for an output without a batch axis."
         )
     return aval.update(shape=aval.shape[1:])
 
@@ -236,7 +236,10 @@ def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> A
         known_args = unmarked(args, is_linear)
         who = f"the transpose rule {describe_function(rule)} of {call.name}"
         if any(map(is_undefined_primal, tree_leaves(known_args))):
-            raise TypeError(f"{who} was asked for the transpose in an argument in which the function is not linear.")
+            raise TypeError(
+                f"{who} cannot transpose an argument in which the function is not linear. Name the linear arguments "
+                "in def_transpose."
+            )
         ct = call.out_tree.unflatten([instantiate_zeros(ct) for ct in cts])
         returned = call_user(rule, "the transpose rule", *call.statics, ct, *known_args)
         num_linear = sum(is_linear)

@@ -146,7 +146,7 @@ class _Backward:
             if static:
                 error.add_note(
                     f"The residuals of {self.call.name} hold {describe_value(static[0])}, which may close over traced "
-                    "values. Let fwd return those values themselves."
+                    "values. Return these values themselves from fwd."
                 )
             raise
         return self.cotangents(returned)
@@ -161,7 +161,7 @@ class _Backward:
         if not isinstance(returned, (tuple, list)) or len(returned) != len(trees):
             raise TypeError(
                 f"{who} returned {describe_value(returned)}, but it needs a tuple of {cotangents(len(trees))}, one for "
-                "each argument that is not static. Return None for those that are zero."
+                "each argument that is not static. Return None for a zero cotangent."
             )
         leaves: list[Value] = []
         for i, (tree, ct) in enumerate(zip(trees, returned)):
@@ -186,7 +186,7 @@ def cotangents(count: int) -> str:
 def ill_typed_cotangent(who: str, actual: str, name: str, aval: Any) -> str:
     """Return the message for a cotangent whose type is not that of the argument `name`."""
     tangent_aval = aval.to_tangent_aval()
-    advice = "None, for it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)
+    advice = "None, because it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)
     return f"{who} returned a cotangent of {actual} for {name}, which is {aval}. Return {advice}."
 
 

@@ -25,6 +25,6 @@ def convert_element_type_jvp(x_dot: Value, out: Value, x: Value, *, new_dtype: A
 defjvp(convert_element_type_p, convert_element_type_jvp)
 deftranspose(convert_element_type_p, lambda ct, x, **params: [convert_element_type(ct, x.aval.dtype)])
 zero_derivative(bitcast_convert_type_p, reason="the bits of a number are integers")
-zero_derivative(stop_gradient_p, reason="that is what the operation is for")
-zero_derivative(discard_p, reason="its result is thrown away")
+zero_derivative(stop_gradient_p, reason="it is defined to stop derivatives")
+zero_derivative(discard_p, reason="its result is dropped")
 deftranspose(discard_p, lambda ct, x: [None])

@@ -99,7 +99,7 @@ def linear_transpose_decomposition(*args: Value, jaxpr: Jaxpr, num_res: int) -> 
 
 
 linear_transpose_p.def_rule("decomposition", linear_transpose_decomposition)
-linear_transpose_p.def_hole("jvp", "the program that transposing gives is differentiated in its place")
+linear_transpose_p.def_hole("jvp", "its transposed program is differentiated instead")
 
 
 @linear_transpose_p.def_rule("partial_eval")

@@ -93,9 +93,9 @@ def transposed_solver(solve: Jaxpr, num_consts: int) -> Jaxpr:
         return transposed(solve, num_consts)
     except MissingRuleError as error:
         raise MissingRuleError(
-            f"Reverse-mode differentiation of the linear solve{where()} has no transpose_solve to call, and the "
+            f"The linear solve{where()} cannot be differentiated in reverse mode: it has no transpose_solve, and the "
             f"operations of its solver cannot be transposed: {error} Give custom_linear_solve a transpose_solve, or "
-            "symmetric=True if the operator is; a tangent_solve of custom_root calls custom_linear_solve for that.",
+            "symmetric=True for a symmetric operator; for custom_root, call custom_linear_solve in tangent_solve.",
             primitive="custom_linear_solve",
             kind="transpose",
             package="calque_autodiff",
@@ -109,8 +109,8 @@ def check_solution_only(aux_cts: Sequence[Value]) -> None:
     """
     if any(is_nonzero(aux_cts)):
         raise MissingRuleError(
-            f"custom_linear_solve{where()} was asked for its transpose in an auxiliary result, which need not be "
-            "linear. Transpose a function of the solution alone.",
+            f"custom_linear_solve{where()} cannot be transposed in an auxiliary result, which need not be linear. "
+            "Transpose a function of the solution alone.",
             primitive="custom_linear_solve",
             kind="transpose",
             package="calque_autodiff",

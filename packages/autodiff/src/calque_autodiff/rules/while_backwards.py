@@ -40,8 +40,8 @@ def without_linear(cond_jaxpr: Jaxpr, linear: Mask) -> Jaxpr:
     condition, used = dce_jaxpr(cond_jaxpr, [True], instantiate=[not m for m in linear])
     if any(a and b for a, b in zip(used, linear)):
         raise MissingRuleError(
-            f"The while_loop{where()} cannot be transposed: its condition depends on values in which it has to be "
-            "linear. Let other values decide when it ends.",
+            f"The while_loop{where()} cannot be transposed: its condition depends on linear operands. Make the "
+            "condition depend on other operands only.",
             primitive="while",
             kind="transpose",
             package="calque_autodiff",

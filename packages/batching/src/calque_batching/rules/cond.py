@@ -74,7 +74,8 @@ def _check_mapped_index(branches: Branches, batched: str) -> None:
     if effects:
         raise TypeError(
             f"cond{where()} got a predicate that differs from element to element under vmap, but a branch has the "
-            f"effect {effects[0]}, which elements that do not take it would cause too. Move it out of the branch."
+            f"effect {effects[0]}. Elements that do not take the branch would cause it too. Move the effect out of the "
+            "branch."
         )
 
 

@@ -111,7 +111,7 @@ def _check_effects(*programs: Jaxpr) -> None:
     if effects:
         raise TypeError(
             f"while_loop{where()} got a condition that differs from element to element under vmap, but it has the "
-            f"effect {effects[0]}, which would happen again for finished elements. Move it out of the loop."
+            f"effect {effects[0]}. Finished elements would cause it again. Move the effect out of the loop."
         )
 
 

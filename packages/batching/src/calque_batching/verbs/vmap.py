@@ -99,7 +99,7 @@ def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any) -
             "argument names to axes."
         )
     if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
-        raise TypeError(f"{caller} got axis_name={axis_name!r}. Give one name, a string say.")
+        raise TypeError(f"{caller} got axis_name={axis_name!r}. Give one name, for example a string.")
     if axis_size is not None and (not _is_int(axis_size) or index(axis_size) < 0):
         raise TypeError(f"{caller} got axis_size={axis_size!r}. Give an int of zero or more, or leave it out.")
 
@@ -116,7 +116,7 @@ def _prefix(caller: str, fun: Any, in_axes: Axes, args: Sequence[Any], kwargs: d
     if len(by_position) != len(args):
         raise TypeError(
             f"{caller}: in_axes has {len(by_position)} entries for {len(args)} positional arguments. Give one entry "
-            "per positional argument; keyword arguments are mapped over axis 0, or as a dict of names says."
+            "per positional argument; keyword arguments are mapped over axis 0, or over the axes in a dict of names."
         )
     return by_position, dict.fromkeys(kwargs, 0)
 
@@ -210,8 +210,8 @@ def _moved_results(
         ndim = typeof(x).ndim + (dim is None)
         if axis is not None and not (_is_int(axis) and -ndim <= index(axis) < ndim):
             raise ValueError(
-                f"{caller}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, whose number of axes "
-                f"with the mapped one is {ndim}. Give an int from {-ndim} to {ndim - 1}, or None."
+                f"{caller}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, but with the mapped "
+                f"axis the output has {ndim} axes. Give an int from {-ndim} to {ndim - 1}, or None."
             )
         results.append(matchaxis(x, dim, None if axis is None else index(axis) % ndim, size))
     return results

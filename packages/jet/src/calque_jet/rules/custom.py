@@ -36,4 +36,4 @@ def custom_jet(
 
 custom_jvp_call_p.def_rule("jet", custom_jet)
 custom_vjp_call_p.def_rule("jet", custom_jet)
-custom_vjp_linear_p.def_hole("jet", "the operations of its jvp rule are expanded in its place")
+custom_vjp_linear_p.def_hole("jet", "the operations of its jvp rule are expanded instead")

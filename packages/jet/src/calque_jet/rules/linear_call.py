@@ -33,4 +33,4 @@ def linear_call_jet(
     return outs, [list(s) for s in zip(*map(at, zip(*series[num_res:])))]
 
 
-linear_transpose_p.def_hole("jet", "the program that transposing gives is expanded in its place")
+linear_transpose_p.def_hole("jet", "its transposed program is expanded instead")

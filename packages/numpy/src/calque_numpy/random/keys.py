@@ -47,7 +47,7 @@ def key(seed: Value) -> Value:
 
 def _key_of_int(seed: int) -> Value:
     if not _INT64.min <= seed <= _INT64.max:
-        raise OverflowError(f"key{where()}: the seed {seed} has more than 64 bits. Give one that numpy.int64 holds.")
+        raise OverflowError(f"key{where()}: the seed {seed} has more than 64 bits. Give a seed that numpy.int64 holds.")
     upper = (seed >> 32) & _LOW if config.current().enable_x64 else 0
     return np.array([upper, seed & _LOW], _UINT32)
 

@@ -79,6 +79,6 @@ def check_fit(bounds: Bounds, args: Sequence[Value], caller: str, names: Callabl
         if not fit((bound,), args):
             x, name = args[bound.argument], names()[bound.argument]
             raise OverflowError(
-                f"{caller}: the argument {name} is the Python integer {x}, which the program converts to "
-                f"{bound.dtype}, and it does not fit. Pass numpy.int64({x}), or convert the other operand first."
+                f"{caller}: the argument {name} is the Python integer {x}, which does not fit {bound.dtype}, its dtype "
+                f"in the program. Pass numpy.int64({x}), or convert the other operand first."
             )

@@ -245,12 +245,12 @@ def _result_message(eqn: JaxprEqn, outs: Any) -> str:
     for i, (out, var) in enumerate(zip(outs, eqn.outvars)):
         if not isinstance(out, ir.Value):
             kind = type(out).__name__
-            return f"{rule} {out!r} of type {kind} as result {i}. Return IR values: of an operation, its result."
+            return f"{rule} {out!r} of type {kind} as result {i}. Return IR values, such as the result of an operation."
         expected_type = aval_to_ir_type(var.aval)
         if out.type != expected_type:
             return (
-                f"{rule} {out.type} as result {i}, where abstract evaluation says {var.aval}, "
-                f"that is {expected_type}. Correct one of the two rules."
+                f"{rule} {out.type} as result {i}, but abstract evaluation says {var.aval}, that is {expected_type}. "
+                "Correct one of the two rules."
             )
     raise AssertionError(outs)
 

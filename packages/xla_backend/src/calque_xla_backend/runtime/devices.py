@@ -34,8 +34,8 @@ def devices(backend: str | None = None) -> list[Device]:
     if not chosen:
         platforms = ", ".join(sorted({device.platform for device in all_devices}))
         raise ValueError(
-            f"devices{where()} got backend={backend!r}, and there is no such device. The platforms are: {platforms}. "
-            "calque runs on the host's processor alone for now."
+            f"devices{where()} got backend={backend!r}, but there is no such device. Use one of: {platforms}. calque "
+            "runs on the host's processor only for now."
         )
     return chosen
 
