@@ -16,7 +16,14 @@ import numpy as np
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_batching import map, moveaxis, vmap
 from calque_core import api_boundary, typeof
-from calque_core.extend import ChosenArguments, check_arrays, check_callable, describe_function, describe_value
+from calque_core.extend import (
+    ChosenArguments,
+    check_arrays,
+    check_callable,
+    describe_function,
+    describe_value,
+    is_float,
+)
 from calque_core.lax import reshape, slice
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
 
@@ -250,7 +257,7 @@ def _basis(tree: Any) -> Any:
     basis, start = [], 0
     for aval in avals:
         size = prod(aval.shape)
-        rows = np.eye(total, size, -start, dtype=aval.dtype) if aval.dtype.kind in "fcV" else _float0(total, aval)
+        rows = np.eye(total, size, -start, dtype=aval.dtype) if is_float(aval.dtype) else _float0(total, aval)
         basis.append(rows.reshape((total, *aval.shape)))
         start += size
     return treedef.unflatten(basis)

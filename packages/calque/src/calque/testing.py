@@ -20,6 +20,7 @@ import numpy as np
 from calque_autodiff import check_jvp, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import Primitive, float0, typeof
+from calque_core.extend import is_float
 from calque_core.testing import Finding, Report, application, check_staging, check_trace, compare, examine
 
 __all__ = ["Finding", "Report", "check_primitive", "check_trace"]
@@ -57,7 +58,7 @@ class Case(NamedTuple):
 
 def is_floating(x: Value) -> bool:
     """Tell whether an array has a derivative."""
-    return typeof(x).dtype.kind in "fcV" and typeof(x).dtype.names is None
+    return is_float(typeof(x).dtype)
 
 
 def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params | None = None) -> Report:

@@ -161,7 +161,7 @@ def _promoted(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
     short = [dtype for dtype in dtypes if dtype.name in SHORT_FLOATS]
     if not short:
         return np.result_type(*dtypes)
-    inexact = [dtype for dtype in dtypes if dtype.kind in "fcV" and dtype != short[0]]
+    inexact = [dtype for dtype in dtypes if is_float(dtype) and dtype != short[0]]
     if not inexact:
         return short[0]
     for dtype in (short[0], *inexact):
