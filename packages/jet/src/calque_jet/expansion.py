@@ -26,13 +26,14 @@ from calque_core.extend import (
     describe_value,
     dtype_name,
     flatten_primals,
+    leaf_names,
     started,
     tangent_leaves,
     unshared,
 )
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiated, over, times
-from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_structure
+from calque_pytree import PyTreeDef, tree_structure
 
 Value = Any
 
@@ -103,7 +104,7 @@ def derivatives_of(caller: str, primals: tuple[Any, ...], leaves: Sequence[Value
     """
     check_sequence(caller, "series", series)
     tree = tree_structure(primals)
-    names = [keystr(path) for path, _ in tree_flatten_with_path(primals)[0]]
+    names = leaf_names("", primals)
     lists = lists_of(caller, tree, names, tuple(series))
     order = common_length(caller, names, lists)
     columns = [column(caller, k, tree, names, leaves, [terms[k] for terms in lists]) for k in range(order)]

@@ -18,6 +18,7 @@ import numpy as np
 from calque_core import CustomRules, Zero, current_trace, evaluation, float0, instantiate_zeros, typeof
 from calque_core.extend import (
     arg_names,
+    array_leaves,
     call,
     check_arrays,
     check_callable,
@@ -37,7 +38,7 @@ from calque_core.extend import (
     zero_of,
 )
 from calque_core.lax import convert_element_type, custom_jvp_call_p, custom_vjp_call_p
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map
+from calque_pytree import PyTreeDef, tree_flatten, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -152,11 +153,8 @@ class CustomCall:
 
         Raises: TypeError if its structure or types differ from those of an earlier result, or a leaf is not an array.
         """
-        leaves, tree = tree_flatten(out)
         who = self.signature.caller if function is self.signature.fun else self.rule_name(function)
-        if not all(map(is_array_like, leaves)):
-            paths = [f"output{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]]
-            check_arrays(leaves, lambda: paths, who, "Return arrays and scalars.")
+        leaves, tree = array_leaves(who, "output", out, "Return arrays and scalars.")
         self.check_form(tree, [typeof(x).strip_weak_type() for x in leaves], who)
         return leaves
 

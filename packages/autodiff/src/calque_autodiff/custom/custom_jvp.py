@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent, rule_tangents, run_rule
 from calque_core import CustomRules, Zero, add_tangents, float0, typeof
-from calque_core.extend import check_callable, describe_function, describe_value, zero_tangent
-from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map
+from calque_core.extend import check_callable, describe_function, describe_value, leaf_names, zero_tangent
+from calque_pytree import tree_flatten, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -124,7 +124,7 @@ def _out_tangents(
             f"{who} returned a tangent of the structure {tree} for an output of the structure {call.out_tree}. Return "
             "one tangent for each output."
         )
-    paths = [keystr(path) for path, _ in tree_flatten_with_path(pair[0])[0]]
+    paths = leaf_names("", pair[0])
 
     def message(path: str, aval: Any) -> Callable[[str], str]:
         tangent_aval = aval.to_tangent_aval()

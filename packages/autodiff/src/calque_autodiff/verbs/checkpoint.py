@@ -18,6 +18,7 @@ from calque_core.extend import (
     BorrowingTrace,
     FlatFunction,
     arg_names,
+    array_leaves,
     check_arrays,
     check_callable,
     describe_function,
@@ -30,7 +31,7 @@ from calque_core.extend import (
     with_static,
 )
 from calque_core.lax import name_p, remat_p
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, tree_flatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -152,7 +153,5 @@ def checkpoint_name(x: Any, name: str) -> Any:
             f"checkpoint_name{where()} got the name {name!r} of type {type(name).__name__}. Give a string, after the "
             "value: checkpoint_name(x, 'hidden')."
         )
-    leaves, treedef = tree_flatten(x)
-    paths = lambda: [f"x{keystr(path)}" for path, _ in tree_flatten_with_path(x)[0]]
-    check_arrays(leaves, paths, f"checkpoint_name{where()}")
+    leaves, treedef = array_leaves(f"checkpoint_name{where()}", "x", x)
     return treedef.unflatten([name_p.bind(leaf, name=name) for leaf in leaves])

@@ -11,8 +11,8 @@ from typing import Any
 
 from calque_batching.verbs.vmap import vmap
 from calque_core import api_boundary, lax, typeof
-from calque_core.extend import check_arrays, check_callable, integer, loop_name
-from calque_pytree import keystr, tree_flatten_with_path, tree_map
+from calque_core.extend import array_leaves, check_callable, integer, leaf_names, loop_name
+from calque_pytree import tree_map
 
 Value = Any
 
@@ -54,10 +54,9 @@ def _length(caller: str, xs: Any) -> int:
 
     Raises: TypeError or ValueError, naming a leaf, if there is none.
     """
-    pairs, _ = tree_flatten_with_path(xs)
-    names = [f"xs{keystr(path)}" for path, _ in pairs]
-    check_arrays([leaf for _, leaf in pairs], lambda: names, caller)
-    shapes = {name: typeof(leaf).shape for name, (_, leaf) in zip(names, pairs)}
+    leaves, _ = array_leaves(caller, "xs", xs)
+    names = leaf_names("xs", xs)
+    shapes = {name: typeof(leaf).shape for name, leaf in zip(names, leaves)}
     for name, shape in shapes.items():
         if not shape:
             raise TypeError(f"{caller}: {name} is a scalar, which has no axis to map. Close over it.")

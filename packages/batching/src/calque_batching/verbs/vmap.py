@@ -24,12 +24,13 @@ from calque_core.extend import (
     entered,
     here,
     is_array_like,
+    leaf_names,
     narrowed,
     parameters_of,
     started,
     unshared,
 )
-from calque_pytree import PyTreeDef, flatten_axes, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 
 P = ParamSpec("P")
 Value = Any
@@ -219,5 +220,4 @@ def _moved_results(
 
 def _path(flat: FlatFunction, outs: Sequence[Value], i: int) -> str:
     """Return the path of a leaf of the result: '' if it is the only one, "['w']", '[1]'."""
-    pairs, _ = tree_flatten_with_path(flat.out_tree.unflatten(outs))
-    return keystr(pairs[i][0])
+    return leaf_names("", flat.out_tree.unflatten(outs))[i]

@@ -146,7 +146,17 @@ def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str
         names = []
     names += [f"args[{i}]" for i in range(len(names), len(args))]
     named_trees = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
-    return [name + keystr(path) for name, tree in named_trees for path, _ in tree_flatten_with_path(tree)[0]]
+    return [leaf for name, tree in named_trees for leaf in leaf_names(name, tree)]
+
+
+def leaf_names(name: str, tree: Any) -> list[str]:
+    """Return the expression for each leaf of a value of the name `name`.
+
+    >>> from calque_core.extend import leaf_names
+    >>> leaf_names("xs", {"w": 1.0, "b": (2.0, 3.0)})
+    ["xs['b'][0]", "xs['b'][1]", "xs['w']"]
+    """
+    return [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]]
 
 
 _ARRAY_ADVICE = "Pass arrays, close over the value, or register its class as a pytree."
@@ -167,6 +177,20 @@ def check_arrays(
                 f"{caller}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or "
                 f"a scalar. {ASARRAY if is_convertible(leaf) else advice}"
             )
+
+
+def array_leaves(caller: str, name: str, tree: Any, advice: str = _ARRAY_ADVICE) -> tuple[list[Value], PyTreeDef]:
+    """Return the leaves and the structure of a user's value of the name `name`, a pytree of arrays.
+
+    Raises: TypeError that names the first leaf that is not an array or a scalar.
+
+    >>> from calque_core.extend import array_leaves
+    >>> array_leaves("scan of f", "xs", (1.0, 2.0))[0]
+    [1.0, 2.0]
+    """
+    leaves, treedef = tree_flatten(tree)
+    check_arrays(leaves, lambda: leaf_names(name, tree), caller, advice)
+    return leaves, treedef
 
 
 def plain_index(x: Any) -> int:

@@ -11,10 +11,12 @@ from calque_core.arrays.numpy_sequences import has_tracer, host_values
 from calque_core.calls.api_util import (
     FlatFunction,
     arg_names,
+    array_leaves,
     call,
     check_arrays,
     check_callable,
     describe_value,
+    leaf_names,
     normalize_argnums,
     parameters_of,
     plain_index,
@@ -85,9 +87,9 @@ from calque_core.types.dtypes import dtype_name, greatest, is_float, scalar_dtyp
 
 __all__ = [
     # Functions of the user, and their arguments
-    "FlatFunction", "arg_names", "call", "check_callable", "check_arrays", "describe_value", "normalize_argnums",
-    "parameters_of", "plain_index", "integer", "ChosenArguments", "flatten_primals", "tangent_leaves",
-    "check_sequence", "check_outputs", "loop_name",
+    "FlatFunction", "arg_names", "leaf_names", "call", "check_callable", "check_arrays", "array_leaves",
+    "describe_value", "normalize_argnums", "parameters_of", "plain_index", "integer", "ChosenArguments",
+    "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
     # Static arguments
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",
     "explain_comparison",

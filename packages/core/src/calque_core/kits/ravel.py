@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import check_arrays, describe_value
+from calque_core.calls.api_util import array_leaves, describe_value
 from calque_core.frames.source import where
 from calque_core.memory.separate import unshared
 from calque_core.ops.convert import convert_element_type
@@ -21,7 +21,7 @@ from calque_core.ops.create import full
 from calque_core.ops.shape import concatenate, reshape, slice
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import dtype_name, promote_types, scalar_dtype
-from calque_pytree import PyTreeDef, keystr, register_static, static_key, tree_flatten, tree_leaves_with_path
+from calque_pytree import PyTreeDef, register_static, static_key
 
 Value = Any
 
@@ -105,9 +105,7 @@ def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
     >>> unravel(2 * flat)["b"]
     np.float64(6.0)
     """
-    leaves, treedef = tree_flatten(tree)
-    names = lambda: [f"tree{keystr(path)}" for path, _ in tree_leaves_with_path(tree)]
-    check_arrays(leaves, names, f"ravel_pytree{where()}")
+    leaves, treedef = array_leaves(f"ravel_pytree{where()}", "tree", tree)
     avals = [typeof(x) for x in leaves]
     shapes, dtypes = tuple(a.shape for a in avals), tuple(a.dtype for a in avals)
     if not leaves:

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.calls.api_util import check_arrays
+from calque_core.calls.api_util import array_leaves
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.ops.jit import check_operands, dce_jit, run_program, strong_results
 from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
 Policy = Callable[..., bool]
@@ -101,7 +100,5 @@ def optimization_barrier(operand: Any) -> Any:
     >>> optimization_barrier({"x": 2.0})
     {'x': np.float64(2.0)}
     """
-    leaves, treedef = tree_flatten(operand)
-    names = lambda: [f"operand{keystr(path)}" for path, _ in tree_flatten_with_path(operand)[0]]
-    check_arrays(leaves, names, f"optimization_barrier{where()}")
+    leaves, treedef = array_leaves(f"optimization_barrier{where()}", "operand", operand)
     return treedef.unflatten(bind_checked(optimization_barrier_p, *leaves) if leaves else leaves)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value
+from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value, leaf_names
 from calque_core.context import here
 from calque_core.frames.reach import reach
 from calque_core.frames.source import describe_function, where
@@ -36,7 +36,7 @@ from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
 from calque_core.types.dtypes import promote_types
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
 _Program = tuple[Jaxpr, PyTreeDef]
@@ -263,10 +263,10 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
         dtype = reduce(promote_types, [a.dtype for a in avals]) if strong is None else strong.dtype
         same_shape = all(aval.shape == avals[-1].shape for aval in avals)
         if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
-            path, _ = tree_flatten_with_path(out_tree.unflatten(list(range(out_tree.num_leaves))))[0][position]
+            output = leaf_names("the output", out_tree.unflatten(jaxprs[0].out_avals))[position]
             last, *earlier = [(describe_function(f), str(a)) for f, a in zip(reversed(functions), reversed(avals))]
             raise TypeError(
-                f"{verb} branch outputs must have equal types, but they differ{where()}: the output{keystr(path)} of "
+                f"{verb} branch outputs must have equal types, but they differ{where()}: {output} of "
                 f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in earlier)}. "
                 "Convert one of them."
             )

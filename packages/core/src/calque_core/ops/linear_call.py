@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.calls.api_util import FlatFunction, check_callable
+from calque_core.calls.api_util import FlatFunction, check_callable, leaf_names
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
@@ -25,7 +25,7 @@ from calque_core.ops.spaces import check_floating, space_of
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.stage import stage
 from calque_core.types.avals import typeof
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
 
@@ -75,7 +75,7 @@ def linear_call(
     flat = FlatFunction(fun, _pair(res_tree, space.tree), "linear_call")
     callee = stage(flat, [*res_avals, *space.avals], verb="linear_call", user_fun=fun)
     out_tree, out_avals = flat.out_tree, [aval.strip_weak_type() for aval in callee.out_avals]
-    check_floating(caller, lambda: _names("the result", out_tree), out_avals)
+    check_floating(caller, lambda: leaf_names("the result", _values(out_tree)), out_avals)
 
     flat = FlatFunction(space.mapped(caller, "fun_transpose", fun_transpose), _pair(res_tree, out_tree), "linear_call")
     transpose = stage(flat, [*res_avals, *out_avals], verb="linear_call", user_fun=fun_transpose)
@@ -88,12 +88,12 @@ def linear_call(
 
 def _pair(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:
     """Return the structure of the arguments of a function of two values."""
-    values = (tree.unflatten([0] * tree.num_leaves) for tree in (first, second))
-    return tree_flatten((tuple(values), {}))[1]
+    return tree_flatten(((_values(first), _values(second)), {}))[1]
 
 
-def _names(name: str, tree: PyTreeDef) -> list[str]:
-    return [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree.unflatten([0] * tree.num_leaves))[0]]
+def _values(tree: PyTreeDef) -> Any:
+    """Return a value of this structure."""
+    return tree.unflatten([0] * tree.num_leaves)
 
 
 # The transpose of a program

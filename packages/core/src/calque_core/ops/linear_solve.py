@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from calque_core.calls.api_util import FlatFunction, check_arrays, check_callable
+from calque_core.calls.api_util import FlatFunction, array_leaves, check_callable
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
@@ -31,7 +31,7 @@ from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import canonical_value, trace_state_clean
 from calque_core.types.avals import typeof
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
 Function = Callable[..., Any]
@@ -155,8 +155,7 @@ def evaluated(caller: str, solver: Function, space: Space, leaves: Sequence[Valu
     Raises: TypeError if a result is not an array.
     """
     out = solver(space.tree.unflatten([canonical_value(x) for x in leaves]))
-    outs, out_tree = tree_flatten(out)
-    check_arrays(outs, lambda: [f"the result{keystr(path)}" for path, _ in tree_flatten_with_path(out)[0]], caller)
+    outs, out_tree = array_leaves(caller, "the result", out)
     return out_tree.unflatten(owned([canonical_value(x) for x in outs]))
 
 

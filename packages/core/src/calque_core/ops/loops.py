@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.calls.api_util import check_arrays
+from calque_core.calls.api_util import array_leaves
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
@@ -24,7 +24,7 @@ from calque_core.ops.retyping import derived_types
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
 from calque_core.types.avals import typeof
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path
 
 Value = Any
 
@@ -167,8 +167,7 @@ def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) ->
 
 def carry_leaves(caller: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
     """Return the leaves of an initial carry.  Raises: TypeError if a leaf is not an array."""
-    leaves, treedef = tree_flatten(tree)
-    check_arrays(leaves, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]], caller)
+    leaves, treedef = array_leaves(caller, name, tree)
     return [*narrowed(leaves)], treedef
 
 

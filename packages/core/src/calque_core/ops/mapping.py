@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from calque_core.calls.api_util import call, check_arrays, check_callable
+from calque_core.calls.api_util import array_leaves, call, check_callable, leaf_names
 from calque_core.errors import ShapeError
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
@@ -16,7 +16,7 @@ from calque_core.ops.loops import loop_name
 from calque_core.ops.scan import scan
 from calque_core.ops.shape import concatenate, reshape, rev, slice
 from calque_core.types.avals import typeof
-from calque_pytree import keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import tree_flatten
 
 Value = Any
 Combine = Callable[[list[Value], list[Value]], list[Value]]
@@ -62,13 +62,11 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """
     check_callable(fn, "associative_scan")
     caller = loop_name("associative_scan", fn)
-    leaves, treedef = tree_flatten(elems)
-    names = [f"elems{keystr(path)}" for path, _ in tree_flatten_with_path(elems)[0]]
-    check_arrays(leaves, lambda: names, caller)
+    leaves, treedef = array_leaves(caller, "elems", elems)
     axes = [canonical_axis(caller, axis, typeof(x).ndim) for x in leaves]
     sizes = {typeof(x).shape[a] for x, a in zip(leaves, axes)}
     if len(sizes) > 1:
-        types = ", ".join(f"{name} {typeof(x)}" for name, x in zip(names, leaves))
+        types = ", ".join(f"{name} {typeof(x)}" for name, x in zip(leaf_names("elems", elems), leaves))
         raise ShapeError(f"{caller}: the sizes along axis {axis} differ: {types}. Give arrays of equal size along it.")
 
     def combine(left: list[Value], right: list[Value]) -> list[Value]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import check_arrays, check_callable, plain_index
+from calque_core.calls.api_util import array_leaves, check_callable, leaf_names, plain_index
 from calque_core.context import here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
@@ -39,7 +39,7 @@ from calque_core.ops.shape import concatenate, reshape
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import shaped_array, typeof
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure
+from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
 
 Value = Any
 
@@ -187,12 +187,10 @@ def _length(caller: str, xs: Any, length: int | None) -> int:
 
     Raises: ValueError, naming the leaf, if lengths differ; TypeError for a scalar leaf.
     """
-    pairs, _ = tree_flatten_with_path(xs)
-    names = [f"xs{keystr(path)}" for path, _ in pairs]
-    check_arrays([leaf for _, leaf in pairs], lambda: names, caller)
+    leaves, _ = array_leaves(caller, "xs", xs)
     steps = None if length is None else _count(caller, "length", length, 0)
     first = f"length={length}"
-    for name, (_, leaf) in zip(names, pairs):
+    for name, leaf in zip(leaf_names("xs", xs), leaves):
         shape = typeof(leaf).shape
         if not shape:
             raise TypeError(f"{caller}: {name} is {typeof(leaf)}, which has no leading axis. Close over it instead.")

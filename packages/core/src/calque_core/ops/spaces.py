@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from calque_core.calls.api_util import call, describe_value, split_aux
+from calque_core.calls.api_util import call, describe_value, leaf_names, split_aux
 from calque_core.frames.source import describe_function
 from calque_core.ops.loops import strong_leaves
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import is_float
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
+from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 Value = Any
 
@@ -40,12 +40,11 @@ class Space(NamedTuple):
         Raises: TypeError with both types, and the path of the leaf.
         """
         self.check_structure(source, returned)
-        pairs, _ = tree_flatten_with_path(returned)
-        for (path, leaf), aval in zip(pairs, self.avals):
+        for i, (leaf, aval) in enumerate(zip(tree_leaves(returned), self.avals)):
             leaf_aval = typeof(leaf) if is_array_like(leaf) else None
             if leaf_aval is None or leaf_aval.shape != aval.shape or leaf_aval.dtype != aval.dtype:
                 raise TypeError(
-                    f"{source} returned {describe_value(leaf)} for {self.name}{keystr(path)}, which is "
+                    f"{source} returned {describe_value(leaf)} for {leaf_names(self.name, returned)[i]}, which is "
                     f"{aval}. Return the shapes and dtypes of {self.name}."
                 )
 
@@ -90,7 +89,7 @@ def space_of(caller: str, name: str, value: Any) -> tuple[list[Value], Space]:
     """
     leaves, tree = strong_leaves(caller, name, value)
     avals = [typeof(x) for x in leaves]
-    check_floating(caller, lambda: [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(value)[0]], avals)
+    check_floating(caller, lambda: leaf_names(name, value), avals)
     return leaves, Space(name, tree, avals)
 
 
