@@ -3,7 +3,8 @@
 One idea: the functions take the array module that they shall use, and `answers` the package of transformations, so that
 the same lines run with jax and with calque.  Run as a script, this is jax's side: it writes its answers to a file.
 
-Left out is what jax is known to give zero for: the derivative of `sign`.
+Left out is where jax is known to be wrong: it gives zero for the derivative of `sign`, and the wrong sign for that of
+`arccosh` where the real part is negative.
 """
 
 from __future__ import annotations
@@ -35,6 +36,14 @@ HOLOMORPHIC = {
     "cos": lambda m, z: m.cos(z),
     "tan": lambda m, z: m.tan(z),
     "tanh": lambda m, z: m.tanh(z),
+    "arcsin": lambda m, z: m.arcsin(z),
+    "arccos": lambda m, z: m.arccos(z),
+    "arctan": lambda m, z: m.arctan(z),
+    "sinh": lambda m, z: m.sinh(z),
+    "cosh": lambda m, z: m.cosh(z),
+    "arcsinh": lambda m, z: m.arcsinh(z),
+    "arctanh": lambda m, z: m.arctanh(z),
+    "exp2": lambda m, z: m.exp2(z),
     "dot": lambda m, z: m.dot(z, z) * z,
     "sums": lambda m, z: m.sum(z) + m.mean(z) * z,
     "matrix": lambda m, z: m.matmul(np.outer(Z, COTANGENT), z),

@@ -90,6 +90,7 @@ OPERATIONS: dict[str, list[Program]] = {
     "sign": [unary("sign", dtypes=ARITHMETIC)],
     "square": [unary("square", dtypes=ARITHMETIC)],
     "sqrt": [unary("sqrt", POSITIVE, FIELD)],
+    "cbrt": [unary("cbrt", POSITIVE, ("float16", *FLOATS))],
     "rsqrt": [unary("rsqrt", POSITIVE, FIELD)],
     "pow": binary("pow", (POSITIVE, Y), FIELD, 16.0, 128.0),
     "integer_pow": [
@@ -98,6 +99,7 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     # exponentials, trigonometry
     "exp": [unary("exp", dtypes=FIELD)],
+    "exp2": [unary("exp2", dtypes=FIELD, complex_ulps=64)],
     "expm1": [unary("expm1", dtypes=FIELD)],
     "log": [unary("log", POSITIVE, FIELD, 8, 64)],
     "log1p": [unary("log1p", numbers(low=-0.7, high=3.0), FIELD, 8, 64)],
@@ -105,6 +107,15 @@ OPERATIONS: dict[str, list[Program]] = {
     "cos": [unary("cos", dtypes=FIELD, ulps=8, complex_ulps=64)],
     "tan": [unary("tan", numbers(low=-1.3, high=1.3), FIELD, complex_ulps=64)],
     "tanh": [unary("tanh", dtypes=FIELD, ulps=8, complex_ulps=64)],
+    "asin": [unary("asin", SMALL, FIELD, complex_ulps=64)],
+    "acos": [unary("acos", SMALL, FIELD, complex_ulps=64)],
+    "atan": [unary("atan", dtypes=FIELD, ulps=8, complex_ulps=64)],
+    "atan2": binary("atan2", (X, POSITIVE), ("float16", *FLOATS), 4),
+    "sinh": [unary("sinh", dtypes=FIELD, complex_ulps=64)],
+    "cosh": [unary("cosh", dtypes=FIELD, complex_ulps=64)],
+    "asinh": [unary("asinh", dtypes=FIELD, complex_ulps=64)],
+    "acosh": [unary("acosh", numbers(low=1.2, high=3.0), FIELD, complex_ulps=64)],
+    "atanh": [unary("atanh", SMALL, FIELD, complex_ulps=64)],
     "logistic": [unary("logistic", dtypes=FIELD, ulps=8, complex_ulps=64)],
     "erf_inv": [unary("erf_inv", SMALL, ulps=8)],
     # rounding

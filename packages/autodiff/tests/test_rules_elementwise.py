@@ -25,6 +25,15 @@ UNARY = [
     (lax.cos, -3.0, 3.0),
     (lax.tan, -1.0, 1.0),
     (lax.tanh, -2.0, 2.0),
+    (lax.asin, -0.8, 0.8),
+    (lax.acos, -0.8, 0.8),
+    (lax.atan, -2.0, 2.0),
+    (lax.sinh, -2.0, 2.0),
+    (lax.cosh, -2.0, 2.0),
+    (lax.asinh, -2.0, 2.0),
+    (lax.acosh, 1.2, 3.0),
+    (lax.atanh, -0.8, 0.8),
+    (lax.exp2, -2.0, 2.0),
     (lax.sign, -2.0, 2.0),
 ]
 BINARY = [
@@ -33,6 +42,7 @@ BINARY = [
     (lax.mul, -2.0, 2.0),
     (lax.div, 0.5, 2.0),
     (lax.pow, 0.5, 2.0),
+    (lax.atan2, -2.0, 2.0),
     (lax.max, -2.0, 2.0),
     (lax.min, -2.0, 2.0),
 ]
@@ -62,6 +72,36 @@ def test_binary_operations_obey_the_laws_in_each_operand_and_rank(op, low, high,
 @pytest.mark.parametrize("shapes", PAIRS, ids=str)
 def test_remainders_obey_the_laws(shapes, spaced, laws):
     laws(lax.rem, spaced(shapes[0], -7.0, 7.3), spaced(shapes[1], 1.1, 2.3))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_cube_roots_obey_the_laws_on_both_sides_of_zero(shape, dtype, spaced, laws):
+    laws(lax.cbrt, spaced(shape, 0.5, 3.0, dtype))
+    laws(lax.cbrt, spaced(shape, -3.0, -0.5, dtype))
+
+
+@pytest.mark.parametrize("op", [lax.asin, lax.acos, lax.atan, lax.asinh, lax.acosh, lax.atanh], ids=name_of)
+def test_inverse_functions_of_complex_numbers_obey_the_laws_in_every_quadrant(op, laws):
+    for corner in (1 + 1j, -1 + 1j, -1 - 1j, 1 - 1j):
+        laws(op, corner * np.array([0.4, 1.3, 2.7]) + 0.3)
+
+
+@pytest.mark.parametrize(
+    ("f", "point", "slope"),
+    [
+        (lax.asinh, 1e200, 1e-200),
+        (lax.acosh, 1e200, 1e-200),
+        (lax.atan, 1e100, 1e-200),
+        (lax.cbrt, 0.0, np.inf),
+        (lambda x: lax.atan2(x, 1e200), 1e200, 0.5e-200),
+        (lambda x: lax.atan2(1e-200, x), 1e-200, -0.5e200),
+        (lambda x: lax.asin(1 - x), 1e-14, -7071067.811865493),
+    ],
+)
+def test_inverse_functions_have_derivatives_where_squares_overflow_or_cancel(f, point, slope):
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(grad(f)(point), slope, rtol=1e-3)
 
 
 @pytest.mark.parametrize("y", [-3, -1, 0, 1, 2, 3, 5])

@@ -25,6 +25,16 @@ UNARY = {
     "cos": (lax.cos, FLOATS + COMPLEX),
     "tan": (lax.tan, FLOATS + COMPLEX),
     "tanh": (lax.tanh, FLOATS + COMPLEX),
+    "sinh": (lax.sinh, FLOATS + COMPLEX),
+    "cosh": (lax.cosh, FLOATS + COMPLEX),
+    "asin": (lambda x: lax.asin(lax.tanh(x)), FLOATS + COMPLEX),
+    "acos": (lambda x: lax.acos(lax.tanh(x)), FLOATS + COMPLEX),
+    "atan": (lax.atan, FLOATS + COMPLEX),
+    "asinh": (lax.asinh, FLOATS + COMPLEX),
+    "acosh": (lambda x: lax.acosh(lax.cosh(x)), FLOATS + COMPLEX),
+    "atanh": (lambda x: lax.atanh(lax.tanh(x)), FLOATS + COMPLEX),
+    "exp2": (lax.exp2, FLOATS + COMPLEX),
+    "cbrt": (lax.cbrt, FLOATS),
 }
 
 
@@ -42,6 +52,7 @@ BINARY = {
     "max": (lax.max, (*FLOATS, *INTEGERS, "bool")),
     "min": (lax.min, (*FLOATS, *INTEGERS, "bool")),
     "pow": (lambda x, y: lax.pow(never_zero(x), y), FLOATS),
+    "atan2": (lax.atan2, FLOATS),
 }
 
 

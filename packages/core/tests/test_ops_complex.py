@@ -117,7 +117,10 @@ def test_parts_are_no_copies_of_the_numbers_and_cannot_be_mistaken_for_them():
 SIZES = [0.0, 1e-30, 1e-20, 1e-12, 1e-8, 1e-5, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0]
 CENTRES = [1, -1, -2, 1j, np.pi / 2, np.pi, 0.5j * np.pi, -1.5j * np.pi]
 STEPS = [1e-3, -1e-3, 1e-5, 1e-5j, -1e-3j, 1e-3 + 1e-3j]
-FUNCTIONS = ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "logistic", "abs", "sign"]
+FUNCTIONS = [
+    "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "logistic", "abs",
+    "sign",
+]  # fmt: skip
 
 
 def hard_numbers():

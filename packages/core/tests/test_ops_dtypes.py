@@ -28,12 +28,13 @@ REFUSED = [
 ]  # fmt: skip
 
 UNARY = [
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "exp2", "sinh",
     "abs", "ceil", "conj", "cos", "discard", "erf_inv", "exp", "expm1", "floor", "imag", "is_finite", "log", "log1p",
     "logistic", "neg", "optimization_barrier", "real", "round", "rsqrt", "sign", "sin", "sqrt", "square",
     "stop_gradient", "tan", "tanh",
 ]  # fmt: skip
 BINARY = [
-    "add", "add_any", "complex", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "pow", "rem",
+    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "pow", "rem",
     "shift_left", "shift_right_arithmetic", "shift_right_logical", "sub",
 ]  # fmt: skip
 PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}

@@ -23,6 +23,12 @@ REFERENCE = {
     "cos": math.cos,
     "tan": math.tan,
     "tanh": math.tanh,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "atan": math.atan,
+    "asinh": math.asinh,
+    "exp2": math.exp2,
+    "cbrt": math.cbrt,
     "exp": math.exp,
     "expm1": math.expm1,
     "logistic": lambda x: 1 / (1 + math.exp(-x)),
@@ -44,6 +50,15 @@ COMPLEX_REFERENCE = {
     "cos": cmath.cos,
     "tan": cmath.tan,
     "tanh": cmath.tanh,
+    "sinh": cmath.sinh,
+    "cosh": cmath.cosh,
+    "asin": cmath.asin,
+    "acos": cmath.acos,
+    "atan": cmath.atan,
+    "asinh": cmath.asinh,
+    "acosh": cmath.acosh,
+    "atanh": cmath.atanh,
+    "exp2": lambda z: 2**z,
     "exp": cmath.exp,
     "expm1": lambda z: cmath.exp(z) - 1,
     "log": cmath.log,
@@ -56,17 +71,24 @@ COMPLEX_REFERENCE = {
     "neg": lambda z: -z,
     "square": lambda z: z * z,
 }
+UNIT_REFERENCE = {"asin": math.asin, "acos": math.acos, "atanh": math.atanh}
+DOMAINS = {
+    **dict.fromkeys(POSITIVE_REFERENCE, (1e-9, 99)),
+    **dict.fromkeys(UNIT_REFERENCE, (-0.9, 0.9)),
+    "acosh": (1, 99),
+}
 POINTS = [-20.0, -2.5, -1.0, -0.5, -1e-3, 0.0, 1e-3, 0.25, 1.0, 1.5, 3.0, 20.0]
 COMPLEX_POINTS = [1 + 1j, -0.5 + 2j, 0.25 - 0.75j, -1.5 - 0.125j, 3 + 0j]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("name", [*REFERENCE, *POSITIVE_REFERENCE])
+@pytest.mark.parametrize("name", [*REFERENCE, *POSITIVE_REFERENCE, *UNIT_REFERENCE, "acosh"])
 def test_real_values(name, dtype):
-    points = np.array(POINTS if name in REFERENCE else [x for x in POINTS if x > 0], dtype)
+    low, high = DOMAINS.get(name, (-99, 99))
+    points = np.array([x for x in POINTS if low <= x <= high], dtype)
     if dtype == "float16":
         points = points[np.abs(points) < 10]  # exp(20) is out of its range
-    reference = REFERENCE.get(name) or POSITIVE_REFERENCE[name]
+    reference = {**REFERENCE, **POSITIVE_REFERENCE, **UNIT_REFERENCE, "acosh": math.acosh}[name]
     expected = [reference(float(x)) for x in points]
     info = np.finfo(dtype)
     tolerance = {"rtol": 4 * info.eps, "atol": info.smallest_subnormal}
@@ -134,6 +156,21 @@ def test_erf_inv_is_the_inverse_of_erf_everywhere_and_odd():
 def test_erf_inv_at_and_beyond_its_poles(dtype):
     out = lax.erf_inv(np.array([1, -1, 1.5, -2, np.nan, 0], dtype))
     np.testing.assert_array_equal(out, np.array([np.inf, -np.inf, np.nan, np.nan, np.nan, 0], dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_atan2_is_the_angle_in_every_quadrant_and_on_every_axis(dtype):
+    points = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf]
+    x, y = (np.array(side, dtype) for side in zip(*itertools.product(points, points)))
+    expected = [math.atan2(a, b) for a, b in zip(x.tolist(), y.tolist())]
+    np.testing.assert_allclose(lax.atan2(x, y).astype(float), expected, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(lax.atan2(x, y)), np.signbit(expected))
+
+
+@pytest.mark.parametrize(("name", "outside"), [("asin", 1.5), ("acos", -1.5), ("acosh", 0.5), ("atanh", 2.0)])
+def test_inverses_are_nan_outside_their_domain(name, outside):
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(getattr(lax, name)(outside))
 
 
 def reference_round(x: float) -> float:

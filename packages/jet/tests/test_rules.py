@@ -84,6 +84,9 @@ FUNCTIONS = {
     "square": (lax.square, UNIT), "sqrt": (lax.sqrt, POSITIVE), "rsqrt": (lax.rsqrt, POSITIVE),
     "exp": (lax.exp, UNIT), "expm1": (lax.expm1, UNIT), "log": (lax.log, POSITIVE), "log1p": (lax.log1p, UNIT),
     "sin": (lax.sin, (-2.0, 2.0)), "cos": (lax.cos, (-2.0, 2.0)), "tan": (lax.tan, UNIT),
+    "asin": (lax.asin, UNIT), "acos": (lax.acos, UNIT), "atan": (lax.atan, (-2.0, 2.0)), "sinh": (lax.sinh, UNIT),
+    "cosh": (lax.cosh, UNIT), "asinh": (lax.asinh, (-2.0, 2.0)), "acosh": (lax.acosh, (1.4, 3.0)),
+    "atanh": (lax.atanh, UNIT), "exp2": (lax.exp2, UNIT), "cbrt": (lax.cbrt, POSITIVE),
     "tanh": (lax.tanh, (-2.0, 2.0)), "logistic": (lax.logistic, (-2.0, 2.0)), "erf_inv": (lax.erf_inv, UNIT),
     "floor": (lax.floor, (-2.0, 2.0)), "convert": (lambda x: lax.convert_element_type(x, np.float64), UNIT),
     "reduce_max": (lambda x: lax.reduce_max(x, 1), UNIT), "reduce_min": (lambda x: lax.reduce_min(x, (0, 1)), UNIT),
@@ -103,7 +106,7 @@ def test_functions_of_one_array(name, spaced):
 
 BINARY = {
     "add": lax.add, "sub": lax.sub, "mul": lax.mul, "div": lax.div, "rem": lax.rem, "max": lax.max, "min": lax.min,
-    "pow": lax.pow, "select": lambda x, y: lax.select(lax.lt(x, 1.0), x, y),
+    "pow": lax.pow, "atan2": lax.atan2, "select": lambda x, y: lax.select(lax.lt(x, 1.0), x, y),
     "clamp": lambda x, y: lax.clamp(lax.sub(x, 1.0), y, x),
 }  # fmt: skip
 
@@ -133,8 +136,12 @@ def test_several_results(spaced):
 
 # Complex numbers
 
+COMPLEX_FUNCTIONS = [
+    "abs", "sign", "sqrt", "exp", "log", "tan", "logistic", "pow", "conj", "div", "asin", "acosh", "atan", "sinh",
+]  # fmt: skip
 
-@pytest.mark.parametrize("name", ["abs", "sign", "sqrt", "exp", "log", "tan", "logistic", "pow", "conj", "div"])
+
+@pytest.mark.parametrize("name", COMPLEX_FUNCTIONS)
 def test_functions_of_complex_numbers(name, spaced):
     re, im = spaced((3,), 0.4, 1.5), spaced((3,), 0.3, 1.2, seed=1)
     other = {"pow": lax.pow, "div": lax.div}.get(name)

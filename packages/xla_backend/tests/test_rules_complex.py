@@ -51,7 +51,7 @@ CUTS = np.array(
 )
 
 
-@pytest.mark.parametrize("name", ["sqrt", "rsqrt", "log", "log1p"])
+@pytest.mark.parametrize("name", ["sqrt", "rsqrt", "log", "log1p", "asin", "acos", "atan", "asinh", "acosh", "atanh"])
 def test_branch_cuts_are_where_evaluation_has_them(name, dtypes_of, check_compiled):
     fun = getattr(lax, name)
     with np.errstate(all="ignore"):
@@ -77,7 +77,10 @@ def test_the_parts_of_a_device_array_are_device_arrays():
 SIZES = [0.0, 1e-30, 1e-20, 1e-12, 1e-8, 1e-5, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0]
 CENTRES = [1, -1, -2, 1j, np.pi / 2, np.pi, 0.5j * np.pi, -1.5j * np.pi]
 STEPS = [1e-3, -1e-3, 1e-5, 1e-5j, -1e-3j, 1e-3 + 1e-3j]
-FUNCTIONS = ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "logistic", "abs", "sign"]
+FUNCTIONS = [
+    "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "logistic", "abs",
+    "sign",
+]  # fmt: skip
 
 
 def hard_numbers(dtype):

@@ -25,13 +25,23 @@ UNARY = {
     "exp": ("fc", 2, 4),
     "expm1": ("fc", 4, 8),
     "log": ("fc", 2, 64),
-    "log1p": ("fc", 128, 64),  # 2 and 8 from jaxlib 0.12 on
+    "log1p": ("fc", 4, 64),
+    "exp2": ("fc", 4, 64),
+    "cbrt": ("f", 4, 0),
     "logistic": ("fc", 4, 64),
     "erf_inv": ("f", 32, 0),
     "sin": ("fc", 2, 64),
     "cos": ("fc", 2, 64),
     "tan": ("fc", 2, 64),
     "tanh": ("fc", 4, 64),
+    "asin": ("fc", 4, 64),
+    "acos": ("fc", 4, 64),
+    "atan": ("fc", 8, 64),  # in single precision XLA's own is 5 ulp away near 0.001
+    "sinh": ("fc", 4, 64),
+    "cosh": ("fc", 4, 64),
+    "asinh": ("fc", 4, 64),
+    "acosh": ("fc", 4, 64),
+    "atanh": ("fc", 4, 64),
     "floor": ("f", 0, 0),
     "ceil": ("f", 0, 0),
     "is_finite": ("f", 0, 0),
@@ -46,6 +56,7 @@ BINARY = {
     "max": ("biuf", 0, 0),
     "min": ("biuf", 0, 0),
     "pow": ("fc", 4, 128),
+    "atan2": ("f", 4, 0),
 }
 
 

@@ -105,7 +105,11 @@ from calque_core.ops.dynamic import (
     dynamic_update_index_p,
 )
 from calque_core.ops.exponential import (
+    cbrt,
+    cbrt_p,
     exp,
+    exp2,
+    exp2_p,
     exp_p,
     expm1,
     expm1_p,
@@ -176,7 +180,34 @@ from calque_core.ops.shape import (
 )
 from calque_core.ops.sort import sort, sort_p
 from calque_core.ops.special import erf_inv, erf_inv_p, logistic, logistic_p
-from calque_core.ops.trigonometric import cos, cos_p, sin, sin_p, tan, tan_p, tanh, tanh_p
+from calque_core.ops.trigonometric import (
+    acos,
+    acos_p,
+    acosh,
+    acosh_p,
+    asin,
+    asin_p,
+    asinh,
+    asinh_p,
+    atan,
+    atan2,
+    atan2_p,
+    atan_p,
+    atanh,
+    atanh_p,
+    cos,
+    cos_p,
+    cosh,
+    cosh_p,
+    sin,
+    sin_p,
+    sinh,
+    sinh_p,
+    tan,
+    tan_p,
+    tanh,
+    tanh_p,
+)
 from calque_core.ops.while_loop import fori_loop, while_loop, while_p
 from calque_core.primitives.conversion import convert_element_type_p
 
@@ -184,10 +215,11 @@ from calque_core.primitives.conversion import convert_element_type_p
 __all__ = [
     # arithmetic, exponentials, trigonometry
     "neg", "add", "add_any", "sub", "mul", "div", "rem", "max", "min", "abs", "sign", "square", "sqrt", "rsqrt",
-    "pow", "integer_pow", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "neg_p", "add_p",
-    "add_any_p", "sub_p", "mul_p", "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p",
-    "rsqrt_p", "pow_p", "integer_pow_p", "exp_p", "expm1_p", "log_p", "log1p_p", "sin_p", "cos_p", "tan_p",
-    "tanh_p",
+    "cbrt", "pow", "integer_pow", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+    "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "neg_p", "add_p", "add_any_p", "sub_p", "mul_p",
+    "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p", "rsqrt_p", "cbrt_p", "pow_p",
+    "integer_pow_p", "exp_p", "exp2_p", "expm1_p", "log_p", "log1p_p", "sin_p", "cos_p", "tan_p", "asin_p", "acos_p",
+    "atan_p", "atan2_p", "sinh_p", "cosh_p", "tanh_p", "asinh_p", "acosh_p", "atanh_p",
     # complex
     "real", "imag", "conj", "complex", "real_p", "imag_p", "conj_p", "complex_p",
     # special

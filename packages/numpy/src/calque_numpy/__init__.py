@@ -36,6 +36,7 @@ from calque_core.extend.numpy_functions import (
     absolute,
     all,
     any,
+    arctan2,
     argmax,
     argmin,
     astype,
@@ -45,7 +46,6 @@ from calque_core.extend.numpy_functions import (
     deg2rad,
     divmod,
     dot,
-    exp2,
     fabs,
     float_power,
     floor_divide,
@@ -96,6 +96,7 @@ from calque_core.extend.numpy_functions import (
     var,
 )
 from calque_core.extend.numpy_functions import absolute as abs
+from calque_core.extend.numpy_functions import arctan2 as atan2
 from calque_core.extend.numpy_functions import conjugate as conj
 from calque_core.extend.numpy_functions import deg2rad as radians
 from calque_core.extend.numpy_functions import max as amax
@@ -107,22 +108,38 @@ from calque_core.extend.numpy_functions import round as around
 from calque_core.extend.numpy_functions import transpose as permute_dims
 from calque_core.extend.numpy_functions import true_divide as divide
 from calque_core.lax import (
+    acos,
+    acosh,
     add,
+    asin,
+    asinh,
+    atan,
+    atanh,
     bitwise_and,
     bitwise_or,
     bitwise_xor,
+    cbrt,
     ceil,
     cos,
+    cosh,
     exp,
+    exp2,
     expm1,
     floor,
     log,
     log1p,
     sin,
+    sinh,
     sqrt,
     tan,
     tanh,
 )
+from calque_core.lax import acos as arccos
+from calque_core.lax import acosh as arccosh
+from calque_core.lax import asin as arcsin
+from calque_core.lax import asinh as arcsinh
+from calque_core.lax import atan as arctan
+from calque_core.lax import atanh as arctanh
 from calque_core.lax import bitwise_not as bitwise_not
 from calque_core.lax import bitwise_not as invert
 from calque_core.lax import eq as equal
@@ -189,11 +206,12 @@ __all__ = [
     # arithmetic
     "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
     "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
-    "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax", "fmin",
-    "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
+    "cbrt", "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax",
+    "fmin", "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
     # exponentials, logarithms, angles
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "hypot", "sin", "cos", "tan", "tanh",
-    "deg2rad", "radians", "rad2deg", "degrees",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "hypot", "sin", "cos", "tan",
+    "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "asinh", "acosh",
+    "atanh", "arcsinh", "arccosh", "arctanh", "deg2rad", "radians", "rad2deg", "degrees",
     # comparisons and logic
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "isclose",
     "allclose", "array_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
+from calque_core.extend import shaped_array
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant
 
@@ -57,6 +59,13 @@ def retyped(primitive: Primitive, build: Builder) -> None:
 def compare(direction: str, x: IrValue, y: IrValue) -> IrValue:
     """Return the comparison of `x` with `y`: "EQ", "NE", "LT", "LE", "GT" or "GE"; NaN is only ever "NE"."""
     return hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction))
+
+
+def with_sign_of(size: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return numbers of type `aval`, with the absolute values `size` and the signs of `x`; zeros have signs, too."""
+    bits = shaped_array(aval.shape, np.dtype(f"i{aval.dtype.itemsize}"))
+    is_negative = compare("LT", hlo.bitcast_convert(aval_to_ir_type(bits), x), splat(0, bits))
+    return hlo.select(is_negative, hlo.negate(size), size)
 
 
 def splat(value: Any, aval: ShapedArray) -> IrValue:

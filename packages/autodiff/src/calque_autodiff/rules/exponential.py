@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
@@ -11,9 +12,11 @@ from calque_core.lax import (
     abs,
     add,
     bitwise_and,
+    cbrt_p,
     div,
     eq,
     exp,
+    exp2_p,
     exp_p,
     expm1_p,
     integer_pow,
@@ -28,6 +31,7 @@ from calque_core.lax import (
     rsqrt_p,
     select,
     sqrt_p,
+    square,
     square_p,
     sub,
 )
@@ -60,14 +64,18 @@ def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
 defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
 defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
 defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, mul(-0.5, div(out, x))))
+defjvp(cbrt_p, lambda x_dot, out, x: div(x_dot, mul(3.0, square(out))))
 defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
 defjvp(integer_pow_p, integer_pow_jvp)
-not_linear(square_p, sqrt_p, rsqrt_p, pow_p, integer_pow_p)
+not_linear(square_p, sqrt_p, rsqrt_p, cbrt_p, pow_p, integer_pow_p)
 
 # Exponentials and logarithms
 
+LOG2 = math.log(2)
+
 defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
+defjvp(exp2_p, lambda x_dot, out, x: mul(x_dot, mul(LOG2, out)))
 defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
 defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
 defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1.0)))
-not_linear(exp_p, expm1_p, log_p, log1p_p)
+not_linear(exp_p, exp2_p, expm1_p, log_p, log1p_p)

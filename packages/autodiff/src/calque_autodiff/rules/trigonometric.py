@@ -1,18 +1,102 @@
-"""The derivatives of trigonometric and hyperbolic functions."""
+"""The derivatives of trigonometric and hyperbolic functions.
+
+The squares of large operands overflow, and differences from 1 cancel: the formulas avoid both.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
-from calque_core.lax import add, cos, cos_p, mul, neg, sin, sin_p, square, sub, tan_p, tanh_p
+from calque_core import typeof
+from calque_core.lax import (
+    abs,
+    acos_p,
+    acosh_p,
+    add,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    cos,
+    cos_p,
+    cosh,
+    cosh_p,
+    div,
+    gt,
+    max,
+    mul,
+    neg,
+    rsqrt,
+    select,
+    sin,
+    sin_p,
+    sinh,
+    sinh_p,
+    sqrt,
+    square,
+    sub,
+    tan_p,
+    tanh_p,
+)
 
 Value = Any
 
-# Trigonometry
+# Circular functions
 
 defjvp(sin_p, lambda x_dot, out, x: mul(x_dot, cos(x)))
 defjvp(cos_p, lambda x_dot, out, x: mul(x_dot, neg(sin(x))))
 defjvp(tan_p, lambda x_dot, out, x: mul(x_dot, add(1.0, square(out))))
+not_linear(sin_p, cos_p, tan_p)
+
+# Inverses of the circular functions
+
+
+def one_minus_square(x: Value) -> Value:
+    """Return 1 - x**2 with all digits near 1."""
+    return mul(sub(1.0, x), add(1.0, x))
+
+
+def turn(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return (y, x) / (x**2 + y**2): both are divided by the larger, so that no square overflows."""
+    is_steep = gt(abs(x), abs(y))
+    larger, smaller = select(is_steep, x, y), select(is_steep, y, x)
+    ratio = div(smaller, larger)
+    long = div(1.0, mul(larger, add(1.0, square(ratio))))
+    short = mul(ratio, long)
+    return select(is_steep, short, long), select(is_steep, long, short)
+
+
+defjvp(asin_p, lambda x_dot, out, x: mul(x_dot, rsqrt(one_minus_square(x))))
+defjvp(acos_p, lambda x_dot, out, x: mul(x_dot, neg(rsqrt(one_minus_square(x)))))
+defjvp(atan_p, lambda x_dot, out, x: div(x_dot, add(1.0, square(x))))
+defjvp(
+    atan2_p,
+    lambda x_dot, out, x, y: mul(x_dot, turn(x, y)[0]),
+    lambda y_dot, out, x, y: mul(y_dot, neg(turn(x, y)[1])),
+)
+not_linear(asin_p, acos_p, atan_p, atan2_p)
+
+# Hyperbolic functions
+
+defjvp(sinh_p, lambda x_dot, out, x: mul(x_dot, cosh(x)))
+defjvp(cosh_p, lambda x_dot, out, x: mul(x_dot, sinh(x)))
 defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, sub(1.0, square(out))))
-not_linear(sin_p, cos_p, tan_p, tanh_p)
+not_linear(sinh_p, cosh_p, tanh_p)
+
+# Inverses of the hyperbolic functions
+
+
+def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
+    """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first."""
+    if typeof(x).dtype.kind == "c":
+        return mul(x_dot, rsqrt(add(1.0, square(x))))
+    size = max(abs(x), 1.0)
+    return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))
+
+
+defjvp(asinh_p, asinh_jvp)
+defjvp(acosh_p, lambda x_dot, out, x: mul(x_dot, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))))
+defjvp(atanh_p, lambda x_dot, out, x: div(x_dot, one_minus_square(x)))
+not_linear(asinh_p, acosh_p, atanh_p)

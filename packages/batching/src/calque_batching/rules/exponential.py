@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from calque_batching.define import defbroadcasting, defvectorized
-from calque_core.lax import exp_p, expm1_p, integer_pow_p, log1p_p, log_p, pow_p, rsqrt_p, sqrt_p, square_p
-
-Value = Any
+from calque_core.lax import (
+    cbrt_p,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    integer_pow_p,
+    log1p_p,
+    log_p,
+    pow_p,
+    rsqrt_p,
+    sqrt_p,
+    square_p,
+)
 
 # Powers and roots
 
-defvectorized(square_p, sqrt_p, rsqrt_p)
+defvectorized(square_p, sqrt_p, rsqrt_p, cbrt_p)
 defbroadcasting(pow_p)
 defvectorized(integer_pow_p)
 
 # Exponentials and logarithms
 
-defvectorized(exp_p, expm1_p, log_p, log1p_p)
+defvectorized(exp_p, exp2_p, expm1_p, log_p, log1p_p)

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.lax import (
+    acos_p,
+    acosh_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    cos_p,
+    cosh_p,
+    sin_p,
+    sinh_p,
+    tan_p,
+    tanh_p,
+)
 
-from calque_batching.define import defvectorized
-from calque_core.lax import cos_p, sin_p, tan_p, tanh_p
+# Circular functions
 
-Value = Any
+defvectorized(sin_p, cos_p, tan_p)
 
-# Trigonometry
+# Inverses of the circular functions
 
-defvectorized(sin_p, cos_p, tan_p, tanh_p)
+defvectorized(asin_p, acos_p, atan_p)
+defbroadcasting(atan2_p)
+
+# Hyperbolic functions
+
+defvectorized(sinh_p, cosh_p, tanh_p)
+
+# Inverses of the hyperbolic functions
+
+defvectorized(asinh_p, acosh_p, atanh_p)

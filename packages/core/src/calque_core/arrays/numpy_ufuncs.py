@@ -64,12 +64,6 @@ def rint(x: Value) -> Value:
 # Exponentials, logarithms, lengths, angles
 
 
-def exp2(x: Value) -> Value:
-    """Return 2 ** x."""
-    x = floating(x)
-    return lax.pow(typeof(x).dtype.type(2), x)
-
-
 def log2(x: Value) -> Value:
     """Return the logarithm to base 2."""
     return lax.div(lax.log(x), math.log(2))
@@ -88,6 +82,11 @@ def deg2rad(x: Value) -> Value:
 def rad2deg(x: Value) -> Value:
     """Return radians in degrees."""
     return lax.mul(real("rad2deg", x), 180 / math.pi)
+
+
+def arctan2(x: Value, y: Value) -> Value:
+    """Return the angle, from -pi to pi, of the point with ordinate x and abscissa y."""
+    return lax.atan2(*_floats("arctan2", x, y))
 
 
 def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
@@ -251,13 +250,14 @@ ufuncs |= {
     np.square: square,
     np.reciprocal: reciprocal,
     np.sqrt: lax.sqrt,
+    np.cbrt: lax.cbrt,
     np.heaviside: heaviside,
     np.floor: lax.floor,
     np.ceil: lax.ceil,
     np.trunc: trunc,
     np.rint: rint,
     np.exp: lax.exp,
-    np.exp2: exp2,
+    np.exp2: lax.exp2,
     np.expm1: lax.expm1,
     np.log: lax.log,
     np.log2: log2,
@@ -268,7 +268,16 @@ ufuncs |= {
     np.sin: lax.sin,
     np.cos: lax.cos,
     np.tan: lax.tan,
+    np.arcsin: lax.asin,
+    np.arccos: lax.acos,
+    np.arctan: lax.atan,
+    np.arctan2: arctan2,
+    np.sinh: lax.sinh,
+    np.cosh: lax.cosh,
     np.tanh: lax.tanh,
+    np.arcsinh: lax.asinh,
+    np.arccosh: lax.acosh,
+    np.arctanh: lax.atanh,
     np.deg2rad: deg2rad,
     np.radians: deg2rad,
     np.rad2deg: rad2deg,

@@ -42,9 +42,9 @@ from calque_core.arrays.numpy_shapes import (
     transpose,
 )
 from calque_core.arrays.numpy_ufuncs import (
+    arctan2,
     conjugate,
     deg2rad,
-    exp2,
     fmax,
     fmin,
     heaviside,
@@ -84,7 +84,7 @@ __all__ = [
     "astype", "clip", "copy", "ndim", "ravel", "reshape", "round", "shape", "size", "squeeze", "swapaxes",
     "transpose",
     # Elementwise functions
-    "conjugate", "deg2rad", "exp2", "fmax", "fmin", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log10",
+    "conjugate", "deg2rad", "arctan2", "fmax", "fmin", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log10",
     "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "rad2deg", "rint", "trunc",
     "truth",
     # Broadcasting

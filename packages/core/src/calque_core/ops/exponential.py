@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core.ops import formulas, scalars
 from calque_core.ops.axes import integer
-from calque_core.ops.declare import INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined
+from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined
 from calque_core.ops.operands import floating, floating_pair, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray
@@ -23,6 +23,7 @@ Value = Any
 square_p = declare("square", NUMBER, np.square)
 sqrt_p = declare("sqrt", REAL_OR_COMPLEX, np.sqrt)
 rsqrt_p = declare("rsqrt", REAL_OR_COMPLEX, formulas.reciprocal_sqrt)
+cbrt_p = declare("cbrt", FLOAT, np.cbrt)
 pow_p = declare("pow", REAL_OR_COMPLEX, scalars.power, weak_kinds="fc")
 integer_pow_p = Primitive("integer_pow")
 integer_pow_p.weak_kinds = "ifc"
@@ -77,6 +78,19 @@ def rsqrt(x: Value) -> Value:
     return rsqrt_p.bind(floating(x))
 
 
+def cbrt(x: Value) -> Value:
+    """Return the cube root of x, elementwise; it has the sign of x.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_core.lax import cbrt
+    >>> cbrt(-8.0)
+    np.float64(-2.0)
+    """
+    return cbrt_p.bind(*insist("cbrt", FLOAT, floating(x)))
+
+
 def pow(x: Value, y: Value) -> Value:
     """Return x to the power of y, elementwise.
 
@@ -108,6 +122,7 @@ def integer_pow(x: Value, y: int) -> Value:
 # Exponentials and logarithms
 
 exp_p = declare("exp", REAL_OR_COMPLEX, np.exp)
+exp2_p = declare("exp2", REAL_OR_COMPLEX, np.exp2)
 expm1_p = declare("expm1", REAL_OR_COMPLEX, np.expm1)
 log_p = declare("log", REAL_OR_COMPLEX, np.log)
 log1p_p = declare("log1p", REAL_OR_COMPLEX, formulas.log_one_plus)
@@ -123,6 +138,18 @@ def exp(x: Value) -> Value:
     np.float64(1.0)
     """
     return exp_p.bind(floating(x))
+
+
+def exp2(x: Value) -> Value:
+    """Return 2 to the power of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import exp2
+    >>> exp2(3.0)
+    np.float64(8.0)
+    """
+    return exp2_p.bind(floating(x))
 
 
 def expm1(x: Value) -> Value:

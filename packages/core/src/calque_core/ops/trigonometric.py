@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.declare import REAL_OR_COMPLEX, declare
-from calque_core.ops.operands import floating
+from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.operands import floating, floating_pair
 
 Value = Any
 
-# Trigonometry
+# Circular functions
 
 sin_p = declare("sin", REAL_OR_COMPLEX, np.sin)
 cos_p = declare("cos", REAL_OR_COMPLEX, np.cos)
 tan_p = declare("tan", REAL_OR_COMPLEX, np.tan)
-tanh_p = declare("tanh", REAL_OR_COMPLEX, np.tanh)
 
 
 def sin(x: Value) -> Value:
@@ -58,6 +57,98 @@ def tan(x: Value) -> Value:
     return tan_p.bind(floating(x))
 
 
+# Inverses of the circular functions
+
+asin_p = declare("asin", REAL_OR_COMPLEX, np.arcsin)
+acos_p = declare("acos", REAL_OR_COMPLEX, np.arccos)
+atan_p = declare("atan", REAL_OR_COMPLEX, np.arctan)
+atan2_p = declare("atan2", FLOAT, np.arctan2)
+
+
+def asin(x: Value) -> Value:
+    """Return the angle in radians, from -pi/2 to pi/2, whose sine is x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    NaN where a real x is outside [-1, 1].
+
+    >>> from calque_core.lax import asin
+    >>> asin(1.0)
+    np.float64(1.5707963267948966)
+    """
+    return asin_p.bind(floating(x))
+
+
+def acos(x: Value) -> Value:
+    """Return the angle in radians, from 0 to pi, whose cosine is x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    NaN where a real x is outside [-1, 1].
+
+    >>> from calque_core.lax import acos
+    >>> acos(-1.0)
+    np.float64(3.141592653589793)
+    """
+    return acos_p.bind(floating(x))
+
+
+def atan(x: Value) -> Value:
+    """Return the angle in radians, from -pi/2 to pi/2, whose tangent is x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import atan
+    >>> atan(1.0)
+    np.float64(0.7853981633974483)
+    """
+    return atan_p.bind(floating(x))
+
+
+def atan2(x: Value, y: Value) -> Value:
+    """Return the angle in radians, from -pi to pi, of the point with ordinate x and abscissa y, elementwise.
+
+    Where y > 0 it is atan(x / y).  Zeros have signs: the angle of (0.0, -0.0) is pi.
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import atan2
+    >>> atan2(np.array([1.0, 1.0, -1.0]), np.array([1.0, -1.0, 0.0]))
+    array([ 0.78539816,  2.35619449, -1.57079633])
+    """
+    return atan2_p.bind(*insist("atan2", FLOAT, *floating_pair("atan2", x, y)))
+
+
+# Hyperbolic functions
+
+sinh_p = declare("sinh", REAL_OR_COMPLEX, np.sinh)
+cosh_p = declare("cosh", REAL_OR_COMPLEX, np.cosh)
+tanh_p = declare("tanh", REAL_OR_COMPLEX, np.tanh)
+
+
+def sinh(x: Value) -> Value:
+    """Return the hyperbolic sine of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import sinh
+    >>> sinh(1.0)
+    np.float64(1.1752011936438014)
+    """
+    return sinh_p.bind(floating(x))
+
+
+def cosh(x: Value) -> Value:
+    """Return the hyperbolic cosine of x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import cosh
+    >>> cosh(0.0)
+    np.float64(1.0)
+    """
+    return cosh_p.bind(floating(x))
+
+
 def tanh(x: Value) -> Value:
     """Return the hyperbolic tangent of x, elementwise.
 
@@ -68,3 +159,48 @@ def tanh(x: Value) -> Value:
     np.float64(0.0)
     """
     return tanh_p.bind(floating(x))
+
+
+# Inverses of the hyperbolic functions
+
+asinh_p = declare("asinh", REAL_OR_COMPLEX, np.arcsinh)
+acosh_p = declare("acosh", REAL_OR_COMPLEX, np.arccosh)
+atanh_p = declare("atanh", REAL_OR_COMPLEX, np.arctanh)
+
+
+def asinh(x: Value) -> Value:
+    """Return the number whose hyperbolic sine is x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import asinh
+    >>> asinh(0.0)
+    np.float64(0.0)
+    """
+    return asinh_p.bind(floating(x))
+
+
+def acosh(x: Value) -> Value:
+    """Return the number, at least 0, whose hyperbolic cosine is x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    NaN where a real x is below 1.
+
+    >>> from calque_core.lax import acosh
+    >>> acosh(1.0)
+    np.float64(0.0)
+    """
+    return acosh_p.bind(floating(x))
+
+
+def atanh(x: Value) -> Value:
+    """Return the number whose hyperbolic tangent is x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+    Infinite for -1 and 1, NaN where a real x is outside [-1, 1].
+
+    >>> from calque_core.lax import atanh
+    >>> atanh(0.0)
+    np.float64(0.0)
+    """
+    return atanh_p.bind(floating(x))

@@ -6,13 +6,18 @@ Source: Griewank & Walther, Evaluating Derivatives (2008), table 13.2.  A rule t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive, is_tracer, typeof
 from calque_core.lax import (
+    cbrt,
+    cbrt_p,
     eq,
     exp,
+    exp2,
+    exp2_p,
     exp_p,
     expm1,
     expm1_p,
@@ -90,6 +95,12 @@ def rsqrt_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     return out, power(out, [*primals, *series[0]], -0.5)[1:]
 
 
+@cbrt_p.def_rule("jet")
+def cbrt_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
+    out = cbrt(*primals)
+    return out, power(out, [*primals, *series[0]], 1 / 3)[1:]
+
+
 @pow_p.def_rule("jet")
 def pow_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     """Take the recurrence for a constant exponent, which divides by x; expand exp(y log x) for any other."""
@@ -138,6 +149,7 @@ def newest_square(ys: Series) -> Coefficient:
 
 
 def_solution(exp_p, exp, lambda y: [y[-1]])
+def_solution(exp2_p, exp2, lambda y: [times(math.log(2), y[-1])])
 
 
 @expm1_p.def_rule("jet")

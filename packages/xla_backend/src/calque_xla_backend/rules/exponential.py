@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core import ShapedArray
 from calque_core.extend import real_dtype, shaped_array
-from calque_core.lax import exp_p, expm1_p, integer_pow_p, log1p_p, log_p, pow_p, rsqrt_p, sqrt_p, square_p
-from calque_xla_backend.define import IrValue, compare, elementwise, splat
+from calque_core.lax import (
+    cbrt_p,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    integer_pow_p,
+    log1p_p,
+    log_p,
+    pow_p,
+    rsqrt_p,
+    sqrt_p,
+    square_p,
+)
+from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type
 
 # Powers and roots
 
@@ -24,9 +35,8 @@ def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, hlo.sqrt(x)
     if aval.dtype.kind != "c":
         return [out]
-    size, bits = hlo.abs(hlo.imag(out)), shaped_array(aval.shape, np.dtype(f"i{aval.dtype.itemsize // 2}"))
-    is_below = compare("LT", hlo.bitcast_convert(aval_to_ir_type(bits), hlo.imag(x)), splat(0, bits))
-    return [hlo.complex(hlo.real(out), hlo.select(is_below, hlo.negate(size), size))]
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    return [hlo.complex(hlo.real(out), with_sign_of(hlo.abs(hlo.imag(out)), hlo.imag(x), part_aval))]
 
 
 @register_lowering(rsqrt_p)
@@ -34,6 +44,9 @@ def rsqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Divide for complex numbers: XLA's rsqrt has no correct digits in a part much smaller than the other."""
     (aval,) = ctx.avals_in
     return [hlo.rsqrt(x) if aval.dtype.kind != "c" else hlo.divide(splat(1, aval), sqrt_lowering(ctx, x)[0])]
+
+
+elementwise(cbrt_p, hlo.cbrt)
 
 
 @register_lowering(pow_p)
@@ -75,6 +88,12 @@ elementwise(exp_p, hlo.exponential)
 elementwise(log_p, hlo.log)
 
 
+@register_lowering(exp2_p)
+def exp2_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Lower to a power of 2: the product of x and log(2) is rounded, so its exponential loses digits."""
+    return [hlo.power(splat(2, ctx.avals_in[0]), x)]
+
+
 @register_lowering(expm1_p)
 def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Take the imaginary part from exp, which is the same: XLA's expm1 has 0 where the real part is near -1."""
@@ -86,10 +105,22 @@ def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 @register_lowering(log1p_p)
 def log1p_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Repair XLA's values of real numbers in (-0.5, -0.25), and of complex numbers whose sum with 1 is imaginary."""
+    (aval,) = ctx.avals_in
+    return [_complex_log1p(aval, x) if aval.dtype.kind == "c" else _real_log1p(aval, x)]
+
+
+def _real_log1p(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return -log(1 - x / (1 + x)) in (-0.5, -0.25), a part of which has an error of up to 128 ulp in jaxlib 0.10."""
+    half, quarter = splat(-0.5, aval), splat(-0.25, aval)
+    is_inaccurate = hlo.and_(compare("GT", x, half), compare("LT", x, quarter))
+    mirrored = hlo.negate(hlo.divide(x, hlo.add(x, splat(1, aval))))
+    out = hlo.log_plus_one(hlo.select(is_inaccurate, mirrored, x))
+    return hlo.select(is_inaccurate, hlo.negate(out), out)
+
+
+def _complex_log1p(aval: ShapedArray, x: IrValue) -> IrValue:
     """Where 1 + x is imaginary, the real part is log |imag(x)|: XLA squares it, and the square may be 0."""
-    (aval,), out = ctx.avals_in, hlo.log_plus_one(x)
-    if aval.dtype.kind != "c":
-        return [out]
-    minus_one = splat(-1, shaped_array(aval.shape, real_dtype(aval.dtype)))
+    out, minus_one = hlo.log_plus_one(x), splat(-1, shaped_array(aval.shape, real_dtype(aval.dtype)))
     size = hlo.select(compare("EQ", hlo.real(x), minus_one), hlo.log(hlo.abs(hlo.imag(x))), hlo.real(out))
-    return [hlo.complex(size, hlo.imag(out))]
+    return hlo.complex(size, hlo.imag(out))

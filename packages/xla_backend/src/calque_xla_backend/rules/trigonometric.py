@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from jaxlib.mlir.dialects import chlo
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
 from calque_core.extend import real_dtype, shaped_array
-from calque_core.lax import cos_p, sin_p, tan_p, tanh_p
-from calque_xla_backend.define import IrValue, compare, splat
+from calque_core.lax import (
+    acos_p,
+    acosh_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    cos_p,
+    cosh_p,
+    sin_p,
+    sinh_p,
+    tan_p,
+    tanh_p,
+)
+from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 
-# Trigonometry
+# Circular functions
 
 
 def _sinh_near_zero(x: IrValue, aval: ShapedArray) -> IrValue:
-    """Return sinh(x) for small real numbers, without the difference of exp(x) and exp(-x), which cancels."""
-    growth = hlo.exponential_minus_one(x)
-    decay = hlo.divide(growth, hlo.add(growth, splat(1, aval)))
-    return hlo.multiply(splat(0.5, aval), hlo.add(growth, decay))
+    """Return sinh(x) for real |x| < 1 by its power series: the difference of exp(x) and exp(-x) cancels."""
+    square = hlo.multiply(x, x)
+    total = splat(1 / math.factorial(_SINH_ORDER), aval)
+    for order in range(_SINH_ORDER - 2, 0, -2):
+        total = hlo.add(hlo.multiply(total, square), splat(1 / math.factorial(order), aval))
+    return hlo.multiply(total, x)
+
+
+_SINH_ORDER = 19  # 1 / 21! < 2e-20
 
 
 def _near_real_axis(aval: ShapedArray, x: IrValue, out: IrValue, slope: IrValue) -> IrValue:
@@ -58,6 +79,63 @@ def tan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
 
 
+# Inverses of the circular functions
+
+
+def _on_its_side(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
+    """Return `out` with the sign of the imaginary part of `x`: XLA loses the side of a branch cut on the real axis."""
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    return hlo.complex(hlo.real(out), with_sign_of(hlo.abs(hlo.imag(out)), hlo.imag(x), part_aval))
+
+
+@register_lowering(asin_p)
+def asin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,), out = ctx.avals_in, chlo.asin(x)
+    return [out if aval.dtype.kind != "c" else _on_its_side(aval, x, out)]
+
+
+@register_lowering(acos_p)
+def acos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,), out = ctx.avals_in, chlo.acos(x)
+    return [out if aval.dtype.kind != "c" else _on_its_side(aval, hlo.negate(x), out)]
+
+
+elementwise(atan_p, chlo.atan)
+elementwise(atan2_p, hlo.atan2)
+
+# Hyperbolic functions
+
+
+def _half_exponentials(x: IrValue, aval: ShapedArray) -> tuple[IrValue, IrValue]:
+    """Return exp(|x|) / 2, from exp(|x| / 2), which overflows only where the result does, and exp(-|x|) / 2."""
+    half = splat(0.5, aval)
+    root = hlo.exponential(hlo.multiply(half, hlo.abs(x)))
+    growth = hlo.multiply(hlo.multiply(half, root), root)
+    return growth, hlo.divide(splat(0.25, aval), growth)
+
+
+@register_lowering(sinh_p)
+def sinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """XLA rounds the operand of an exponential, and loses digits; for complex numbers use sinh(x) = -i sin(ix)."""
+    (aval,) = ctx.avals_in
+    if aval.dtype.kind == "c":
+        (turned,) = sin_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
+        return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
+    growth, decay = _half_exponentials(x, aval)
+    far = hlo.multiply(hlo.sign(x), hlo.subtract(growth, decay))
+    is_near = compare("LT", hlo.abs(x), splat(1, aval))
+    return [hlo.select(is_near, _sinh_near_zero(x, aval), far)]
+
+
+@register_lowering(cosh_p)
+def cosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """As `sinh_lowering`; for complex numbers use cosh(x) = cos(ix)."""
+    (aval,) = ctx.avals_in
+    if aval.dtype.kind == "c":
+        return cos_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
+    return [hlo.add(*_half_exponentials(x, aval))]
+
+
 @register_lowering(tanh_p)
 def tanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,) = ctx.avals_in
@@ -78,3 +156,25 @@ def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
     near = (hlo.divide(hlo.multiply(x, y), divisor) for x, y in ((sinh, cosh), (sin, cos)))
     far = hlo.real(out), hlo.imag(out)
     return hlo.complex(*(hlo.select(is_near, close, away) for close, away in zip(near, far)))
+
+
+# Inverses of the hyperbolic functions
+
+elementwise(asinh_p, chlo.asinh)
+
+
+@register_lowering(acosh_p)
+def acosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,), out = ctx.avals_in, chlo.acosh(x)
+    return [out if aval.dtype.kind != "c" else _on_its_side(aval, x, out)]
+
+
+@register_lowering(atanh_p)
+def atanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Return log(1 + 2 |x| / (1 - |x|)) / 2 with the sign of x: XLA takes a logarithm with few digits for some x."""
+    (aval,) = ctx.avals_in
+    if aval.dtype.kind == "c":
+        return [chlo.atanh(x)]
+    size = hlo.abs(x)
+    odds = hlo.divide(hlo.add(size, size), hlo.subtract(splat(1, aval), size))
+    return [hlo.multiply(hlo.sign(x), hlo.multiply(splat(0.5, aval), hlo.log_plus_one(odds)))]
