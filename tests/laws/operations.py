@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from custom_program import CALLS
 from implicit import EQUATIONS
+from indexed import INDEXED
 from program import COMPLEX, FLOATS, INTEGERS, NUMBERS, Program, always, numbers
 from rematerialized import REMATERIALIZED
 
@@ -218,29 +219,7 @@ OPERATIONS: dict[str, list[Program]] = {
         ),
     ],
     # positions that are values
-    "dynamic_index": [
-        Program("dynamic_index", lambda x, i: lax.dynamic_index_in_dim(x, i, 1), (CUBE, always("int32", ())), ANY),
-        Program(
-            "dynamic_index of an argument's rows",
-            lambda x, y: lax.dynamic_index_in_dim(x, lax.argmax(y, 0), keepdims=False),
-            (MATRIX, numbers((3,))),
-            NUMBERS,
-        ),
-    ],
-    "dynamic_update_index": [
-        Program(
-            "dynamic_update_index",
-            lambda x, y, i: lax.dynamic_update_index_in_dim(x, y, i, 1),
-            (CUBE, numbers((2, 4)), always("int32", ())),
-            ANY,
-        ),
-        Program(
-            "dynamic_update_index of an argument's rows",
-            lambda x, y: lax.dynamic_update_index_in_dim(x, y, lax.argmax(y, 0), 0),
-            (MATRIX, numbers((4,))),
-            NUMBERS,
-        ),
-    ],
+    **INDEXED,
     # order
     "sort": [
         Program("sort", lambda x: lax.sort(x, 1), (CUBE,), ANY),

@@ -410,7 +410,7 @@ def test_the_reverse_program_keeps_as_many_values_as_it_was_told():
     x = np.ones(7)
     for checkpoints, rows in ((None, 17), (3, 4)):
         jaxpr = make_jaxpr(lambda x, n: grad(lambda x: f(x, n, checkpoints=checkpoints))(x))(x, 1000)  # noqa: B023
-        assert {shape for shape in shapes_in(jaxpr) if len(shape) == 2} == {(rows, 7)}
+        assert {shape for shape in shapes_in(jaxpr) if len(shape) == 2 and shape[0] > 1} == {(rows, 7)}
         assert {eqn.params["checkpoints"] for eqn in while_eqns(jaxpr)} == {checkpoints or 16}
 
 

@@ -50,5 +50,5 @@ def test_batches_of_batches_are_one_operation():
     want = np.stack([np.stack([read(x, i) for x, i in zip(*row)]) for row in zip(xs, indices)])
     np.testing.assert_array_equal(nested(xs, indices), want)
     names = [eqn.primitive.name for eqn in make_jaxpr(nested)(xs, indices).eqns]
-    assert names.count("dynamic_index") == 1
-    assert not {"scan", "while"} & set(names)
+    assert names.count("gather") == 1
+    assert not {"scan", "while", "iota"} & set(names)

@@ -42,6 +42,10 @@ ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", 
 ROWS, LAST = (((1,), (1,)), ((), ())), (((0, 1), (0, 1)), ((), ()))
 
 
+ROW = np.array([[7]])
+READ, WRITTEN = lax.GatherDimensionNumbers((1,), (0,), (0,)), lax.ScatterDimensionNumbers((1,), (0,), (0,))
+
+
 def twice(name):
     return lambda x: getattr(lax, name)(x, x)
 
@@ -86,11 +90,16 @@ PROGRAMS = {
         lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))),
         lambda x: lax.dot_general(x, x, ROWS, np.float32),
     ],
-    "dynamic_index": [
+    "dynamic_slice": [
         lambda x: lax.dynamic_index_in_dim(x, 1, keepdims=False),
         lambda x: lax.dynamic_index_in_dim(np.arange(3), lax.reshape(lax.slice(x, (0, 0), (1, 1)), ())),
     ],
-    "dynamic_update_index": [lambda x: lax.dynamic_update_index_in_dim(x, lax.dynamic_index_in_dim(x, 1), 0, 0)],
+    "dynamic_update_slice": [lambda x: lax.dynamic_update_index_in_dim(x, lax.dynamic_index_in_dim(x, 1), 0, 0)],
+    "gather": [lambda x, mode=mode: lax.gather(x, ROW, READ, (1, 3), mode=mode) for mode in ("clip", "fill")],
+    **{
+        name: [lambda x, name=name: getattr(lax, name)(x, ROW, lax.slice(x, (0, 0), (1, 3)), WRITTEN)]
+        for name in ("scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
+    },
     "sort": [lambda x: lax.sort(x, 0), lambda x: lax.sort((x, x, x), 0, num_keys=2)[2]],
     "name": [lambda x: lax.name_p.bind(x, name="x")],
     "cond": [lambda x: lax.cond(lax.reduce_and(lax.eq(x, x)), lax.exp, lambda x: x, x)],

@@ -6,9 +6,13 @@ import pytest
 from calque_core import ShapeError, check_jaxpr, eval_jaxpr, make_jaxpr
 from calque_core.lax import (
     dynamic_index_in_dim,
-    dynamic_index_p,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
     dynamic_update_index_in_dim,
-    dynamic_update_index_p,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    index_take,
 )
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
@@ -57,13 +61,41 @@ def test_elements_of_any_dtype_are_moved_as_they_are(x):
         assert dynamic_update_index_in_dim(np.zeros_like(x), read, i, 0)[i].tobytes() == x[i].tobytes()
 
 
-def test_an_index_with_axes_has_one_slice_for_each_element():
-    x, index = 1.0 + np.arange(24.0).reshape(2, 3, 4), np.array([2, -5])
-    np.testing.assert_array_equal(dynamic_index_p.bind(x, index), [x[0, 2], x[1, 0]])
-    written = dynamic_update_index_p.bind(x, np.zeros((2, 4)), index)
-    assert (written == 0).sum() == 8
-    np.testing.assert_array_equal(written[0, :2], x[0, :2])
-    np.testing.assert_array_equal(written[1, 1:], x[1, 1:])
+@pytest.mark.parametrize(
+    "corner", [(0, 0, 0), (1, 2, 3), (-1, -1, -1), (5, -9, 1), np.array([0, -2, 1]), (np.uint64(2**63), 0, 0)]
+)
+def test_a_window_is_read_and_replaced_at_the_nearest_corner_inside(corner):
+    sizes = (1, 2, 3)
+    start = [min(max(int(i) + (n if i < 0 else 0), 0), n - m) for i, n, m in zip(corner, CUBE.shape, sizes)]
+    place = tuple(slice(i, i + m) for i, m in zip(start, sizes))
+    wanted = CUBE.copy()
+    wanted[place] = -1.0
+
+    def program(x, corner):
+        return dynamic_slice(x, corner, sizes), dynamic_update_slice(x, np.full(sizes, -1.0), corner)
+
+    jaxpr = make_jaxpr(program)(CUBE, corner)
+    check_jaxpr(jaxpr)
+    leaves = corner if isinstance(corner, tuple) else [corner]
+    for read, written in (program(CUBE, corner), eval_jaxpr(jaxpr, jaxpr.consts, CUBE, *leaves)):
+        np.testing.assert_array_equal(read, CUBE[place])
+        np.testing.assert_array_equal(written, wanted)
+
+
+def test_a_part_of_an_axis_is_read_and_replaced():
+    np.testing.assert_array_equal(dynamic_slice_in_dim(CUBE, 1, 2, 1), CUBE[:, 1:3])
+    np.testing.assert_array_equal(dynamic_slice_in_dim(CUBE, 9, 2, axis=-1), CUBE[..., 2:])
+    written = dynamic_update_slice_in_dim(CUBE, np.zeros((2, 2, 4)), -3, 1)
+    np.testing.assert_array_equal(written[:, :2], 0)
+    np.testing.assert_array_equal(written[:, 2], CUBE[:, 2])
+
+
+def test_index_take_wraps_around():
+    taken = index_take(CUBE, (np.array([0, 3, -1]), np.array([5, -4, 2])), (0, 2))
+    np.testing.assert_array_equal(taken, [CUBE[0, :, 1], CUBE[1, :, 0], CUBE[1, :, 2]])
+    assert index_take(CUBE, (np.zeros(0, int),), (1,)).shape == (0, 2, 4)
+    with pytest.raises(ShapeError, match="Give one vector of integers for each of 2 axes, of one length"):
+        index_take(CUBE, (np.array([0]), np.array([0, 1])), (0, 1))
 
 
 def test_an_index_that_is_no_integer_scalar_is_refused():
@@ -78,10 +110,17 @@ def test_an_index_that_is_no_integer_scalar_is_refused():
 
 def test_what_does_not_fit_is_refused_when_staged():
     with pytest.raises(
-        ShapeError, match=r"dynamic_update_index at .* of float64\[2,3,4\] with float64\[3\]\. Give float64\[3,4\]"
+        ShapeError,
+        match=r"of float64\[2,3,4\] with float64\[3\] at .*: the update is no slice along axis 0\. Give an array",
     ):
         make_jaxpr(lambda x, y: dynamic_update_index_in_dim(x, y, 0, 0))(CUBE, np.ones(3))
-    with pytest.raises(ShapeError, match=r"of float64\[0,3\], which has no slices\. Give one or more\."):
+    with pytest.raises(ShapeError, match=r"of float64\[0,3\] at .* the sizes of the slice are \(1, 3\)"):
         make_jaxpr(lambda x: dynamic_index_in_dim(x, 0))(np.ones((0, 3)))
-    with pytest.raises(ShapeError, match=r"of float64\[2,3,4\] at int64\[5\]\. Give integers, one for each position"):
-        make_jaxpr(dynamic_index_p.bind)(CUBE, np.zeros(5, int))
+    with pytest.raises(ShapeError, match=r"the sizes of the slice are \(3, 3, 4\)\. Give one size for each axis"):
+        make_jaxpr(lambda x: dynamic_slice(x, (0, 0, 0), (3, 3, 4)))(CUBE)
+    with pytest.raises(ShapeError, match=r"dynamic_update_slice of float64\[2,3,4\] with float64\[3,1,1\] at"):
+        make_jaxpr(lambda x: dynamic_update_slice(x, np.ones((3, 1, 1)), (0, 0, 0)))(CUBE)
+    with pytest.raises(TypeError, match=r"Give one integer for each of 3 axes"):
+        make_jaxpr(lambda x: dynamic_slice(x, (0, 0), (1, 1, 1)))(CUBE)
+    with pytest.raises(TypeError, match=r"the indices have types int64\[5\]\. Give 3 integer scalars of one dtype"):
+        make_jaxpr(lambda x: dynamic_slice_p.bind(x, np.zeros(5, int), slice_sizes=(1, 1, 1)))(CUBE)

@@ -21,16 +21,11 @@ def test_reading_and_replacing_compute_what_evaluation_does(index, axis, check_c
     check_compiled(lambda x, y, i: lax.dynamic_update_index_in_dim(x, y, i, axis), [(X, piece, index)])
 
 
-@pytest.mark.parametrize("index", [np.array([0, 2]), np.array([-5, 9], np.int32)])
-def test_an_index_with_axes_is_near_to_the_operand_too(index, check_compiled):
-    check_compiled(lax.dynamic_index_p.bind, [(X, index)])
-    check_compiled(lax.dynamic_update_index_p.bind, [(X, -X[:, 0], index)])
-
-
-def test_an_index_of_two_axes(check_compiled):
-    x, index = np.arange(48.0).reshape(2, 2, 3, 4), np.array([[0, 1], [2, 3]])
-    check_compiled(lax.dynamic_index_p.bind, [(x, index)])
-    check_compiled(lax.dynamic_update_index_p.bind, [(x, -x[:, :, 0], index)])
+@pytest.mark.parametrize("corner", [(0, 0, 0), (-1, 9, -9)], ids=str)
+def test_windows_are_read_and_replaced_as_in_evaluation(corner, check_compiled):
+    corner = tuple(np.int32(i) for i in corner)
+    check_compiled(lambda x, *i: lax.dynamic_slice(x, i, (1, 2, 3)), [(X, *corner)])
+    check_compiled(lambda x, y, *i: lax.dynamic_update_slice(x, y, i), [(X, -X[:1, :2, :3], *corner)])
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "complex64", "float16"])

@@ -100,9 +100,14 @@ from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_
 from calque_core.ops.dot import DotDimensionNumbers, dot, dot_general, dot_general_p
 from calque_core.ops.dynamic import (
     dynamic_index_in_dim,
-    dynamic_index_p,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
     dynamic_update_index_in_dim,
-    dynamic_update_index_p,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    dynamic_update_slice_p,
+    index_take,
 )
 from calque_core.ops.exponential import (
     cbrt,
@@ -128,6 +133,7 @@ from calque_core.ops.exponential import (
     square,
     square_p,
 )
+from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
 from calque_core.ops.jit import jit_p
 from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
@@ -161,6 +167,20 @@ from calque_core.ops.rounding import (
     round_p,
 )
 from calque_core.ops.scan import scan, scan_p
+from calque_core.ops.scatter import (
+    ScatterDimensionNumbers,
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub,
+)
 from calque_core.ops.shape import (
     PaddingConfig,
     concatenate,
@@ -208,7 +228,9 @@ from calque_core.ops.trigonometric import (
     tanh,
     tanh_p,
 )
+from calque_core.ops.updates import scatter_apply
 from calque_core.ops.while_loop import fori_loop, while_loop, while_p
+from calque_core.ops.windows import GatherScatterMode
 from calque_core.primitives.conversion import convert_element_type_p
 
 # fmt: off
@@ -247,7 +269,11 @@ __all__ = [
     # dot
     "dot_general", "dot", "dot_general_p", "DotDimensionNumbers",
     # positions that are values
-    "dynamic_index_in_dim", "dynamic_update_index_in_dim", "dynamic_index_p", "dynamic_update_index_p",
+    "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim",
+    "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p",
+    "GatherDimensionNumbers", "ScatterDimensionNumbers", "GatherScatterMode", "gather", "scatter", "scatter_add",
+    "scatter_sub", "scatter_mul", "scatter_min", "scatter_max", "scatter_apply", "gather_p", "scatter_p",
+    "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p",
     # sort
     "sort", "sort_p",
     # control flow

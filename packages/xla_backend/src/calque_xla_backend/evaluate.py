@@ -31,12 +31,16 @@ from calque_core.lax import (
     concatenate_p,
     custom_jvp_call_p,
     custom_vjp_call_p,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+    gather_p,
     jit_p,
     name_p,
     optimization_barrier_p,
     remat_p,
     reshape_p,
     rev_p,
+    scatter_p,
     slice_p,
     squeeze_p,
     transpose_p,
@@ -49,7 +53,10 @@ from calque_xla_backend.runtime.runtime import Placement
 Value = Any
 Params = dict[str, Any]
 
-DATA_MOVEMENT = frozenset((broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p))
+DATA_MOVEMENT = frozenset((
+    broadcast_in_dim_p, concatenate_p, dynamic_slice_p, dynamic_update_slice_p, gather_p, reshape_p, rev_p, scatter_p,
+    slice_p, squeeze_p, transpose_p,
+))  # fmt: skip
 # Evaluated by evaluating their programs, or as the identity.
 TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p))
 

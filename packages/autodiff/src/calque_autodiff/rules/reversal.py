@@ -21,8 +21,8 @@ from calque_core.lax import (
     broadcast,
     convert_element_type,
     div,
-    dynamic_index_p,
-    dynamic_update_index_p,
+    dynamic_index_in_dim,
+    dynamic_update_index_in_dim,
     eq,
     max,
     min,
@@ -127,8 +127,8 @@ def split(count: Value, turns: Value, places: Value) -> Value:
 
 
 def _read(stack: Any, i: Value) -> Any:
-    return tree_map(lambda rows: dynamic_index_p.bind(rows, i), stack)
+    return tree_map(lambda rows: dynamic_index_in_dim(rows, i, keepdims=False), stack)
 
 
 def _written(stack: Any, i: Value, entry: Any) -> Any:
-    return tree_map(lambda rows, x: dynamic_update_index_p.bind(rows, x, i), stack, entry)
+    return tree_map(lambda rows, x: dynamic_update_index_in_dim(rows, x, i, 0), stack, entry)

@@ -1,7 +1,7 @@
-"""Batching reading and replacing a slice at a computed position.
+"""Batching the reading and replacing of a window at a traced position.
 
-One idea: an unmapped index means the same slice of every element, and the batch axis goes behind the indexed axis; with
-a mapped index the batch axis becomes the first axis of the index.
+One idea: an unmapped position means the same window of every element; a window at a mapped position is that of a
+`gather` or a `scatter` with one row of indices.
 """
 
 from __future__ import annotations
@@ -10,38 +10,73 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis
-from calque_batching.define import defbatch
+from calque_batching.define import defbatch, with_entry
+from calque_batching.rules.gather import gather_batch
+from calque_batching.rules.scatter import scatter_batch
 from calque_core import typeof
-from calque_core.lax import dynamic_index_p, dynamic_update_index_p
+from calque_core.extend import Shape
+from calque_core.lax import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    concatenate,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+    expand_dims,
+)
 
 Value = Any
 Dims = Sequence[int | None]
 
 
-def place_batch_axes(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int, int]:
-    """Return the operands with the batch axes that the primitive takes, and the batch dimensions of `x` and a slice."""
-    *arrays, index = args
-    size = next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
-    if dims[-1] is None:
-        x_bdim, slice_bdim = typeof(index).ndim + 1, typeof(index).ndim
-    else:
-        x_bdim = slice_bdim = 0
-        index = matchaxis(index, dims[-1], 0, size)
-    targets = (x_bdim, slice_bdim)
-    return [*(matchaxis(x, d, bdim, size) for x, d, bdim in zip(arrays, dims, targets)), index], x_bdim, slice_bdim
+def dynamic_slice_batch(args: Sequence[Value], dims: Dims, *, slice_sizes: Shape) -> tuple[Value, int]:
+    (x, *starts), (x_bdim, *start_dims) = args, dims
+    if all(d is None for d in start_dims):
+        assert x_bdim is not None
+        sizes = with_entry(slice_sizes, x_bdim, typeof(x).shape[x_bdim])
+        return dynamic_slice_p.bind(x, *with_zero(starts, x_bdim), slice_sizes=sizes), x_bdim
+    indices, mapped = one_row(starts, start_dims)
+    return gather_batch(
+        (x, indices),
+        (x_bdim, 0),
+        dimension_numbers=GatherDimensionNumbers(tuple(range(len(starts))), (), mapped),
+        slice_sizes=slice_sizes,
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
 
 
-def dynamic_index_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
-    """Read a slice of each element."""
-    operands, _, slice_bdim = place_batch_axes(args, dims)
-    return dynamic_index_p.bind(*operands), slice_bdim
+def dynamic_update_slice_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
+    (x, update, *starts), (x_bdim, u_bdim, *start_dims) = args, dims
+    if all(d is None for d in start_dims):
+        size = next(typeof(operand).shape[d] for operand, d in zip(args, dims) if d is not None)
+        bdim = 0 if x_bdim is None else x_bdim
+        x, update = matchaxis(x, x_bdim, bdim, size), matchaxis(update, u_bdim, bdim, size)
+        return dynamic_update_slice_p.bind(x, update, *with_zero(starts, bdim)), bdim
+    indices, mapped = one_row(starts, start_dims)
+    return scatter_batch(
+        (x, indices, update),
+        (x_bdim, 0, u_bdim),
+        dimension_numbers=ScatterDimensionNumbers(tuple(range(len(starts))), (), mapped),
+        indices_are_sorted=True,
+        unique_indices=True,
+        mode=GatherScatterMode.CLIP,
+    )
 
 
-def dynamic_update_index_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
-    """Replace a slice of each element."""
-    operands, x_bdim, _ = place_batch_axes(args, dims)
-    return dynamic_update_index_p.bind(*operands), x_bdim
+def with_zero(starts: Sequence[Value], bdim: int) -> tuple[Value, ...]:
+    """Return the indices of a corner in the whole array, which is at 0 along the batch axis."""
+    return with_entry(starts, bdim, typeof(starts[0]).dtype.type(0))
 
 
-defbatch(dynamic_index_p, dynamic_index_batch)
-defbatch(dynamic_update_index_p, dynamic_update_index_batch)
+def one_row(starts: Sequence[Value], dims: Dims) -> tuple[Value, Shape]:
+    """Return indices [batch, axes] of the corners, and the axes."""
+    size = next(typeof(i).shape[d] for i, d in zip(starts, dims) if d is not None)
+    columns = [expand_dims(matchaxis(i, d, 0, size), (1,)) for i, d in zip(starts, dims)]
+    return concatenate(columns, 1), tuple(range(len(starts)))
+
+
+defbatch(dynamic_slice_p, dynamic_slice_batch)
+defbatch(dynamic_update_slice_p, dynamic_update_slice_batch)

@@ -57,6 +57,7 @@ from calque_core.ops.cond import chosen_branches, join_constants, program_of
 from calque_core.ops.convert import narrowed
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import LinearCall, closed_over, closed_rules
+from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import as_declared, forwarded, run_program
 from calque_core.ops.linear import (
     is_linear,
@@ -74,9 +75,17 @@ from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_c
 from calque_core.ops.loops import loop_name
 from calque_core.ops.operands import strong
 from calque_core.ops.reduce import highest, lowest
+from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import extreme_weights, positions, restored, share, sorted_by
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.ops.updates import (
+    extreme_shares,
+    is_last,
+    product_of_others,
+    product_with_updates,
+    read_windows,
+)
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
 from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
@@ -121,6 +130,9 @@ __all__ = [
     "without_aux",
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extreme_weights", "restored", "positions", "sorted_by",
+    # Windows of a gather or scatter, and what becomes of updates
+    "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
+    "product_with_updates", "extreme_shares",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's

@@ -1,0 +1,248 @@
+"""The windows of an array to which rows of indices point, for `gather` and `scatter`.
+
+One idea: each row of indices is the corner of one window, and all windows have one size.  A batching axis of the
+operand belongs to an axis of the indices: row i points into entry i.  Evaluation brings the axes that windows fill to
+the end, so that one NumPy index, of as many arrays as there are other axes, holds the positions of all windows.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from enum import Enum
+from functools import cached_property, lru_cache
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calque_core.errors import ShapeError
+from calque_core.frames.source import where
+from calque_core.ops.arithmetic import min
+from calque_core.ops.axes import integers
+from calque_core.ops.convert import convert_element_type
+from calque_core.types.avals import Shape, ShapedArray, typeof
+from calque_core.types.dtypes import canonicalize_dtype
+
+Value = Any
+Index = tuple[Any, ...]
+N = TypeVar("N", bound=Any)  # a named tuple
+
+
+class GatherScatterMode(Enum):
+    """What becomes of a window that lies outside of the operand, wholly or in part.
+
+    `CLIP` moves it inside.  `FILL_OR_DROP` reads a fill value, and drops an update.  `PROMISE_IN_BOUNDS` costs no
+    operation: reads are clipped and updates dropped, and evaluation raises an IndexError while `enable_checks` is on.
+    """
+
+    CLIP = "clip"
+    FILL_OR_DROP = "fill"
+    PROMISE_IN_BOUNDS = "promise_in_bounds"
+
+    @staticmethod
+    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+        """Return the mode for "clip", "fill", "drop" or "promise_in_bounds"; None means "fill", which is "drop".
+
+        Raises: ValueError for any other value.
+
+        >>> from calque_core.lax import GatherScatterMode
+        >>> GatherScatterMode.from_any("drop")
+        GatherScatterMode.FILL_OR_DROP
+        """
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        if not isinstance(mode, (str, type(None))) or mode not in _MODES:
+            raise ValueError(f"the mode{where()} is {mode!r}. Give 'clip', 'fill', 'drop' or 'promise_in_bounds'.")
+        return _MODES[mode]
+
+    def __repr__(self) -> str:
+        return f"GatherScatterMode.{self.name}"
+
+    __str__ = __repr__
+
+
+_MODES: dict[str | None, GatherScatterMode] = {
+    None: GatherScatterMode.FILL_OR_DROP,
+    "drop": GatherScatterMode.FILL_OR_DROP,
+    **{mode.value: mode for mode in GatherScatterMode},
+}
+
+
+class Windows:
+    """Windows of `sizes` in an operand of `shape`; `windows_of` returns the same object for the same fields.
+
+    `removed` are the axes on which windows have size 1 and which are no axes of a window: collapsed or batching axes.
+    """
+
+    def __init__(
+        self, shape: Shape, sizes: Shape, collapsed: Shape, mapped: Shape, batching: Shape, rows: Shape
+    ) -> None:
+        self.shape, self.sizes = shape, sizes
+        self.collapsed, self.mapped, self.batching, self.rows = collapsed, mapped, batching, rows
+        self.removed = frozenset((*collapsed, *batching))
+
+    @cached_property
+    def kept(self) -> Shape:
+        """The axes of the operand that are axes of a window."""
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.removed)
+
+    @cached_property
+    def window_shape(self) -> Shape:
+        """The shape of one window."""
+        return tuple(self.sizes[axis] for axis in self.kept)
+
+    @cached_property
+    def limits(self) -> Shape:
+        """The largest index of a window inside of the operand, for each column of the indices."""
+        return tuple(self.shape[axis] - self.sizes[axis] for axis in self.mapped)
+
+    # Evaluation
+
+    @cached_property
+    def filled(self) -> Shape:
+        """The axes that each window fills."""
+        return tuple(axis for axis in self.kept if self.sizes[axis] == self.shape[axis])
+
+    @cached_property
+    def indexed(self) -> Shape:
+        """The other axes, which need positions."""
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.filled)
+
+    @cached_property
+    def cut(self) -> Shape:
+        """The axes of which windows have a part: each is an axis of the positions, behind the axes of the indices."""
+        return tuple(axis for axis in self.indexed if axis not in self.removed)
+
+    @cached_property
+    def order(self) -> Shape:
+        """The axes of the operand in the order of evaluation."""
+        return self.indexed + self.filled
+
+    def is_inside(self, indices: Value) -> Value:
+        """Tell for each row of indices whether its window lies inside of the operand."""
+        return np.logical_and(indices >= 0, indices <= np.array(self.limits, np.int64)).all(-1)
+
+    def clipped(self, indices: Value) -> Value:
+        """Return the indices of the nearest windows inside of the operand."""
+        return np.clip(indices, 0, np.array(self.limits, np.int64))
+
+    def positions(self, indices: Value) -> Index:
+        """Return the NumPy index, into the operand with its axes in `order`, of all windows: [*rows, *cut]."""
+        rows, n_cut = indices.shape[:-1], len(self.cut)
+        index = []
+        for axis in self.indexed:
+            if axis in self.batching:
+                position = along(np.arange(self.shape[axis]), self.rows[self.batching.index(axis)], len(rows))
+            elif axis in self.mapped:
+                position = indices[..., self.mapped.index(axis)]
+            else:
+                position = np.zeros((1,) * len(rows), np.int64)
+            position = position.reshape(*position.shape, *(1,) * n_cut)
+            if axis in self.cut:
+                position = position + along(np.arange(self.sizes[axis]), self.cut.index(axis), n_cut)
+            index.append(position)
+        return tuple(index)
+
+    def flat_positions(self, indices: Value) -> Value:
+        """Return `positions` as positions among all elements of the axes `indexed`: [rows * cut]."""
+        sizes = [self.shape[axis] for axis in self.indexed]
+        strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+        flat = sum(position * stride for position, stride in zip(self.positions(indices), strides))
+        return np.broadcast_to(flat, indices.shape[:-1] + tuple(self.sizes[axis] for axis in self.cut)).reshape(-1)
+
+    def single(self, starts: Value) -> Index:
+        """Return the NumPy index of the one window of a single row of indices."""
+        corner = dict(zip(self.mapped, starts.tolist()))
+        ends = ((corner.get(axis, 0), self.sizes[axis]) for axis in range(len(self.shape)))
+        return tuple(
+            start if axis in self.removed else slice(start, start + size) for axis, (start, size) in enumerate(ends)
+        )
+
+
+windows_of: Callable[..., Windows] = lru_cache(maxsize=4096)(Windows)
+
+
+def dimension_numbers_of(name: str, kind: type[N], numbers: N) -> N:
+    """Return the dimension numbers of `name` with tuples of integers as fields.
+
+    Raises: TypeError if they are of another class, or hold other things.
+    """
+    if not isinstance(numbers, kind):
+        raise TypeError(f"{name}{where()}: dimension_numbers is {numbers!r}. Give {kind.__name__}(...).")
+    canonical: N = kind(*(integers(name, field, axes) for field, axes in zip(kind._fields, numbers)))
+    return canonical
+
+
+def along(x: Value, axis: int, ndim: int) -> Value:
+    """Return the elements of a vector along one of `ndim` axes."""
+    return x.reshape(*(-1 if i == axis else 1 for i in range(ndim)))
+
+
+def check_windows(name: str, windows: Windows, indices_aval: ShapedArray, fields: tuple[str, str, str, str]) -> None:
+    """Check dimension numbers, by the names of their fields, against the types of operand and indices.
+
+    Raises: TypeError for indices that are no integers; ShapeError for sizes that do not fit; ValueError for axes.
+    """
+    collapsed, mapped, batching, rows = fields
+    if indices_aval.dtype.kind not in "iu":
+        raise TypeError(f"{name}{where()}: the indices have type {indices_aval}. Give integers.")
+    if not indices_aval.ndim or indices_aval.shape[-1] != len(windows.mapped):
+        raise ShapeError(
+            f"{name}{where()}: the indices have type {indices_aval}, but {mapped} has {len(windows.mapped)} axes. "
+            "Give indices whose last axis has one index for each of them."
+        )
+    ndim = len(windows.shape)
+    _check_axes(name, collapsed, windows.collapsed, ndim, is_sorted=True)
+    _check_axes(name, batching, windows.batching, ndim, is_sorted=True)
+    _check_axes(name, mapped, windows.mapped, ndim)
+    _check_axes(name, rows, windows.rows, indices_aval.ndim - 1)
+    if len(windows.removed) != len(windows.collapsed) + len(windows.batching):
+        raise ValueError(f"{name}{where()}: {collapsed} and {batching} share an axis. Name an axis in one of them.")
+    if not set(windows.mapped).isdisjoint(windows.batching):
+        raise ValueError(f"{name}{where()}: {mapped} and {batching} share an axis. Name an axis in one of them.")
+    _check_sizes(name, windows, indices_aval, fields)
+
+
+def _check_axes(name: str, field: str, axes: Shape, ndim: int, *, is_sorted: bool = False) -> None:
+    if (
+        len(set(axes)) != len(axes)
+        or any(not 0 <= axis < ndim for axis in axes)
+        or (is_sorted and sorted(axes) != [*axes])
+    ):
+        order = ", in increasing order" if is_sorted else ""
+        raise ValueError(f"{name}{where()}: {field} is {axes}. Give different axes below {ndim}{order}.")
+
+
+def _check_sizes(name: str, windows: Windows, indices_aval: ShapedArray, fields: tuple[str, str, str, str]) -> None:
+    _, _, batching, rows = fields
+    paired = [tuple(shape[axis] for axis in axes) for shape, axes in (
+        (windows.shape, windows.batching), (indices_aval.shape, windows.rows))]  # fmt: skip
+    if paired[0] != paired[1]:
+        raise ShapeError(
+            f"{name}{where()}: {batching} and {rows} have sizes {paired[0]} and {paired[1]}. Pair axes of equal size."
+        )
+    for axis, (size, whole) in enumerate(zip(windows.sizes, windows.shape)):
+        most = builtins.min(1, whole) if axis in windows.batching else whole
+        if not 0 <= size <= most or (axis in windows.collapsed and size != 1):
+            advice = "1" if axis in windows.removed else f"0 to {whole}"
+            raise ShapeError(
+                f"{name}{where()}: a slice has size {size} along axis {axis} of an operand of shape {windows.shape}. "
+                f"Use a size of {advice}."
+            )
+
+
+def as_indices(x: Value) -> Value:
+    """Return integers in a signed dtype of 32 or 64 bits; an unsigned integer that does not fit becomes the greatest.
+
+    >>> as_indices(np.uint8(200)), as_indices(np.int64(3))
+    (np.int32(200), np.int64(3))
+    """
+    dtype = typeof(x).dtype
+    if dtype.kind not in "iu":
+        return x
+    if dtype != np.int64 and np.can_cast(dtype, np.int32):
+        return convert_element_type(x, np.int32)
+    signed = canonicalize_dtype(np.int64)
+    fits = np.can_cast(dtype, signed)
+    return convert_element_type(x if fits else min(x, dtype.type(np.iinfo(signed).max)), signed)
