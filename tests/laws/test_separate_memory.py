@@ -12,7 +12,7 @@ import pytest
 import calque as C  # noqa: N812
 from calque_autodiff import linear_transpose
 from calque_core import eval_jaxpr, interpret, jaxpr_as_fun, lax, make_jaxpr
-from calque_core.memory.separate import unshared
+from calque_core.memory.separate import copy_shared
 from calque_jet import jet
 from calque_pytree import tree_leaves
 
@@ -242,8 +242,8 @@ def test_nothing_is_copied_that_is_nobody_elses():
             return np.asarray(self).copy(order)
 
     outs = [np.ones(3).view(Counted), np.ones(2)]
-    assert all(a is b for a, b in zip(unshared(outs, [np.ones(2)]), outs, strict=True))
-    assert unshared([outs[0], outs[0]])[1].tolist() == [1.0, 1.0, 1.0]
+    assert all(a is b for a, b in zip(copy_shared(outs, [np.ones(2)]), outs, strict=True))
+    assert copy_shared([outs[0], outs[0]])[1].tolist() == [1.0, 1.0, 1.0]
     assert sizes == [3]
 
 

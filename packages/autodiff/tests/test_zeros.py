@@ -5,7 +5,7 @@ import pytest
 
 from calque_autodiff import grad, jvp, jvp_jaxpr, transpose_jaxpr
 from calque_autodiff import transpose as transpose_module
-from calque_autodiff.zeros import instantiated, with_zeros
+from calque_autodiff.zeros import instantiate_results, with_zeros
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
 
 F64 = typeof(1.0).to_tangent_aval()
@@ -23,7 +23,7 @@ def test_zeros_stand_for_none():
 def test_a_program_that_has_all_that_is_asked_for_is_given_back():
     derived = jvp_jaxpr(make_jaxpr(lambda x, y: (x * y, y))(1.0, 1.0), [True, False])
     assert derived[1] == [True, False]
-    assert instantiated(derived, [True, False], [F64, F64]) is derived
+    assert instantiate_results(derived, [True, False], [F64, F64]) is derived
 
 
 def test_missing_results_are_zeros_in_their_places():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_batching import defbatch, defbroadcasting, defreducer, defvectorized, primitive_batchers, vmap
-from calque_batching.define import aligned, moved_past, with_entry
+from calque_batching.define import align_operands, axes_in_batch, with_entry
 from calque_core import Primitive, rules
 
 
@@ -104,7 +104,7 @@ def test_defreducer_serves_a_primitive_with_axes(check_batching):
 def test_aligned_leaves_operands_that_fit_alone():
     x, y = np.ones((3, 2)), np.zeros((3, 2))
 
-    operands, dim = aligned([x, 2.0, y], [1, None, 1])
+    operands, dim = align_operands([x, 2.0, y], [1, None, 1])
 
     assert dim == 1
     assert operands[0] is x
@@ -113,7 +113,7 @@ def test_aligned_leaves_operands_that_fit_alone():
 
 
 def test_aligned_gives_mapped_scalars_and_unmapped_arrays_the_axes_that_they_lack():
-    operands, dim = aligned([np.arange(3.0), np.arange(8.0).reshape(2, 4)], [0, None])
+    operands, dim = align_operands([np.arange(3.0), np.arange(8.0).reshape(2, 4)], [0, None])
 
     assert dim == 0
     assert [x.shape for x in operands] == [(3, 2, 4), (3, 2, 4)]
@@ -122,5 +122,5 @@ def test_aligned_gives_mapped_scalars_and_unmapped_arrays_the_axes_that_they_lac
 
 
 def test_axes_move_past_the_batch_axis_and_entries_are_put_in_for_it():
-    assert [moved_past((0, 1), bdim) for bdim in range(3)] == [(1, 2), (0, 2), (0, 1)]
+    assert [axes_in_batch((0, 1), bdim) for bdim in range(3)] == [(1, 2), (0, 2), (0, 1)]
     assert [with_entry("ab", bdim, "*") for bdim in range(3)] == [("*", "a", "b"), ("a", "*", "b"), ("a", "b", "*")]

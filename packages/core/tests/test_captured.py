@@ -104,7 +104,7 @@ class PairTracer(Tracer):
         self.value, self.aval = value, value.aval
 
     @property
-    def carried(self):
+    def inner_values(self):
         return (self.value,)
 
 

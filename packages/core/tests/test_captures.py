@@ -13,7 +13,7 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_core.memory import captures as captures_module
-from calque_core.memory.captures import Captures, _held, _lock, frozen, is_held
+from calque_core.memory.captures import Captures, _held, _lock, as_read_only, is_held
 from calque_core.staging.stage import stage
 
 LARGE = 10_000  # float64 elements, more than 64 KiB
@@ -302,10 +302,10 @@ def test_an_interrupt_at_any_line_leaves_no_array_held(line):
 def test_what_is_kept_is_copied_only_if_somebody_can_write_it():
     x, constant = large(), np.ones(3)
     constant.flags.writeable = False
-    assert frozen("device array") == "device array"
-    assert frozen(constant) is constant
+    assert as_read_only("device array") == "device array"
+    assert as_read_only(constant) is constant
     with Captures() as captures:
         captures.use(x)
-        copy = frozen(x)
+        copy = as_read_only(x)
     assert not np.shares_memory(copy, x)
     assert not copy.flags.writeable

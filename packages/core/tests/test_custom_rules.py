@@ -18,7 +18,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import custom_jvp_call_p
-from calque_core.ops.custom_rules import after_consts, check_unperturbed, closed_rules
+from calque_core.ops.custom_rules import after_consts, check_unperturbed, close_rules
 
 F64 = ShapedArray((), "float64")
 HIDDEN = {}
@@ -70,7 +70,7 @@ def test_rules_say_whether_there_is_a_derivative_and_print_as_the_function():
 def test_rules_that_close_over_nothing_traced_are_left_to_be_run_on_demand():
     runs = []
     rules = CustomRules("f", key=0, functions=(lambda x: x,), jvp=lambda primals, tangents: runs.append(0))
-    assert closed_rules(rules, [F64]) == (rules, [])
+    assert close_rules(rules, [F64]) == (rules, [])
     make_jaxpr(lambda x: call(lax.sin, x, jvp=rules.jvp))(1.0)
     assert runs == []
 

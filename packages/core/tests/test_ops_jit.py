@@ -18,7 +18,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import jit_p
-from calque_core.ops.jit import check_operands, forwarded, strong_results, wrapped
+from calque_core.ops.jit import check_operands, forwarded_inputs, one_equation_jaxpr, strong_results
 
 F64 = ShapedArray((), np.float64)
 
@@ -158,7 +158,9 @@ def test_the_cut_program_is_made_once():
 
 def test_a_wrapped_primitive_is_a_program_of_one_equation():
     inner = make_jaxpr(two)(1.0, 2.0)
-    jaxpr = wrapped(inner, jit_p, {"jaxpr": inner, "name": "two", "compiler": None}, inner.in_avals, inner.out_avals)
+    jaxpr = one_equation_jaxpr(
+        inner, jit_p, {"jaxpr": inner, "name": "two", "compiler": None}, inner.in_avals, inner.out_avals
+    )
     assert count_eqns(jaxpr) == 1 + count_eqns(inner)
     assert eval_jaxpr(jaxpr, (), 1.0, 2.0) == eval_jaxpr(inner, (), 1.0, 2.0)
 
@@ -166,7 +168,7 @@ def test_a_wrapped_primitive_is_a_program_of_one_equation():
 def test_results_that_repeat_an_argument_are_found():
     matrix = np.ones(2)
     jaxpr = make_jaxpr(lambda x, y: (y, lax.sin(x), x, 2.0, y, matrix))(1.0, 2.0)
-    assert forwarded(jaxpr) == [1, None, 0, None, 1, None]
+    assert forwarded_inputs(jaxpr) == [1, None, 0, None, 1, None]
 
 
 def test_a_program_dies_with_its_last_holder():

@@ -1,7 +1,7 @@
 import numpy as np
 
 from calque_core import config, eval_jaxpr, lax, make_jaxpr
-from calque_core.ops.loop_rules import Loop, consts_first, marked_carries, while_parts
+from calque_core.ops.loop_rules import Loop, consts_first, marked_carries, split_while
 
 
 def test_marks_spread_over_carries_until_no_step_adds_one():
@@ -39,7 +39,7 @@ def test_a_loop_remembers_by_its_parts_and_by_the_settings():
 
 
 def test_the_operands_of_a_while_loop_are_parted():
-    assert while_parts("abcde", 1, 2) == (["a"], ["b", "c"], ["d", "e"])
+    assert split_while("abcde", 1, 2) == (["a"], ["b", "c"], ["d", "e"])
 
 
 def test_derivatives_of_constants_go_before_the_carry():

@@ -84,7 +84,7 @@ def test_a_mapped_function_is_checked_and_named():
     _, space = space_of("solve", "b", np.zeros(2))
     line = operator.__code__.co_firstlineno
 
-    checked = space.mapped("solve", "matvec", operator)
+    checked = space.with_type_check("solve", "matvec", operator)
 
     assert checked.__name__ == "operator"
     assert checked(1.0 + np.zeros(2)).tolist() == [1.0, 1.0]
@@ -96,11 +96,11 @@ def test_a_mapped_function_is_checked_and_named():
 def test_of_a_pair_with_aux_the_first_is_checked():
     _, space = space_of("solve", "b", 1.0)
 
-    assert space.mapped("solve", "solve", lambda x: (x, "aux"), has_aux=True)(2.0) == (2.0, "aux")
+    assert space.with_type_check("solve", "solve", lambda x: (x, "aux"), has_aux=True)(2.0) == (2.0, "aux")
     with pytest.raises(TypeError, match=r"returned float64\[1\] for b, which is float64\[\]"):
-        space.mapped("solve", "solve", lambda x: (np.ones(1), x), has_aux=True)(2.0)
+        space.with_type_check("solve", "solve", lambda x: (np.ones(1), x), has_aux=True)(2.0)
     with pytest.raises(TypeError, match=r"with has_aux=True needs a pair \(output, aux\), but the function returned"):
-        space.mapped("solve", "solve", operator, has_aux=True)(2.0)
+        space.with_type_check("solve", "solve", operator, has_aux=True)(2.0)
 
 
 def test_a_generator_maps_no_space():
@@ -110,4 +110,4 @@ def test_a_generator_maps_no_space():
         yield x
 
     with pytest.raises(TypeError, match="a generator or coroutine runs after the transformation has ended"):
-        space.mapped("solve", "solve", lambda x: steps(x))(1.0)
+        space.with_type_check("solve", "solve", lambda x: steps(x))(1.0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from calque_core import eval_jaxpr, interpret, jaxpr_as_fun, lax, make_jaxpr
 from calque_core.memory.captures import Captures, is_writable
-from calque_core.memory.separate import owner, unshared, unshared_tree
+from calque_core.memory.separate import copy_shared, copy_shared_tree, owner
 
 
 def test_the_owner_of_a_view_of_a_view_is_at_the_end_of_the_chain():
@@ -28,7 +28,7 @@ def test_an_array_is_writable_if_the_memory_that_it_views_is():
 
 def test_results_of_one_memory_are_copied_and_others_are_not():
     x, y = np.zeros(3), np.ones(2)
-    first, second, third, number = unshared([x, x[1:], y, 2.0], [np.ones(3)])
+    first, second, third, number = copy_shared([x, x[1:], y, 2.0], [np.ones(3)])
     assert first is x
     assert second.base is None
     assert third is y
@@ -38,13 +38,13 @@ def test_results_of_one_memory_are_copied_and_others_are_not():
 def test_a_result_of_read_only_memory_is_not_copied():
     x = np.zeros(3)
     x.flags.writeable = False
-    assert unshared([x], [x])[0] is x
+    assert copy_shared([x], [x])[0] is x
 
 
 def test_a_tree_without_shared_memory_is_returned_as_it_is():
     tree = {"w": np.zeros(3), "b": (1.0, None)}
-    assert unshared_tree(tree, (np.ones(3),)) is tree
-    assert unshared_tree(tree, (tree["w"],))["w"] is not tree["w"]
+    assert copy_shared_tree(tree, (np.ones(3),)) is tree
+    assert copy_shared_tree(tree, (tree["w"],))["w"] is not tree["w"]
 
 
 def test_what_a_program_gives_back_is_no_view_of_what_it_takes():

@@ -229,7 +229,7 @@ def test_a_tracer_shows_its_series_and_does_not_escape():
     assert type(kept[0]) is JetTracer
     assert type(kept[0]._trace) is JetTrace
     assert repr(kept[0]) == "JetTracer(primal=2.0, coefficients=[np.float64(1.0), None])"
-    assert kept[0].carried == (2.0, 1.0)
+    assert kept[0].inner_values == (2.0, 1.0)
     with pytest.raises(UnexpectedTracerError, match=r"jet of <lambda>.* has ended"):
         lax.sin(kept[0])
 

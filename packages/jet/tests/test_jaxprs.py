@@ -4,7 +4,7 @@ import numpy as np
 
 from calque_core import check_jaxpr, config, eval_jaxpr, lax, make_jaxpr
 from calque_jet import jet, jet_jaxpr
-from calque_jet.jaxprs import filled, joined, masks_of, nonzeros, with_zeros
+from calque_jet.jaxprs import fill_zeros, masks_of, nonzeros, union_of_masks, with_zeros
 
 
 def test_a_program_takes_and_gives_the_coefficients_that_are_not_zero():
@@ -45,5 +45,5 @@ def test_masks_part_series_and_put_them_together():
     assert masks_of(series) == [(True, False), (False, True)]
     assert nonzeros(series) == [1.0, 2.0]
     assert with_zeros([1.0, 2.0], masks_of(series)) == series
-    assert joined([[(True, False)], [(False, False)]]) == [(True, False)]
-    assert filled(3.0, [None, None, 4.0], (True, False, False)) == [0.0, None, 4.0]
+    assert union_of_masks([[(True, False)], [(False, False)]]) == [(True, False)]
+    assert fill_zeros(3.0, [None, None, 4.0], (True, False, False)) == [0.0, None, 4.0]

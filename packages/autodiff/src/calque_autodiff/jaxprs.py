@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
-from calque_autodiff.zeros import instantiated
+from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Jaxpr,
     current_trace,
@@ -59,7 +59,7 @@ def jvp_jaxpr(
         return stage(differentiated, [*jaxpr.in_avals, *tangent_avals], verb="jvp"), out_mask
 
     derived = jaxpr.memo(("jvp", mask, *settings_key()), make)
-    return instantiated(derived, instantiate, [v.aval.to_tangent_aval() for v in jaxpr.outvars])
+    return instantiate_results(derived, instantiate, [v.aval.to_tangent_aval() for v in jaxpr.outvars])
 
 
 def jvp_of_call(

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from calque_autodiff.checks import fitting_cotangent, only_argument
 from calque_autodiff.transpose import backward_linear
 from calque_core import Jaxpr, api_boundary, eval_jaxpr, instantiate_zeros
-from calque_core.extend import is_float, strong, tangent_leaves, unshared, with_integer_zeros
+from calque_core.extend import copy_shared, is_float, strong, tangent_leaves, with_integer_zeros
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any
@@ -108,7 +108,7 @@ def pull(
     ct = only_argument(caller, args, kwargs)
     cts = tangent_leaves(caller, "cotangents", program.out_avals, program.out_tree, ct)
     bars = spread_cotangents(caller, backward_linear(program.jaxpr, consts, cts), program.in_avals)
-    return program.in_tree.unflatten(unshared(bars, consts, cts))
+    return program.in_tree.unflatten(copy_shared(bars, consts, cts))
 
 
 def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:

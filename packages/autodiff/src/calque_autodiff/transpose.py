@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
-from calque_autodiff.zeros import instantiated
+from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Atom,
     Jaxpr,
@@ -38,6 +38,7 @@ from calque_core.extend import (
     arg_names,
     at_place,
     check_callable,
+    copy_shared,
     describe_function,
     flatten_primals,
     in_backward,
@@ -46,13 +47,12 @@ from calque_core.extend import (
     marked,
     merged,
     missing_rule,
-    own,
+    own_context,
     settings_key,
     strong,
     tangent_leaves,
     undefined_of,
     unmarked,
-    unshared,
     zero_of,
     zeros_of,
 )
@@ -74,7 +74,7 @@ def backward(
     for var, ct in zip(outvars, cts):
         if type(var) is Var and type(ct) is not Zero and var not in known:
             bars[var] = add_tangents(bars[var], ct) if var in bars else ct
-    context = own()
+    context = own_context()
     before = context.source
     try:
         _pull_back(eqns, known, bars, context)
@@ -148,7 +148,7 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value
 def forward(jaxpr: Jaxpr, known: dict[Any, Value]) -> list[JaxprEqn]:
     """Evaluate the equations of `known` operands alone, into `known`; return the linear equations, in order."""
     linear = []
-    context = own()
+    context = own_context()
     before = context.source
     try:
         for eqn in jaxpr.eqns:
@@ -200,7 +200,7 @@ def transpose_jaxpr(
         return stage(transposed, [*known_avals, *ct_avals], verb="transpose"), nonzero
 
     derived = jaxpr.memo(("transpose", mask, is_ct_arg, *settings_key()), make)
-    return instantiated(derived, instantiate, marked(jaxpr.in_avals, mask))
+    return instantiate_results(derived, instantiate, marked(jaxpr.in_avals, mask))
 
 
 def transpose_of_call(
@@ -251,7 +251,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
             error.args = (_not_linear(caller, error),)
             raise
         outs = [strong(instantiate_zeros(bars[v])) if v in bars else zeros_of(v.aval) for v in jaxpr.invars]
-        return arguments.unflatten(unshared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
+        return arguments.unflatten(copy_shared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
 
     return transposed
 

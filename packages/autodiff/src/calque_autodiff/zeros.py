@@ -32,7 +32,7 @@ def with_zeros(jaxpr: Jaxpr, outvars: Sequence[Atom | None], zero_avals: Sequenc
     )
 
 
-def instantiated(
+def instantiate_results(
     derived: tuple[Jaxpr, Mask], instantiate: bool | Sequence[bool], avals: Sequence[Any]
 ) -> tuple[Jaxpr, Mask]:
     """Return `derived` with the results that `instantiate` marks too; those that are missing are zeros.

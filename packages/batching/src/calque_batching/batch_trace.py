@@ -62,7 +62,7 @@ class BatchTracer(Tracer):
         return traced_type(shape[: self.bdim] + shape[self.bdim + 1 :], self.val.dtype, self.is_weak)
 
     @property
-    def carried(self) -> tuple[Value, ...]:
+    def inner_values(self) -> tuple[Value, ...]:
         """The whole array."""
         return (self.val,)
 

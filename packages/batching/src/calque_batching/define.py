@@ -58,13 +58,13 @@ def defbroadcasting(*primitives: Primitive) -> None:
 def _broadcasting(primitive: Primitive) -> Rule:
     @gives_lists
     def batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[list[Value], list[int | None]]:
-        args, dim = aligned(args, dims)
+        args, dim = align_operands(args, dims)
         return [primitive.bind(*args, **params)], [dim]
 
     return batch
 
 
-def aligned(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
+def align_operands(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
     """Return elementwise operands with equal shapes and one batch dimension; unmapped scalars stay scalars.
 
     The operand with the most axes decides the dimension; other operands get the missing axes, the batch axis included.
@@ -76,14 +76,14 @@ def aligned(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
         return list(args), dim
     if len(shape) == 1:  # each mapped operand is a scalar per element: an unmapped operand may have axes
         shape = (shape[0], *max((s for s, d in zip(shapes, dims) if d is None), key=len, default=()))
-    return [_fitted(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
+    return [_fit(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
 
 
-def mapped_alike(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
+def align_batch_axes(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
     """Return the operands, each with the batch axis at the dimension of the first mapped operand; and this dimension.
 
     >>> import numpy as np
-    >>> x, y = mapped_alike([1.0, np.zeros((2, 3))], [None, 1])[0]
+    >>> x, y = align_batch_axes([1.0, np.zeros((2, 3))], [None, 1])[0]
     >>> x.shape, y.shape
     ((3,), (2, 3))
     """
@@ -91,7 +91,7 @@ def mapped_alike(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
     return [matchaxis(x, d, dim, size) for x, d in zip(args, dims)], dim
 
 
-def _fitted(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[int, ...], dim: int) -> Value:
+def _fit(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[int, ...], dim: int) -> Value:
     """Return one operand with the batch axis at `dim` of `shape`."""
     if x_dim is None:
         return x if x_shape == () else broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != dim])
@@ -110,16 +110,16 @@ def _reducer(primitive: Primitive) -> Rule:
         args: Sequence[Value], dims: Sequence[int], *, axes: tuple[int, ...], **params: Any
     ) -> tuple[list[Value], list[int]]:
         (x,), (dim,) = args, dims
-        moved = moved_past(axes, dim)
+        moved = axes_in_batch(axes, dim)
         return [primitive.bind(x, axes=moved, **params)], [dim - sum(axis < dim for axis in moved)]
 
     return batch
 
 
-def moved_past(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
+def axes_in_batch(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
     """Return the positions of axes of one element in the whole array, whose batch axis is at `bdim`.
 
-    >>> moved_past((0, 2), 1)
+    >>> axes_in_batch((0, 2), 1)
     (0, 3)
     """
     return tuple(axis + (bdim <= axis) for axis in axes)

@@ -82,7 +82,7 @@ def _note_presence() -> None:
     _presence.set(presence)
 
 
-def own() -> Context:
+def own_context() -> Context:
     """Return a context that this thread may change in place: the current one, or a copy that becomes current.
 
     A thread starts in the context that all threads share, and `asyncio.to_thread` in the context of another thread.
@@ -156,7 +156,7 @@ class entered:
                 f"this {type(self).__name__} block is already entered, in this thread or in another. Make a new block "
                 "for each `with`."
             )
-        outer, inner = own(), Context()
+        outer, inner = own_context(), Context()
         trace, settings, axis_env = self.trace, self.settings, self.axis_env
         inner.outer, inner.thread = outer, outer.thread
         inner.trace, inner.source = (outer.trace, outer.source) if trace is None else (trace, None)

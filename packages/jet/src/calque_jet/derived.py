@@ -13,7 +13,7 @@ from typing import Any
 
 from calque_core import Primitive, typeof
 from calque_core.extend import is_float
-from calque_jet.series import Coefficient, Series, coefficient, instantiated
+from calque_jet.series import Coefficient, Series, coefficient, instantiate
 
 Value = Any
 Params = dict[str, Any]
@@ -35,7 +35,7 @@ def linear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Seri
 def direction(primal: Value, c: Coefficient) -> Value:
     """Return a coefficient, zeros for None; an operand without derivative, such as a position, is unchanged."""
     is_parameter = c is None and not is_float(typeof(primal).dtype)
-    return primal if is_parameter else instantiated(primal, c)
+    return primal if is_parameter else instantiate(primal, c)
 
 
 def bilinear(primitive: Primitive, primals: Sequence[Value], series: Sequence[Series], params: Params) -> Results:

@@ -22,17 +22,17 @@ from calque_core.extend import (
     check_callable,
     check_outputs,
     check_sequence,
+    copy_shared,
     describe_function,
     describe_value,
     dtype_name,
     flatten_primals,
     leaf_names,
-    started,
+    record_call,
     tangent_leaves,
-    unshared,
 )
 from calque_jet.jet_trace import JetTrace
-from calque_jet.series import Coefficient, Series, instantiated, over, times
+from calque_jet.series import Coefficient, Series, instantiate, over, times
 from calque_pytree import PyTreeDef, tree_structure
 
 Value = Any
@@ -69,8 +69,8 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     flat = FlatFunction(fun, in_tree, "jet")
     outs, out_coefficients = jet_flat(flat, fun, leaves, coefficients, order)
     check_factorial(caller, outs, order)
-    out_series = [scaled(x, cs) for x, cs in zip(outs, out_coefficients)]
-    separate = iter(unshared([*outs, *chain(*out_series)], leaves, *derivatives))
+    out_series = [as_derivatives(x, cs) for x, cs in zip(outs, out_coefficients)]
+    separate = iter(copy_shared([*outs, *chain(*out_series)], leaves, *derivatives))
     out = flat.out_tree.unflatten([next(separate) for _ in outs])
     return out, flat.out_tree.unflatten([[next(separate) for _ in terms] for terms in out_series])
 
@@ -80,18 +80,18 @@ def jet_flat(
 ) -> tuple[list[Value], list[Series]]:
     """Return the results and the Taylor coefficients of a flat function."""
     trace = JetTrace(current_trace(), order)
-    started(trace, fun)
+    record_call(trace, fun)
     with tracing(trace):
         results = flat(*map(trace.value, primals, series))
         check_outputs(trace, results)
         outs, coefficients = trace.split(results)
-    return unshared(outs, results), coefficients  # a result may be an array of the user's
+    return copy_shared(outs, results), coefficients  # a result may be an array of the user's
 
 
-def scaled(primal: Value, coefficients: Series) -> list[Value]:
+def as_derivatives(primal: Value, coefficients: Series) -> list[Value]:
     """Return the derivatives of Taylor coefficients; a None becomes an array of zeros."""
     derivatives = [c if k == 1 else times(float(factorial(k)), c) for k, c in enumerate(coefficients, 1)]
-    return [instantiated(primal, d) for d in derivatives]
+    return [instantiate(primal, d) for d in derivatives]
 
 
 # Checks of the series

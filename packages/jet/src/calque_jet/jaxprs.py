@@ -12,7 +12,7 @@ from typing import Any
 from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
 from calque_core.extend import merged, settings_key
 from calque_jet.jet_trace import JetTrace
-from calque_jet.series import Coefficient, Series, instantiated
+from calque_jet.series import Coefficient, Series, instantiate
 
 Value = Any
 Mask = tuple[bool, ...]
@@ -34,14 +34,14 @@ def with_zeros(coefficients: Iterable[Value], masks: Sequence[Mask]) -> list[Ser
     return [merged(mask, remaining) for mask in masks]
 
 
-def joined(masks: Sequence[Sequence[Mask]]) -> list[Mask]:
+def union_of_masks(masks: Sequence[Sequence[Mask]]) -> list[Mask]:
     """Return, for each value, the mask of the coefficients that some list of masks marks."""
     return [tuple(map(any, zip(*value_masks))) for value_masks in zip(*masks)]
 
 
-def filled(primal: Value, coefficients: Series, mask: Mask) -> list[Coefficient]:
+def fill_zeros(primal: Value, coefficients: Series, mask: Mask) -> list[Coefficient]:
     """Return the coefficients, with zeros in place of None where `mask` is set."""
-    return [instantiated(primal, c) if m else c for c, m in zip(coefficients, mask)]
+    return [instantiate(primal, c) if m else c for c, m in zip(coefficients, mask)]
 
 
 def run_jet(jaxpr: Jaxpr, primals: Sequence[Value], series: Sequence[Series]) -> tuple[list[Value], list[Series]]:
@@ -73,7 +73,7 @@ def jet_jaxpr(
         def expanded(*args: Value) -> list[Value]:
             outs, out_series = run_jet(jaxpr, args[: len(mask_key)], with_zeros(args[len(mask_key) :], mask_key))
             if required is not None:
-                out_series = [filled(x, s, mask) for x, s, mask in zip(outs, out_series, required)]
+                out_series = [fill_zeros(x, s, mask) for x, s, mask in zip(outs, out_series, required)]
             out_masks[:] = masks_of(out_series)
             return [*outs, *nonzeros(out_series)]
 

@@ -28,9 +28,9 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.extend import Position, cells_of, check_lift, closed_over, here, zero_tangent
+from calque_core.extend import Position, cells_of, check_lift, closure_message, here, zero_tangent
 from calque_jet.derived import derived_rules
-from calque_jet.series import Series, derivative, instantiated, integral
+from calque_jet.series import Series, derivative, instantiate, integral
 
 Value = Any
 JvpRule = Callable[[Sequence[Value], Sequence[Value]], tuple[list[Value], list[Value]]]
@@ -51,7 +51,7 @@ class JetTracer(Tracer):
         return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
 
     @property
-    def carried(self) -> tuple[Value, ...]:
+    def inner_values(self) -> tuple[Value, ...]:
         """The primal, and the coefficients that are not zero."""
         return self.primal, *(c for c in self.coefficients if c is not None)
 
@@ -99,7 +99,7 @@ class JetTrace(Trace):
         if not rules.has_derivative:
             return list(fun(*args))
         if any(self.owns(x) for x in cells_of(rules.functions[0])):
-            raise UnexpectedTracerError(closed_over(rules.name))
+            raise UnexpectedTracerError(closure_message(rules.name))
         if any(self.owns(x) for x in args):
             return self.process_primitive(primitive, args, params)
         return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
@@ -178,4 +178,4 @@ def velocity(trace: JetTrace, x: Value, coefficients: Series) -> Value:
     if all(c is None for c in coefficients):
         return zero_tangent(x)
     primal, *slopes = derivative([x, *coefficients])
-    return trace.value(instantiated(x, primal), slopes)
+    return trace.value(instantiate(x, primal), slopes)

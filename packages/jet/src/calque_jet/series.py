@@ -24,7 +24,7 @@ Times = Callable[[Value, Value], Value]
 # One coefficient
 
 
-def instantiated(primal: Value, x: Coefficient) -> Value:
+def instantiate(primal: Value, x: Coefficient) -> Value:
     """Return a coefficient of a value with this primal, zeros for None."""
     return zeros_of(typeof(primal).to_tangent_aval()) if x is None else x
 
@@ -137,6 +137,6 @@ def solution(starts: Sequence[Value], slopes: Slopes, xs: Sequence[Coefficient])
     return solutions
 
 
-def raised(x: Coefficient, k: int, start: float) -> Coefficient:
+def add_number(x: Coefficient, k: int, start: float) -> Coefficient:
     """Return coefficient k of a series with a number added: to coefficient 0 alone."""
     return add(x, start) if k == 0 else x

@@ -57,9 +57,9 @@ def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any
     product, *factors = [_simple(operand, sizes) for operand in labelled]
     for position, factor in enumerate(factors, 1):
         needed = {*result, *(label for later in factors[position:] for label in later.labels)}
-        left, right = _summed(product, {*needed, *factor.labels}), _summed(factor, {*needed, *product.labels})
-        product = _joined(left, right, needed)
-    summed = _summed(product, set(result))
+        left, right = _sum_out(product, {*needed, *factor.labels}), _sum_out(factor, {*needed, *product.labels})
+        product = _contract(left, right, needed)
+    summed = _sum_out(product, set(result))
     return lax.transpose(summed.array, [summed.labels.index(label) for label in result])
 
 
@@ -83,7 +83,7 @@ def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Lab
             raise _subscripts_error(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x)}")
     labels = [_labels(term, extra) for term, extra in zip(terms, ndims)]
     max_extra = max(extra for term, extra in zip(terms, ndims))
-    result = _labels(output, max_extra) if arrow else _implied(labels, max_extra)
+    result = _labels(output, max_extra) if arrow else _implied_result(labels, max_extra)
     unknown = [label for label in result if not any(label in one for one in labels)]
     if unknown or len(set(result)) != len(result) or (max_extra and arrow and "..." not in output):
         raise _subscripts_error(
@@ -102,7 +102,7 @@ def _labels(term: str, extra: int) -> Labels:
     return (*before, *(range(-extra, 0) if dots else ()), *after)
 
 
-def _implied(labels: Iterable[Labels], max_extra: int) -> Labels:
+def _implied_result(labels: Iterable[Labels], max_extra: int) -> Labels:
     counts = Counter(label for one in labels for label in one if isinstance(label, str))
     return (*range(-max_extra, 0), *sorted(label for label, count in counts.items() if count == 1))
 
@@ -142,7 +142,7 @@ def _simple(operand: Operand, sizes: dict[Any, int]) -> Operand:
     return Operand(array, labels)
 
 
-def _summed(operand: Operand, needed: set[Any]) -> Operand:
+def _sum_out(operand: Operand, needed: set[Any]) -> Operand:
     """Return an operand summed over the labels that are not needed."""
     axes = [d for d, label in enumerate(operand.labels) if label not in needed]
     if not axes:
@@ -152,13 +152,13 @@ def _summed(operand: Operand, needed: set[Any]) -> Operand:
     return Operand(array, tuple(label for label in operand.labels if label in needed))
 
 
-def _joined(x: Operand, y: Operand, needed: set[Any]) -> Operand:
+def _contract(x: Operand, y: Operand, needed: set[Any]) -> Operand:
     """Return the product of two operands, summed over their common labels that are not needed."""
     shared = [label for label in x.labels if label in y.labels]
     batch = [label for label in shared if label in needed]
     contracted = [label for label in shared if label not in needed]
     if not contracted:
-        return _multiplied(x, y)
+        return _multiply(x, y)
     array = contract(
         x.array,
         y.array,
@@ -173,14 +173,14 @@ def _axes(operand: Operand, labels: Iterable[Any]) -> list[int]:
     return [operand.labels.index(label) for label in labels]
 
 
-def _multiplied(x: Operand, y: Operand) -> Operand:
+def _multiply(x: Operand, y: Operand) -> Operand:
     labels = (*x.labels, *(label for label in y.labels if label not in x.labels))
-    left, right = _aligned(x, labels), _aligned(y, labels)
+    left, right = _align(x, labels), _align(y, labels)
     is_bool = typeof(left).dtype.kind == "b" and typeof(right).dtype.kind == "b"
     return Operand((lax.bitwise_and if is_bool else lax.mul)(left, right), labels)
 
 
-def _aligned(operand: Operand, labels: Labels) -> Value:
+def _align(operand: Operand, labels: Labels) -> Value:
     """Return the array with its axes in the order of `labels`, and an axis of size 1 for each missing label."""
     present = [label for label in labels if label in operand.labels]
     array = lax.transpose(operand.array, _axes(operand, present))

@@ -88,10 +88,10 @@ def full(shape: Shape, fill_value: Value, dtype: DType = None) -> Value:
     array([[1.5, 1.5],
            [1.5, 1.5]])
     """
-    return _filled("full", shape, fill_value, dtype)
+    return _fill("full", shape, fill_value, dtype)
 
 
-def _filled(name: str, shape: Shape, fill_value: Value, dtype: DType) -> Value:
+def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType) -> Value:
     sizes, value = _sizes(name, shape), asarray(fill_value, dtype)
     return broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
 
@@ -105,7 +105,7 @@ def zeros(shape: Shape, dtype: DType = float) -> Value:
     >>> zeros(2)
     array([0., 0.])
     """
-    return _filled("zeros", shape, 0, float if dtype is None else dtype)
+    return _fill("zeros", shape, 0, float if dtype is None else dtype)
 
 
 def ones(shape: Shape, dtype: DType = float) -> Value:
@@ -117,7 +117,7 @@ def ones(shape: Shape, dtype: DType = float) -> Value:
     >>> ones((1, 2), int)
     array([[1, 1]])
     """
-    return _filled("ones", shape, 1, float if dtype is None else dtype)
+    return _fill("ones", shape, 1, float if dtype is None else dtype)
 
 
 @implements(np.full_like)
@@ -135,7 +135,7 @@ def full_like(
     """
     refuse("full_like", order=order, subok=subok)
     aval = typeof(a)
-    return _filled(
+    return _fill(
         "full_like", aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype
     )
 

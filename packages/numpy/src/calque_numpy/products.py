@@ -74,10 +74,10 @@ def inner(a: Value, b: Value) -> Value:
     a_ndim, b_ndim = typeof(a).ndim, typeof(b).ndim
     if not a_ndim or not b_ndim:
         return _product(a, b)
-    return _checked("inner", a, b, [a_ndim - 1], [b_ndim - 1])
+    return _check_sizes("inner", a, b, [a_ndim - 1], [b_ndim - 1])
 
 
-def _checked(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> Value:
+def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> Value:
     a_aval, b_aval = typeof(a), typeof(b)
     sizes = [a_aval.shape[d] for d in a_axes], [b_aval.shape[d] for d in b_axes]
     if sizes[0] != sizes[1]:
@@ -111,7 +111,7 @@ def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
         )
     a_axes = tuple(canonical_axis("tensordot", axis, a_ndim) for axis in a_axes)
     b_axes = tuple(canonical_axis("tensordot", axis, b_ndim) for axis in b_axes)
-    return _checked("tensordot", a, b, a_axes, b_axes)
+    return _check_sizes("tensordot", a, b, a_axes, b_axes)
 
 
 @implements(np.vdot)
@@ -129,7 +129,7 @@ def vdot(a: Value, b: Value) -> Value:
     a, b = asarray(a), asarray(b)
     if typeof(a).dtype.kind == "c":
         a = conjugate(a)
-    return _checked("vdot", ravel(a), ravel(b), [0], [0])
+    return _check_sizes("vdot", ravel(a), ravel(b), [0], [0])
 
 
 @implements(np.kron)

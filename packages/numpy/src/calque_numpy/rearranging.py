@@ -46,17 +46,17 @@ def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
     if any(count < 0 for count in counts):
         raise ValueError(f"repeat{where()}: repeats is {repeats!r}. Give numbers of zero or more.")
     if len(counts) == 1:
-        return _repeated(a, counts[0], position)
+        return _repeat(a, counts[0], position)
     if len(counts) != shape[position]:
         raise ValueError(
             f"repeat of {typeof(a)}{where()}: repeats has {len(counts)} numbers for axis {position} of "
             f"size {shape[position]}. Give one number, or one for each element."
         )
-    blocks = [_repeated(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
+    blocks = [_repeat(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
     return lax.concatenate(blocks, position) if blocks else asarray(a)
 
 
-def _repeated(a: Value, count: int, axis: int) -> Value:
+def _repeat(a: Value, count: int, axis: int) -> Value:
     shape = typeof(a).shape
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
     kept = [d for d in range(len(wide)) if d != axis + 1]
@@ -216,7 +216,7 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     """
     shifts = one_or_several("roll", "shift", shift)
     if axis is None:
-        return lax.reshape(_rolled(ravel(a), sum(shifts), 0), typeof(a).shape)
+        return lax.reshape(_roll(ravel(a), sum(shifts), 0), typeof(a).shape)
     ndim = typeof(a).ndim
     positions = [canonical_axis("roll", d, ndim) for d in one_or_several("roll", "the axis", axis)]
     count = max(len(shifts), len(positions))
@@ -227,11 +227,11 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
         )
     moves = zip(shifts * (count // len(shifts)), positions * (count // len(positions)))
     for places, position in moves:
-        a = _rolled(a, places, position)
+        a = _roll(a, places, position)
     return asarray(a)
 
 
-def _rolled(a: Value, places: int, axis: int) -> Value:
+def _roll(a: Value, places: int, axis: int) -> Value:
     size = typeof(a).shape[axis]
     if not prod(typeof(a).shape) or places % size == 0:
         return asarray(a)

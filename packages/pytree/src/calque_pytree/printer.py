@@ -42,15 +42,15 @@ def pieces(node: Node) -> list[str]:
     if kind is NONE:
         return ["None"]
     if kind is LIST:
-        return enclosed("[", "]", arity)
+        return bracketed_list("[", "]", arity)
     if kind is TUPLE:
-        return enclosed("(", ",)" if arity == 1 else ")", arity)
+        return bracketed_list("(", ",)" if arity == 1 else ")", arity)
     if kind is DICT:
-        return enclosed("{", "}", arity, data)
-    return enclosed(f"CustomNode({node_class(node).__name__}{printed_data(node)}, [", "])", arity)
+        return bracketed_list("{", "}", arity, data)
+    return bracketed_list(f"CustomNode({node_class(node).__name__}{printed_data(node)}, [", "])", arity)
 
 
-def enclosed(opening: str, closing: str, arity: int, keys: Sequence[Hashable] = ()) -> list[str]:
+def bracketed_list(opening: str, closing: str, arity: int, keys: Sequence[Hashable] = ()) -> list[str]:
     """Return the pieces of a bracketed list, whose items are labelled by `keys` if there are any."""
     labels = [f"{key!r}: " for key in keys] or [""] * arity
     if not labels:

@@ -53,19 +53,19 @@ def from_state(state: object) -> Nodes:
     Raises: ValueError if `state` is not such a sequence, or names a class that is not registered.
     """
     if not isinstance(state, tuple):
-        raise malformed(f"its state is {state!r}, which is no tuple of nodes")
+        raise damage_error(f"its state is {state!r}, which is no tuple of nodes")
     nodes = tuple(None if item is None else checked_node(item) for item in state)
     missing = 1
     for node in nodes:
         if missing == 0:
-            raise malformed(f"{len(nodes)} nodes are too many for its tree")
+            raise damage_error(f"{len(nodes)} nodes are too many for its tree")
         missing += -1 if node is None else node[1] - 1
     if missing:
-        raise malformed(f"{len(nodes)} nodes are too few for its tree")
+        raise damage_error(f"{len(nodes)} nodes are too few for its tree")
     return nodes
 
 
-def malformed(reason: str) -> ValueError:
+def damage_error(reason: str) -> ValueError:
     return ValueError(f"This pickled PyTreeDef is damaged: {reason}. Pickle the treedef again from a tree.")
 
 
@@ -76,7 +76,7 @@ def checked_node(item: object) -> Node:
             kind = registered_kind(nodetype)
             if has_right_data(kind, nodetype, arity, data):
                 return kind, arity, stored_data(kind, nodetype, data)
-    raise malformed(f"{item!r} is no node")
+    raise damage_error(f"{item!r} is no node")
 
 
 def registered_kind(nodetype: type) -> NodeKind:

@@ -22,18 +22,18 @@ from calque_core.extend import (
     call,
     check_arrays,
     check_callable,
+    copy_shared_tree,
     describe_function,
     here,
     hide_frames,
     is_array_like,
     mark_boundary,
-    narrowed,
+    narrow,
     normalize_argnums,
-    own,
+    own_context,
     parameters_of,
     static_arguments,
     strong,
-    unshared_tree,
     where,
     zero_of,
 )
@@ -186,7 +186,7 @@ class CustomCall:
     def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
         """Return the function's result under the current trace, which may use the rules."""
         primitive = custom_jvp_call_p if rules.fwd is None else custom_vjp_call_p
-        outs = current_trace().process_custom_derivative(primitive, self.fun, narrowed(leaves), {"rules": rules})
+        outs = current_trace().process_custom_derivative(primitive, self.fun, narrow(leaves), {"rules": rules})
         assert self.out_tree is not None
         return self.out_tree.unflatten(outs)
 
@@ -242,8 +242,8 @@ class CustomFunction(Generic[P, R]):
 
     def _evaluated(self, args: Any, kwargs: Any) -> R:
         if not here().settings.enable_x64:
-            args, kwargs = tree_map(lambda x: narrowed([x])[0], (args, kwargs))
-        return unshared_tree(self.fun(*args, **kwargs), args, kwargs)
+            args, kwargs = tree_map(lambda x: narrow([x])[0], (args, kwargs))
+        return copy_shared_tree(self.fun(*args, **kwargs), args, kwargs)
 
     def __repr__(self) -> str:
         return f"<{self.signature.caller}>"
@@ -258,7 +258,7 @@ mark_boundary(CustomFunction.__call__.__code__)  # a wrapper, as `api_boundary` 
 
 def run_rule(rule: Callable[..., Any], caller: str, *args: Any) -> Any:
     """Return the result of a user's rule; its operations are reported at its own lines, not at the function's call."""
-    context = own()
+    context = own_context()
     before = context.source
     try:
         context.source = None

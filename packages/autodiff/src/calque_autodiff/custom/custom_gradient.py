@@ -50,8 +50,8 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
 
     @functools.wraps(fun)
     def fwd(*args: Any) -> tuple[Any, Any]:
-        out, vjp = both(*tree_map(_own, args))
-        return out, _closed(_tupled(vjp, len(args)), out)
+        out, vjp = both(*tree_map(_writable_copy, args))
+        return out, _close_over_tracers(_with_tuple_result(vjp, len(args)), out)
 
     @functools.wraps(fun)
     def bwd(residuals: Any, ct: Any) -> tuple[Any, ...]:
@@ -64,12 +64,12 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
     return function
 
 
-def _own(x: Value) -> Value:
+def _writable_copy(x: Value) -> Value:
     """Return a copy of an array that the user can write to: the backward function may use it later."""
     return x.copy() if type(x) is np.ndarray else x
 
 
-def _tupled(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
+def _with_tuple_result(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
     """Return a backward function that returns a tuple, also for one argument."""
 
     @functools.wraps(vjp)
@@ -80,7 +80,7 @@ def _tupled(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
     return cotangents
 
 
-def _closed(vjp: Callable[[Any], Any], out: Any) -> tuple[Callable[..., Any], list[Value]]:
+def _close_over_tracers(vjp: Callable[[Any], Any], out: Any) -> tuple[Callable[..., Any], list[Value]]:
     """Return a backward function of its captured tracers and a cotangent, and these tracers.
 
     The trace of the forward half may have ended when it is called.

@@ -55,17 +55,17 @@ def again(jaxpr: Jaxpr, params: Params) -> Params:
     return params | {"jaxpr": jaxpr, "differentiated": True}
 
 
-def rematted(known: Jaxpr, num_outs: int, second: Jaxpr, policy: Policy | None) -> Rematted:
+def compose_remat(known: Jaxpr, num_outs: int, second: Jaxpr, policy: Policy | None) -> Rematted:
     """Return both programs, where `second` takes the results of `known` after its first `num_outs`."""
     cut = cut_jaxpr(known, policy or nothing_saveable)
     num_args, num_residuals = len(known.invars), len(known.outvars) - num_outs
     program, used = dce_jaxpr(cut.again, [False] * num_outs + [True] * num_residuals)
     used_outs = [True] * num_outs + [False] * num_residuals + used[num_args:]
     forward, _ = dce_jaxpr(cut.forward, used_outs, instantiate=True)
-    return Rematted(forward, composed(program, second), used[:num_args])
+    return Rematted(forward, compose(program, second), used[:num_args])
 
 
-def composed(first: Jaxpr, second: Jaxpr) -> Jaxpr:
+def compose(first: Jaxpr, second: Jaxpr) -> Jaxpr:
     """Return both programs as one, where the results of `first` are the first arguments of `second`."""
     atoms: dict[Any, Atom] = dict(zip(second.invars, first.outvars))
     eqns = [eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars]) for eqn in second.eqns]
@@ -85,7 +85,7 @@ def remat_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxp
     split = partial_eval_jaxpr(jaxpr, known_mask)
     num_known = sum(split.known_outs)
     key = ("remat split", tuple(known_mask), policy, *settings_key())
-    halves = jaxpr.memo(key, lambda: rematted(split.known, num_known, split.unknown, policy))
+    halves = jaxpr.memo(key, lambda: compose_remat(split.known, num_known, split.unknown, policy))
     known = marked(operands, known_mask)
     results = remat_p.bind(*known, jaxpr=halves.forward, **params)
     second_operands = [*marked(known, halves.used), *results[num_known:], *unmarked(operands, known_mask)]

@@ -17,7 +17,7 @@ from calque_core import CustomRules, Jaxpr, Primitive, current_trace, eval_jaxpr
 from calque_core.extend import (
     JaxprTrace,
     LinearCall,
-    closed_rules,
+    close_rules,
     is_nonzero,
     marked,
     no_jvp_rule,
@@ -87,7 +87,7 @@ def custom_vjp(
         return custom_jvp(primals, tangents, rules=rules, jaxpr=jaxpr)
     is_eager = isinstance(trace, TangentTrace) and trace.parent is evaluation  # the rules hold values; saves 60 us
     if rules.jvp is not None and not is_eager:
-        rules, captured = closed_rules(rules, [typeof(x) for x in primals])
+        rules, captured = close_rules(rules, [typeof(x) for x in primals])
         primals, tangents = (*captured, *primals), (*map(zero_tangent, captured), *tangents)
     assert rules.fwd is not None, rules
     nonzeros = is_nonzero(tangents)

@@ -15,7 +15,7 @@ Sides = tuple[Shape, Shape]
 DimensionNumbers = tuple[Sides, Sides]
 
 
-def transposed(
+def operand_cotangent(
     ct: Value, x: UndefinedPrimal, y: Value, contract: Sides, batch: Sides, ct_axes: tuple[list[int], list[int]]
 ) -> Value:
     """Return the cotangent of `x`, from the contracted and batched axes of x and of y.
@@ -46,7 +46,7 @@ def dot_general_transpose_lhs(
     contract, batch = dimension_numbers
     ndim, n_batch = typeof(ct).ndim, len(batch[0])
     n_lhs = n_batch + len(free_axes(lhs.aval.ndim, contract[0], batch[0]))
-    return transposed(ct, lhs, rhs, contract, batch, (list(range(n_batch)), list(range(n_lhs, ndim))))
+    return operand_cotangent(ct, lhs, rhs, contract, batch, (list(range(n_batch)), list(range(n_lhs, ndim))))
 
 
 def dot_general_transpose_rhs(
@@ -57,7 +57,7 @@ def dot_general_transpose_rhs(
     n_batch = len(batch[0])
     n_lhs = n_batch + len(free_axes(typeof(lhs).ndim, contract[0], batch[0]))
     sides = ((contract[1], contract[0]), (batch[1], batch[0]))
-    return transposed(ct, rhs, lhs, *sides, (list(range(n_batch)), list(range(n_batch, n_lhs))))
+    return operand_cotangent(ct, rhs, lhs, *sides, (list(range(n_batch)), list(range(n_batch, n_lhs))))
 
 
 defbilinear(dot_general_p, dot_general_transpose_lhs, dot_general_transpose_rhs)

@@ -70,7 +70,7 @@ def custom_linear_solve_transpose(
     b_bars = custom_linear_solve_p.bind(
         *consts,
         *map(instantiate_zeros, cts[: len(b)]),
-        matvec=vecmat or transposed(matvec, num_consts),
+        matvec=vecmat or transpose_program(matvec, num_consts),
         vecmat=matvec,
         solve=transpose_solve or transposed_solver(solve, num_consts),
         transpose_solve=solve,
@@ -79,7 +79,7 @@ def custom_linear_solve_transpose(
     return [*[None] * num_consts, *only_linear(b_bars, b)]
 
 
-def transposed(jaxpr: Jaxpr, num_consts: int) -> Jaxpr:
+def transpose_program(jaxpr: Jaxpr, num_consts: int) -> Jaxpr:
     """Return the transpose of a program that is linear in all but its first `num_consts` arguments."""
     return transpose_jaxpr(jaxpr, [i >= num_consts for i in range(len(jaxpr.invars))], instantiate=True)[0]
 
@@ -90,7 +90,7 @@ def transposed_solver(solve: Jaxpr, num_consts: int) -> Jaxpr:
     Raises: MissingRuleError if its operations have no transpose, as in an iteration that stops by itself.
     """
     try:
-        return transposed(solve, num_consts)
+        return transpose_program(solve, num_consts)
     except MissingRuleError as error:
         raise MissingRuleError(
             f"The linear solve{where()} cannot be differentiated in reverse mode: it has no transpose_solve, and the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-from calque_core.extend import Shape, extreme_weights, restored
+from calque_core.extend import Shape, broadcast_reduced, extreme_weights
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -26,7 +26,7 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
     return reduce_sum(mul(x_dot, extreme_weights(x, out, axes)), axes)
 
 
-deflinear(reduce_sum_p, lambda ct, x, *, axes: [restored(ct, x.aval.shape, axes)])
+deflinear(reduce_sum_p, lambda ct, x, *, axes: [broadcast_reduced(ct, x.aval.shape, axes)])
 defjvp(reduce_max_p, extreme_jvp)
 defjvp(reduce_min_p, extreme_jvp)
 not_linear(reduce_max_p, reduce_min_p)

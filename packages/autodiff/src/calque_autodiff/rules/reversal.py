@@ -52,7 +52,7 @@ def run_backwards(count: Value, places: int, step: Step, undo: Undo, state: Stat
     At most `places` of them are saved at a time.  Each step is computed at most `fewest_turns(count, places)` times.
     """
     if not state:
-        return _repeated(count, places, lambda bars: undo([], bars), bars)
+        return _repeat(count, places, lambda bars: undo([], bars), bars)
     first = SavedState(convert_element_type(0, typeof(count).dtype), fewest_turns(count, places), list(state))
     stack = tree_map(lambda x: broadcast(x, (places + 1,)), first)  # the last place takes states that are not saved
 
@@ -73,18 +73,18 @@ def _rewound(end: Value, places: int, step: Step, top: Value, stack: SavedState)
     def advance(carry: tuple[Value, SavedState, SavedState]) -> tuple[Value, SavedState, SavedState]:
         top, stack, (start, turns, state) = carry
         ahead = split(end - start, turns, places - convert_element_type(top, typeof(start).dtype))
-        entry = SavedState(start + ahead, turns, _repeated(ahead, places, step, state))
-        stack = stack._replace(turns=_written(stack.turns, top, turns - 1))
+        entry = SavedState(start + ahead, turns, _repeat(ahead, places, step, state))
+        stack = stack._replace(turns=_write(stack.turns, top, turns - 1))
         is_kept = end - entry.start > 1
         top = top + convert_element_type(is_kept, np.int32)
-        return top, _written(stack, select(is_kept, top, np.int32(places)), entry), entry
+        return top, _write(stack, select(is_kept, top, np.int32(places)), entry), entry
 
     carry = (top, stack, _read(stack, top))
     top, stack, entry = while_loop(lambda carry: end - carry[2].start > 1, advance, carry, checkpoints=places)
     return top, stack, entry.state
 
 
-def _repeated(count: Value, places: int, step: Step, state: State) -> State:
+def _repeat(count: Value, places: int, step: Step, state: State) -> State:
     """Return the state after `count` steps."""
     start = (convert_element_type(0, typeof(count).dtype), list(state))
     _, state = while_loop(lambda c: c[0] < count, lambda c: (c[0] + 1, list(step(c[1]))), start, checkpoints=places)
@@ -130,5 +130,5 @@ def _read(stack: Any, i: Value) -> Any:
     return tree_map(lambda rows: dynamic_index_in_dim(rows, i, keepdims=False), stack)
 
 
-def _written(stack: Any, i: Value, entry: Any) -> Any:
+def _write(stack: Any, i: Value, entry: Any) -> Any:
     return tree_map(lambda rows, x: dynamic_update_index_in_dim(rows, x, i, 0), stack, entry)

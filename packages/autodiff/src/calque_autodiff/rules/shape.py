@@ -71,12 +71,12 @@ deflinear(slice_p, slice_transpose)
 def pad_transpose(ct: Value, x: Value, value: Value, *, padding_config: PaddingConfig) -> list[Value]:
     """Return the elements that came from the operand, and for the padding value the sum of all other elements."""
     return [
-        unpadded(ct, padding_config) if is_undefined_primal(x) else None,
+        unpad(ct, padding_config) if is_undefined_primal(x) else None,
         reduce_sum(outside(ct, typeof_operand(x).shape, padding_config)) if is_undefined_primal(value) else None,
     ]
 
 
-def unpadded(ct: Value, padding_config: PaddingConfig) -> Value:
+def unpad(ct: Value, padding_config: PaddingConfig) -> Value:
     """Take padding away, and put zeros where padding took elements away."""
     whole = pad(ct, zero_of_dtype(ct), [(-low, -high, 0) for low, high, _ in padding_config])
     shape = typeof(whole).shape

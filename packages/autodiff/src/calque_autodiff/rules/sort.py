@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
-from calque_core.extend import is_linear, is_nonzero, marked, merged, positions, sorted_by, split_results
+from calque_core.extend import is_linear, is_nonzero, marked, merged, positions, sort_by, split_results
 from calque_core.lax import sort_p
 
 Value = Any
@@ -22,9 +22,9 @@ def sort_jvp(
     """Carry positions along to learn the order, then move the tangents that are not zero in the same way."""
     here = positions(primals[0], dimension)
     *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
-    (rank,) = sorted_by([order], [here], dimension)
+    (rank,) = sort_by([order], [here], dimension)
     nonzeros = is_nonzero(tangents)
-    return split_results([*outs, *sorted_by([rank], marked(tangents, nonzeros), dimension)], nonzeros)
+    return split_results([*outs, *sort_by([rank], marked(tangents, nonzeros), dimension)], nonzeros)
 
 
 def sort_transpose(
@@ -33,9 +33,9 @@ def sort_transpose(
     """Move the cotangents back; the keys must be known."""
     keys = operands[:num_keys]
     check_known(sort_p, *keys)
-    (order,) = sorted_by(keys, [positions(keys[0], dimension)], dimension)
+    (order,) = sort_by(keys, [positions(keys[0], dimension)], dimension)
     is_moved = [a and b for a, b in zip(is_linear(operands), is_nonzero(cts))]
-    return merged(is_moved, sorted_by([order], marked(cts, is_moved), dimension))
+    return merged(is_moved, sort_by([order], marked(cts, is_moved), dimension))
 
 
 defjvp_all(sort_p, sort_jvp)

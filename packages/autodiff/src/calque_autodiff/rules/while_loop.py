@@ -29,8 +29,8 @@ from calque_core.extend import (
     merged,
     settings_key,
     split_results,
+    split_while,
     unmarked,
-    while_parts,
     zeros_of,
 )
 from calque_core.lax import while_p
@@ -53,8 +53,8 @@ def while_jvp(
     cond_nconsts: int,
 ) -> tuple[list[Value], list[Value]]:
     """One loop carries the values, and a tangent for each value that has one at some step."""
-    cond_consts, body_consts, carry = while_parts(primals, cond_nconsts, body_nconsts)
-    _, const_dots, carry_dots = while_parts(tangents, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split_while(primals, cond_nconsts, body_nconsts)
+    _, const_dots, carry_dots = split_while(tangents, cond_nconsts, body_nconsts)
     const_mask = is_nonzero(const_dots)
     mask = marked_carries(is_nonzero(carry_dots), lambda m: jvp_jaxpr(body_jaxpr, [*const_mask, *m])[1])
     dual, _ = jvp_jaxpr(body_jaxpr, [*const_mask, *mask], instantiate=mask)
@@ -97,7 +97,7 @@ def while_partial_eval(
     cond_nconsts: int,
 ) -> list[Value]:
     """Run the loop over the carries that are known at every step; record the whole loop for the unknown ones."""
-    cond_mask, const_mask, start_mask = while_parts(known_mask, cond_nconsts, body_nconsts)
+    cond_mask, const_mask, start_mask = split_while(known_mask, cond_nconsts, body_nconsts)
     params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
     results = record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})
 
@@ -110,7 +110,7 @@ def while_partial_eval(
         return results
     body = partial_eval_jaxpr(body_jaxpr, [*const_mask, *known])
     used_outs = [*marked(known, body.known_outs), *[False] * (len(body.known.outvars) - sum(body.known_outs))]
-    cond_consts, body_consts, carry = while_parts(operands, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split_while(operands, cond_nconsts, body_nconsts)
     known_results = while_p.bind(
         *marked(cond_consts, cond_mask),
         *marked(body_consts, const_mask),
@@ -142,7 +142,7 @@ def while_transpose(
     Raises: MissingRuleError if the condition depends on a linear operand.
     """
     linear = is_linear(operands)
-    cond_linear, const_linear, start_linear = while_parts(linear, cond_nconsts, body_nconsts)
+    cond_linear, const_linear, start_linear = split_while(linear, cond_nconsts, body_nconsts)
     carry_linear = linear_carries(body_jaxpr, const_linear, start_linear)
     condition = without_linear(cond_jaxpr, [*cond_linear, *carry_linear])
     ct_mask = marked(is_nonzero(cts), carry_linear)

@@ -32,7 +32,7 @@ from calque_core.extend import (
     captured_tracers,
     cells_of,
     check_lift,
-    closed_over,
+    closure_message,
     current_position,
     here,
     zero_tangent,
@@ -59,7 +59,7 @@ class JVPTracer(Tracer):
         return self.primal.known_value if isinstance(self.primal, Tracer) else self.primal
 
     @property
-    def carried(self) -> tuple[Value, ...]:
+    def inner_values(self) -> tuple[Value, ...]:
         """The primal and the tangent."""
         return self.primal, self.tangent
 
@@ -103,10 +103,10 @@ class JVPTrace(Trace):
         if not is_perturbed:
             return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
         if has_array and self.is_linearizing:
-            primals = [self.captured(x) if p is x else p for p, x in zip(primals, args)]
+            primals = [self.safe_residual(x) if p is x else p for p, x in zip(primals, args)]
         rule = primitive.adapted.get("jvp")
         if rule is None:
-            outs, out_dots = self.decomposed(primitive, primals, tangents, params)
+            outs, out_dots = self.decompose(primitive, primals, tangents, params)
         else:
             context = here()
             before, source = context.trace, context.source
@@ -132,25 +132,25 @@ class JVPTrace(Trace):
         if not rules.has_derivative:
             return list(fun(*args))
         if any(self.owns(x) for fun_itself in rules.functions[:1] for x in cells_of(fun_itself)):
-            raise UnexpectedTracerError(closed_over(rules.name))
+            raise UnexpectedTracerError(closure_message(rules.name))
         try:
             if any(self.owns(x) for x in args):
                 return self.process_primitive(primitive, args, params)
             return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
         except UnexpectedTracerError as error:
             if any(self.owns(x) for x in captured_tracers(rules.functions)):
-                raise UnexpectedTracerError(closed_over(rules.name)) from error
+                raise UnexpectedTracerError(closure_message(rules.name)) from error
             raise
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` carries a tangent of this trace."""
         return type(x) is JVPTracer and x._trace is self
 
-    def captured(self, x: Value) -> Value:
+    def safe_residual(self, x: Value) -> Value:
         """Return a safe form of a value of the user's, since residuals may refer to it."""
         return self.captures.use(x) if isinstance(x, np.ndarray) else x
 
-    def decomposed(
+    def decompose(
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
     ) -> tuple[list[Value], list[Value]]:
         """Return results and tangents of a primitive that has no derivative rule."""
@@ -171,7 +171,7 @@ class JVPTrace(Trace):
             [x.tangent if mine else zero_tangent(x) for x, mine in zip(outs, is_mine)],
         )
 
-    def stripped(self, x: Value) -> Value:
+    def primal_of(self, x: Value) -> Value:
         """Return the primal of a tracer of this trace, and any other value unchanged."""
         return x.primal if type(x) is JVPTracer and x._trace is self else x
 

@@ -37,7 +37,7 @@ from calque_core.extend import (
     entered,
     here,
     missing_rule,
-    narrowed,
+    narrow,
     only_evaluates,
     plain_types,
 )
@@ -112,7 +112,7 @@ class TangentTrace(JaxprTrace):
     def narrow_known(self, args: Sequence[Value]) -> list[Value]:
         """Return operands, the known ones in 32 bits; this conversion is computed, not recorded."""
         with entered(self.parent):
-            return [x if self.owns(x) else narrowed([x])[0] for x in args]
+            return [x if self.owns(x) else narrow([x])[0] for x in args]
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is one of the tangents being recorded."""

@@ -21,10 +21,10 @@ from calque_core.extend import (
     array_leaves,
     check_arrays,
     check_callable,
+    copy_writable,
     describe_function,
     join_constants,
-    narrowed,
-    owned,
+    narrow,
     program_of,
     static_arguments,
     where,
@@ -102,9 +102,9 @@ def checkpoint(
         names = functools.partial(arg_names, fun, *dynamic)
         _check_leaves(leaves, names, caller)
         call = FlatFunction(with_static(fun, "checkpoint", statics), in_tree, "checkpoint")
-        leaves = [*narrowed(leaves)]
+        leaves = [*narrow(leaves)]
         if trace_state_clean():
-            outs = owned(call(*leaves))
+            outs = copy_writable(call(*leaves))
             return call.out_tree.unflatten(outs)
         avals = [typeof(x) for x in leaves]
         make = functools.partial(_staged, call, avals, fun, names)

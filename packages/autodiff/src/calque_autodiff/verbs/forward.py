@@ -16,12 +16,12 @@ from calque_core.extend import (
     check_callable,
     check_outputs,
     check_sequence,
+    copy_shared,
     describe_function,
     flatten_primals,
-    started,
+    record_call,
     strong,
     tangent_leaves,
-    unshared,
 )
 from calque_pytree import tree_flatten, tree_structure
 
@@ -36,7 +36,7 @@ def jvp_flat(
     """Return the results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
     parent = current_trace()
     trace = JVPTrace(parent, parent)
-    started(trace, fun)
+    record_call(trace, fun)
     with tracing(trace):
         tracers = [x if type(t) is Zero else JVPTracer(trace, x, t) for x, t in zip(primals, tangents)]
         results = flat(*tracers)
@@ -45,7 +45,7 @@ def jvp_flat(
         check_out_tangents(trace, outs, out_dots)
         aux, aux_tree = tree_flatten(flat.aux)
     # A result that the function did not compute under the trace may be an array of the user's: `results`, `aux`.
-    separate = unshared([*outs, *out_dots, *map(trace.stripped, aux)], primals, tangents, results, aux)
+    separate = copy_shared([*outs, *out_dots, *map(trace.primal_of, aux)], primals, tangents, results, aux)
     count = len(outs)
     flat.aux = aux_tree.unflatten(separate[2 * count :])
     return separate[:count], separate[count : 2 * count]

@@ -22,9 +22,9 @@ from calque_core.extend import (
     call,
     check_arrays,
     check_callable,
+    copy_shared,
     describe_function,
-    narrowed,
-    unshared,
+    narrow,
 )
 from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
@@ -114,7 +114,7 @@ def _transform(
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
         leaves, tree = tree_flatten((varied, {}))
         _check_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
-        leaves = [*narrowed(leaves)]
+        leaves = [*narrow(leaves)]
 
         @functools.wraps(fun)
         def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
@@ -130,7 +130,7 @@ def _transform(
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(jaxpr, jaxpr.consts, [typeof(outs[0]).dtype.type(1)])
             bars = spread_cotangents(chosen.caller, cts, [typeof(x) for x in leaves])
-            separate = unshared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
+            separate = copy_shared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
         (by_position, by_name), _ = tree.unflatten(separate)
         gradients = chosen.arrange(places, by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients

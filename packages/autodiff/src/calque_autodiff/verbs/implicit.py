@@ -31,10 +31,10 @@ from calque_core.extend import (
     Space,
     check_callable,
     check_lift,
-    evaluated,
+    copy_writable,
     join_constants,
     loop_name,
-    owned,
+    run_solver,
     space_of,
     trace_in,
 )
@@ -78,25 +78,25 @@ def custom_root(
         check_callable(fun, "custom_root")
     caller = loop_name("custom_root", f)
     guess, space = space_of(caller, "initial_guess", initial_guess)
-    function = space.mapped(caller, "f", f)
-    solver = partial(space.mapped(caller, "solve", solve, has_aux), space.shaped(caller, "f", f))
+    function = space.with_type_check(caller, "f", f)
+    solver = partial(space.with_type_check(caller, "solve", solve, has_aux), space.with_structure_check(caller, "f", f))
     trace = current_trace()
     if trace is evaluation:
-        return evaluated(caller, solver, space, guess)
+        return run_solver(caller, solver, space, guess)
     f_jaxpr, _ = trace_in("custom_root", space, function, f)
-    tangent_solver = _linearized(space, function, space.mapped(caller, "tangent_solve", tangent_solve))
+    tangent_solver = _linearized_solver(space, function, space.with_type_check(caller, "tangent_solve", tangent_solve))
     tangent_jaxpr = stage(tangent_solver, space.avals * 2, verb="custom_root", user_fun=tangent_solve)
     if not knows_values(trace):
         solve_jaxpr, out_tree = trace_in("custom_root", space, solver, solve)
         return out_tree.unflatten(_bind(f_jaxpr, solve_jaxpr, tangent_jaxpr, guess))
     with tracing(ValueTrace(trace)):
-        out = tree_map(kept_value, evaluated(caller, solver, space, [value_of(x) for x in guess]))
+        out = tree_map(kept_value, run_solver(caller, solver, space, [value_of(x) for x in guess]))
     x, aux = out if has_aux else (out, None)
     x = space.tree.unflatten(_bind(f_jaxpr, _identity(space), tangent_jaxpr, tree_leaves(x)))
     return (x, aux) if has_aux else x
 
 
-def _linearized(space: Space, function: Function, tangent_solve: Function) -> Callable[..., list[Value]]:
+def _linearized_solver(space: Space, function: Function, tangent_solve: Function) -> Callable[..., list[Value]]:
     """Return the solver of the linearized equation on the leaves of a root, then those of a right-hand side."""
 
     def solve(*leaves: Value) -> list[Value]:
@@ -154,5 +154,5 @@ def value_of(x: Value) -> Value:
 
 def kept_value(x: Value) -> Value:
     """Return the number behind a result of a solver, in memory of its own: the solver may use its buffers again."""
-    (value,) = owned([value_of(x)])
+    (value,) = copy_writable([value_of(x)])
     return value

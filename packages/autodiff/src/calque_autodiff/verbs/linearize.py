@@ -21,11 +21,11 @@ from calque_core.extend import (
     FlatFunction,
     check_callable,
     check_outputs,
+    copy_shared,
     describe_function,
     flatten_primals,
     is_float,
-    started,
-    unshared,
+    record_call,
 )
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
@@ -45,14 +45,14 @@ def linearize_flat(
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
     trace = JVPTrace(parent, tangent_trace)
-    started(trace, fun)
+    record_call(trace, fun)
     trace.verb = tangent_trace.verb = verb
-    started(tangent_trace, fun)
+    record_call(tangent_trace, fun)
     with tracing(trace):
         avals = [typeof(x).strip_weak_type() for x in primals]
         results = flat(
             *[
-                JVPTracer(trace, trace.captured(x), tangent_trace.new_arg(aval)) if is_float(aval.dtype) else x
+                JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if is_float(aval.dtype) else x
                 for x, aval in zip(primals, avals)
             ]
         )
@@ -60,10 +60,10 @@ def linearize_flat(
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
         aux_leaves, aux_tree = tree_flatten(flat.aux)
-        aux = [trace.stripped(x) for x in aux_leaves]
+        aux = [trace.primal_of(x) for x in aux_leaves]
         jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
     # A result that the function did not compute under the trace may be an array of the user's.
-    separate = unshared([*outs, *aux], primals, results, aux_leaves)
+    separate = copy_shared([*outs, *aux], primals, results, aux_leaves)
     flat.aux = aux_tree.unflatten(separate[len(outs) :])
     return separate[: len(outs)], jaxpr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import defbatch, defbroadcasting, defvectorized, mapped_alike
+from calque_batching.define import align_batch_axes, defbatch, defbroadcasting, defvectorized
 from calque_core.lax import abs_p, add_any, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
 
 Value = Any
@@ -18,7 +18,7 @@ defbroadcasting(add_p)
 
 def add_any_batch(args: Sequence[Value], dims: Sequence[int | None]) -> tuple[Value, int]:
     """Give both operands the batch axis: both have one type, so even an unmapped scalar gets it."""
-    (x, y), bdim = mapped_alike(args, dims)
+    (x, y), bdim = align_batch_axes(args, dims)
     return add_any(x, y), bdim
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import defbatch, moved_past, with_entry
+from calque_batching.define import axes_in_batch, defbatch, with_entry
 from calque_core import typeof
 from calque_core.lax import broadcast_in_dim, broadcast_in_dim_p
 
@@ -18,7 +18,7 @@ def broadcast_in_dim_batch(
     """Put the batch axis behind the axis that it follows in the operand, so that no axis moves."""
     (x,), (x_bdim,) = args, dims
     out_bdim = broadcast_dimensions[x_bdim - 1] + 1 if x_bdim else 0
-    positions = with_entry(moved_past(broadcast_dimensions, out_bdim), x_bdim, out_bdim)
+    positions = with_entry(axes_in_batch(broadcast_dimensions, out_bdim), x_bdim, out_bdim)
     return broadcast_in_dim(x, with_entry(shape, out_bdim, typeof(x).shape[x_bdim]), positions), out_bdim
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from calque_batching.axes import moveaxis
 from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.define import aligned
+from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
-from calque_core.extend import as_declared, forwarded, is_float, join_constants, named_axes, where, zeros_of
+from calque_core.extend import as_declared, forwarded_inputs, is_float, join_constants, named_axes, where, zeros_of
 from calque_core.lax import clamp, cond_p, convert_element_type, discard, eq, reduce_or, select_n_p
 
 Value = Any
@@ -93,7 +93,7 @@ class _Branch(NamedTuple):
         for i, is_guarded in enumerate(self.guards):
             if is_guarded:
                 x, d = args[i], dims[i]
-                cases, dims[i] = aligned([is_taken, discard(x), x], [0, d, d])
+                cases, dims[i] = align_operands([is_taken, discard(x), x], [0, d, d])
                 args[i] = select_n_p.bind(*cases)
         return eval_batched(self.jaxpr, self.axis, args, dims)
 
@@ -115,7 +115,7 @@ class _Branch(NamedTuple):
 
 def _forwarded_operands(branches: Branches) -> list[int | None]:
     """Return for each result the number of the operand that every branch returns as it, or None."""
-    sources = zip(*map(forwarded, branches))
+    sources = zip(*map(forwarded_inputs, branches))
     return [first if all(source == first for source in later) else None for first, *later in sources]
 
 
@@ -139,7 +139,7 @@ def _select_results(which: Value, results: Sequence[Batch]) -> Batch:
     outs: list[Value] = []
     out_dims: list[int | None] = []
     for cases, dims in zip(zip(*(outs for outs, _ in results)), zip(*(dims for _, dims in results))):
-        operands, dim = aligned([which, *cases], [0, *dims])
+        operands, dim = align_operands([which, *cases], [0, *dims])
         outs.append(select_n_p.bind(*operands))
         out_dims.append(dim)
     return outs, out_dims

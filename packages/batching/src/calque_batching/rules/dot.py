@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_batching.define import defbatch, moved_past
+from calque_batching.define import axes_in_batch, defbatch
 from calque_core import typeof
 from calque_core.lax import dot_general, dot_general_p
 
@@ -31,9 +31,9 @@ def dot_general_batch(
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     n_batch, n_lhs = len(lhs_batch), typeof(lhs).ndim - len(lhs_contract)
     if lhs_bdim is not None:
-        lhs_contract, lhs_batch = moved_past(lhs_contract, lhs_bdim), moved_past(lhs_batch, lhs_bdim)
+        lhs_contract, lhs_batch = axes_in_batch(lhs_contract, lhs_bdim), axes_in_batch(lhs_batch, lhs_bdim)
     if rhs_bdim is not None:
-        rhs_contract, rhs_batch = moved_past(rhs_contract, rhs_bdim), moved_past(rhs_batch, rhs_bdim)
+        rhs_contract, rhs_batch = axes_in_batch(rhs_contract, rhs_bdim), axes_in_batch(rhs_batch, rhs_bdim)
     if lhs_bdim is not None and rhs_bdim is not None:
         lhs_batch, rhs_batch, out_bdim = (lhs_bdim, *lhs_batch), (rhs_bdim, *rhs_batch), 0
     elif lhs_bdim is not None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.axes import moveaxis
-from calque_batching.define import defbatch, moved_past, with_entry
+from calque_batching.define import axes_in_batch, defbatch, with_entry
 from calque_core import typeof
 from calque_core.extend import Shape
 from calque_core.lax import GatherDimensionNumbers, gather, gather_p
@@ -39,9 +39,9 @@ def gather_batch(
         return gather(x, indices, GatherDimensionNumbers(*numbers), sizes, **params), out_bdim
     indices = moveaxis(indices, i_bdim, 0)
     if x_bdim is None:
-        rows = moved_past(dimension_numbers.start_indices_batching_dims, 0)
+        rows = axes_in_batch(dimension_numbers.start_indices_batching_dims, 0)
         numbers = dimension_numbers._replace(
-            offset_dims=moved_past(dimension_numbers.offset_dims, 0), start_indices_batching_dims=rows
+            offset_dims=axes_in_batch(dimension_numbers.offset_dims, 0), start_indices_batching_dims=rows
         )
         return gather(x, indices, numbers, slice_sizes, **params), 0
     numbers = GatherDimensionNumbers(*paired_with_batch(dimension_numbers, x_bdim))
@@ -55,20 +55,20 @@ def windows_with_batch(numbers: Sequence[Shape], x_bdim: int, ndim: int) -> tupl
     `ndim` is the rank of the operand with that axis.
     """
     window, collapsed, mapped, batching, rows = numbers
-    collapsed, mapped, batching = (moved_past(axes, x_bdim) for axes in (collapsed, mapped, batching))
+    collapsed, mapped, batching = (axes_in_batch(axes, x_bdim) for axes in (collapsed, mapped, batching))
     before = sum(axis < x_bdim for axis in range(ndim) if axis not in (*collapsed, *batching))
     bdim = window[before - 1] + 1 if before else 0
-    window = moved_past(window, bdim)
+    window = axes_in_batch(window, bdim)
     return ((*window[:before], bdim, *window[before:]), collapsed, mapped, batching, rows), bdim
 
 
 def paired_with_batch(numbers: Sequence[Shape], x_bdim: int) -> Numbers:
     """Return the numbers of a gather or scatter with the batch axes, of the indices in front, as batching axes."""
     window, collapsed, mapped, batching, rows = numbers
-    collapsed, mapped, batching = (moved_past(axes, x_bdim) for axes in (collapsed, mapped, batching))
-    pairs = sorted([(x_bdim, 0), *zip(batching, moved_past(rows, 0))])
+    collapsed, mapped, batching = (axes_in_batch(axes, x_bdim) for axes in (collapsed, mapped, batching))
+    pairs = sorted([(x_bdim, 0), *zip(batching, axes_in_batch(rows, 0))])
     batching, rows = (tuple(axes) for axes in zip(*pairs))
-    return moved_past(window, 0), collapsed, mapped, batching, rows
+    return axes_in_batch(window, 0), collapsed, mapped, batching, rows
 
 
 defbatch(gather_p, gather_batch)

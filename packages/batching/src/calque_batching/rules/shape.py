@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.axes import moveaxis
-from calque_batching.define import aligned, defbatch, mapped_alike, moved_past, with_entry
+from calque_batching.define import align_batch_axes, align_operands, axes_in_batch, defbatch, with_entry
 from calque_core import typeof
 from calque_core.lax import (
     concatenate,
@@ -46,17 +46,17 @@ def reshape_batch(args: Sequence[Value], dims: Sequence[int], *, new_sizes: Shap
 def transpose_batch(args: Sequence[Value], dims: Sequence[int], *, permutation: Shape) -> tuple[Value, int]:
     """Move the batch axis to the front in the same transposition."""
     (x,), (x_bdim,) = args, dims
-    return transpose(x, (x_bdim, *moved_past(permutation, x_bdim))), 0
+    return transpose(x, (x_bdim, *axes_in_batch(permutation, x_bdim))), 0
 
 
 def rev_batch(args: Sequence[Value], dims: Sequence[int], *, dimensions: Shape) -> tuple[Value, int]:
     (x,), (x_bdim,) = args, dims
-    return rev(x, moved_past(dimensions, x_bdim)), x_bdim
+    return rev(x, axes_in_batch(dimensions, x_bdim)), x_bdim
 
 
 def squeeze_batch(args: Sequence[Value], dims: Sequence[int], *, dimensions: Shape) -> tuple[Value, int]:
     (x,), (x_bdim,) = args, dims
-    removed = moved_past(dimensions, x_bdim)
+    removed = axes_in_batch(dimensions, x_bdim)
     return squeeze(x, removed), x_bdim - sum(axis < x_bdim for axis in removed)
 
 
@@ -94,13 +94,13 @@ def pad_batch(
     inner_shape = aval.shape if x_bdim is None else aval.shape[:x_bdim] + aval.shape[x_bdim + 1 :]
     is_inside = pad(full(inner_shape, True), False, padding_config)
     padded = pad(x, aval.dtype.type(0), config)
-    operands, out_bdim = aligned([is_inside, padding_value, padded], [None, value_bdim, x_bdim])
+    operands, out_bdim = align_operands([is_inside, padding_value, padded], [None, value_bdim, x_bdim])
     return select_n_p.bind(*operands), out_bdim
 
 
 def concatenate_batch(args: Sequence[Value], dims: Dims, *, dimension: int) -> tuple[Value, int]:
     """Give all operands the batch axis at the position of the first mapped operand's."""
-    operands, bdim = mapped_alike(args, dims)
+    operands, bdim = align_batch_axes(args, dims)
     return concatenate(operands, dimension + (bdim <= dimension)), bdim
 
 

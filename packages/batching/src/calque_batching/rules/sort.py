@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import defbatch, mapped_alike
+from calque_batching.define import align_batch_axes, defbatch
 from calque_core.lax import sort, sort_p
 
 Value = Any
@@ -15,7 +15,7 @@ def sort_batch(
     args: Sequence[Value], dims: Sequence[int | None], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Value], list[int]]:
     """Give all operands the batch axis: they are permuted together, so one mapped key maps all of them."""
-    operands, bdim = mapped_alike(args, dims)
+    operands, bdim = align_batch_axes(args, dims)
     outs = sort(operands, dimension + (bdim <= dimension), is_stable, num_keys)
     return list(outs), [bdim] * len(outs)
 

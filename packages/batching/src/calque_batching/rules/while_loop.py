@@ -18,10 +18,10 @@ import numpy as np
 
 from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
-from calque_batching.define import aligned
+from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
 from calque_core import Jaxpr, eval_jaxpr, stage, typeof
-from calque_core.extend import forwarded, join_constants, marked, merged, named_axes, unmarked, where
+from calque_core.extend import forwarded_inputs, join_constants, marked, merged, named_axes, unmarked, where
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
@@ -75,7 +75,7 @@ def while_batch(
     if predicate_dim is None:
         return _bind(condition, body, values, options), carry_dims
     _check_effects(cond_jaxpr, body_jaxpr)
-    is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded(body_jaxpr))]
+    is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded_inputs(body_jaxpr))]
     mixes = axis.name is not None and axis.name in named_axes({"cond": cond_jaxpr, "body": body_jaxpr})
     condition, _ = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims, [True])
     loop = _Loop(axis, condition, body, bdims.body, carry_dims, is_changed, mixes, options)
@@ -169,7 +169,7 @@ class _Loop(NamedTuple):
         is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
         taken = self.taken(is_running, before, consts.carry)
         after = eval_jaxpr(self.body, self.body.consts, *consts.body, *taken)
-        finals = [_chosen(is_running, x, old) for x, old in zip(marked(after, self.is_shared), finals)]
+        finals = [_select(is_running, x, old) for x, old in zip(marked(after, self.is_shared), finals)]
         after = self.advanced(is_running, after, before)
         (holds,) = eval_jaxpr(self.condition, self.condition.consts, *consts.condition, *after)
         return [bitwise_and(is_running, holds), *after, *finals]
@@ -184,14 +184,14 @@ class _Loop(NamedTuple):
     def advanced(self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value]) -> list[Value]:
         """Return `carry` for running elements, `finished` for finished ones; `carry` for both if it is not frozen."""
         columns = zip(carry, finished, self.is_frozen)
-        return [_chosen(is_running, x, old) if frozen else x for x, old, frozen in columns]
+        return [_select(is_running, x, old) if frozen else x for x, old, frozen in columns]
 
     def startable(self, is_running: Value, values: Sequence[Value], dims: Dims) -> list[Value]:
         """Return the values, with those of an element that starts for each element that never starts."""
         if self.axis.size < 2 or self.mixes or all(d is None for d in dims):
             return list(values)
         last = reduce_max(mul(iota(np.uint32, self.axis.size), convert_element_type(is_running, np.uint32)))
-        return [x if d is None else _chosen(is_running, x, _element(x, last, d), d) for x, d in zip(values, dims)]
+        return [x if d is None else _select(is_running, x, _element(x, last, d), d) for x, d in zip(values, dims)]
 
 
 def _element(x: Value, i: Value, dim: int) -> Value:
@@ -199,9 +199,9 @@ def _element(x: Value, i: Value, dim: int) -> Value:
     return dynamic_index_in_dim(discard(x), i, dim, keepdims=False)
 
 
-def _chosen(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:
+def _select(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:
     """Return the elements of `first` where `is_first`, else of `second`; an unmapped value is broadcast."""
     full = max(typeof(first).ndim, typeof(second).ndim)
     dims = [dim if typeof(x).ndim == full else None for x in (second, first)]
-    operands, _ = aligned([is_first, second, first], [0, *dims])
+    operands, _ = align_operands([is_first, second, first], [0, *dims])
     return select_n_p.bind(*operands)

@@ -20,15 +20,15 @@ from calque_core.extend import (
     arg_names,
     check_arrays,
     check_callable,
+    copy_shared,
     describe_function,
     entered,
     here,
     is_array_like,
     leaf_names,
-    narrowed,
+    narrow,
     parameters_of,
-    started,
-    unshared,
+    record_call,
 )
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 
@@ -72,14 +72,14 @@ def vmap(
         leaves, in_tree = tree_flatten((args, kwargs))
         names = functools.partial(arg_names, fun, args, kwargs)
         check_arrays(leaves, names, caller)
-        leaves = [*narrowed(leaves)]
+        leaves = [*narrow(leaves)]
         is_one_axis = type(in_axes) is int and not kwargs
         spec = in_axes if is_one_axis else _prefix(caller, fun, in_axes, args, kwargs)
         dims = _in_dims(caller, leaves, names, _flat_axes(caller, "in_axes", in_tree, spec))
         axis = AxisData(axis_name, _axis_size(caller, leaves, names, dims, axis_size))
         flat = FlatFunction(fun, in_tree, "vmap")
         trace = BatchTrace(current_trace(), axis)
-        started(trace, fun)
+        record_call(trace, fun)
         axis_env = here().axis_env if axis_name is None else (*here().axis_env, (axis_name, axis.size))
         with tracing(trace), entered(axis_env=axis_env):
             tracers = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims)]
@@ -88,7 +88,7 @@ def vmap(
         axes = _flat_axes(caller, "out_axes", flat.out_tree, out_axes)
         results = _moved_results(caller, flat, outs, out_dims, axes, axis.size)
         # An unmapped result may be an array of the user's, one of `out_leaves`.
-        return flat.out_tree.unflatten(unshared(results, leaves, out_leaves))
+        return flat.out_tree.unflatten(copy_shared(results, leaves, out_leaves))
 
     return batched
 

@@ -17,7 +17,7 @@ from calque_core import lax
 from calque_core.context import active
 from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where
-from calque_core.ops.declare import as_result, undefined
+from calque_core.ops.declare import as_result, undefined_message
 from calque_core.ops.operands import _converted, binary, check_dtypes, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
 from calque_core.types.avals import typeof
@@ -52,7 +52,7 @@ def number(x: Value) -> Value:
 def real(name: str, x: Value) -> Value:
     """Return the operand of a function of real numbers, as a float."""
     if kind(x) == "c":
-        raise TypeError(undefined(name, typeof(x)))
+        raise TypeError(undefined_message(name, typeof(x)))
     return floating(x)
 
 
@@ -62,7 +62,7 @@ def real(name: str, x: Value) -> Value:
 def positive(x: Value) -> Value:
     """Return x.  Raises: TypeError for bools, as NumPy does."""
     if kind(x) == "b":
-        raise TypeError(undefined("positive", typeof(x)))
+        raise TypeError(undefined_message("positive", typeof(x)))
     return as_result(x)
 
 

@@ -55,7 +55,7 @@ from calque_core.lax import (
     xor_p,
 )
 from calque_core.ops.declare import BITS, have_order, insist
-from calque_core.ops.operands import is_weak_bool, number, numbers, paired, result_type, weak
+from calque_core.ops.operands import is_weak_bool, number, numbers, promoted_pair, result_type, weak
 from calque_core.types.array_methods import array_method
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, typeof
@@ -112,7 +112,7 @@ def _quotient(x: Value, y: Value) -> Value:
         if not (x_aval.weak_type and y_aval.weak_type):
             return true_divide(x, y)
         x, y = weak(x, float), weak(y, float)
-    return div_p.bind(*paired("div", x, y))
+    return div_p.bind(*promoted_pair("div", x, y))
 
 
 # Arithmetic
@@ -227,7 +227,7 @@ def _weak_power(x: Value, y: Value) -> Value:
         return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).dtype.kind == "i" else x, y=int(y))
     if typeof(x).dtype.kind == typeof(y).dtype.kind == "i":
         return power(x, y)  # raises: the exponent decides whether Python returns an int or a float
-    x, y = paired("power", x, y)
+    x, y = promoted_pair("power", x, y)
     return pow_p.bind(x, y)
 
 
@@ -264,42 +264,42 @@ def __abs__(self: Value) -> Value:
 @array_method
 def __eq__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return eq_p.bind(*paired("eq", self, other))
+        return eq_p.bind(*promoted_pair("eq", self, other))
     return _fallback(lax.eq, self, other, other)
 
 
 @array_method
 def __ne__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return ne_p.bind(*paired("ne", self, other))
+        return ne_p.bind(*promoted_pair("ne", self, other))
     return _fallback(lax.ne, self, other, other)
 
 
 @array_method
 def __lt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return lt_p.bind(*have_order("lt", *paired("lt", self, other)))
+        return lt_p.bind(*have_order("lt", *promoted_pair("lt", self, other)))
     return _fallback(lax.lt, self, other, other)
 
 
 @array_method
 def __le__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return le_p.bind(*have_order("le", *paired("le", self, other)))
+        return le_p.bind(*have_order("le", *promoted_pair("le", self, other)))
     return _fallback(lax.le, self, other, other)
 
 
 @array_method
 def __gt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return gt_p.bind(*have_order("gt", *paired("gt", self, other)))
+        return gt_p.bind(*have_order("gt", *promoted_pair("gt", self, other)))
     return _fallback(lax.gt, self, other, other)
 
 
 @array_method
 def __ge__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return ge_p.bind(*have_order("ge", *paired("ge", self, other)))
+        return ge_p.bind(*have_order("ge", *promoted_pair("ge", self, other)))
     return _fallback(lax.ge, self, other, other)
 
 
@@ -317,42 +317,42 @@ def __hash__(self: Value) -> int:
 @array_method
 def __and__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return and_p.bind(*insist("and", BITS, *paired("and", self, other)))
+        return and_p.bind(*insist("and", BITS, *promoted_pair("and", self, other)))
     return _fallback(lax.bitwise_and, self, other, other)
 
 
 @array_method
 def __rand__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return and_p.bind(*insist("and", BITS, *paired("and", other, self)))
+        return and_p.bind(*insist("and", BITS, *promoted_pair("and", other, self)))
     return _fallback(lax.bitwise_and, other, self, other)
 
 
 @array_method
 def __or__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return or_p.bind(*insist("or", BITS, *paired("or", self, other)))
+        return or_p.bind(*insist("or", BITS, *promoted_pair("or", self, other)))
     return _fallback(lax.bitwise_or, self, other, other)
 
 
 @array_method
 def __ror__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return or_p.bind(*insist("or", BITS, *paired("or", other, self)))
+        return or_p.bind(*insist("or", BITS, *promoted_pair("or", other, self)))
     return _fallback(lax.bitwise_or, other, self, other)
 
 
 @array_method
 def __xor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return xor_p.bind(*insist("xor", BITS, *paired("xor", self, other)))
+        return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", self, other)))
     return _fallback(lax.bitwise_xor, self, other, other)
 
 
 @array_method
 def __rxor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return xor_p.bind(*insist("xor", BITS, *paired("xor", other, self)))
+        return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", other, self)))
     return _fallback(lax.bitwise_xor, other, self, other)
 
 

@@ -31,7 +31,7 @@ from calque_core.calls.static_arguments import (
     static_keys,
     with_static,
 )
-from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own
+from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
 from calque_core.extend import numpy_functions
 from calque_core.frames.source import (
     Position,
@@ -48,17 +48,17 @@ from calque_core.jaxprs.debugging import check_program, is_debugging
 from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.memory.captures import Captures
-from calque_core.memory.separate import copied_where_exposed, owned, unshared, unshared_tree
+from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
 from calque_core.ops.axes import integer
 from calque_core.ops.broadcast import spread
 from calque_core.ops.collective import named_axes
 from calque_core.ops.complex import real_dtype
 from calque_core.ops.cond import chosen_branches, join_constants, program_of
-from calque_core.ops.convert import narrowed
+from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
-from calque_core.ops.custom_rules import LinearCall, closed_over, closed_rules
+from calque_core.ops.custom_rules import LinearCall, close_rules, closure_message
 from calque_core.ops.gather import default_fill, gather_windows
-from calque_core.ops.jit import as_declared, forwarded, run_program
+from calque_core.ops.jit import as_declared, forwarded_inputs, run_program
 from calque_core.ops.linear import (
     is_linear,
     is_nonzero,
@@ -70,13 +70,13 @@ from calque_core.ops.linear import (
     zero_tangent,
     zeros_of,
 )
-from calque_core.ops.linear_solve import evaluated, trace_in, without_aux
-from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, while_parts
+from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
+from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
 from calque_core.ops.loops import loop_name
 from calque_core.ops.operands import strong
 from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import scatter_windows
-from calque_core.ops.selection import extreme_weights, positions, restored, share, sorted_by
+from calque_core.ops.selection import broadcast_reduced, extreme_weights, positions, share, sort_by
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.ops.updates import (
@@ -89,7 +89,7 @@ from calque_core.ops.updates import (
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
 from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
-from calque_core.traces.trace import only_evaluates, plain_types, started
+from calque_core.traces.trace import only_evaluates, plain_types, record_call
 from calque_core.traces.tracer import check_lift
 from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, traced_type
 from calque_core.types.dtypes import dtype_name, greatest, is_float, scalar_dtype
@@ -106,14 +106,14 @@ __all__ = [
     "Position", "current_position", "resolve", "in_backward", "where", "at_place", "describe_function", "hide_frames",
     "mark_boundary",
     # The current context: trace, settings, axis sizes
-    "Settings", "DEFAULT_SETTINGS", "here", "own", "active", "entered", "settings_key",
+    "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces
-    "JaxprTrace", "BorrowingTrace", "JitTracer", "started", "check_lift", "only_evaluates", "plain_types",
+    "JaxprTrace", "BorrowingTrace", "JitTracer", "record_call", "check_lift", "only_evaluates", "plain_types",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
-    "scalar_dtype", "real_dtype", "dtype_name", "greatest", "highest", "lowest", "narrowed", "strong",
+    "scalar_dtype", "real_dtype", "dtype_name", "greatest", "highest", "lowest", "narrow", "strong",
     # Memory
-    "Captures", "unshared", "unshared_tree", "owned", "copied_where_exposed",
+    "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed",
     # Tangents and cotangents that are zero or not known yet
     "zero_tangent", "zero_for", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "split_results",
     # Masks of operands and results
@@ -122,14 +122,14 @@ __all__ = [
     "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs
     "nested_jaxprs", "join_constants", "captured_tracers", "cells_of", "is_debugging", "check_program", "run_program",
-    "as_declared", "forwarded",
+    "as_declared", "forwarded_inputs",
     # Branches and loops
-    "chosen_branches", "program_of", "Loop", "ScanOptions", "consts_first", "marked_carries", "while_parts",
+    "chosen_branches", "program_of", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
     # Custom rules and solvers
-    "LinearCall", "closed_rules", "closed_over", "no_jvp_rule", "Space", "space_of", "trace_in", "evaluated",
+    "LinearCall", "close_rules", "closure_message", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",
     # Formulas that derivatives and Taylor series share
-    "spread", "share", "extreme_weights", "restored", "positions", "sorted_by",
+    "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by",
     # Windows of a gather or scatter, and what becomes of updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",

@@ -106,7 +106,7 @@ def hide_frames(error: Exception) -> None:
         return
     note = HiddenFrames(_NOTE)
     note.traceback = error.__traceback__
-    for each in _chain(error):
+    for each in _related_errors(error):
         each.__traceback__ = _of_user(each.__traceback__)
     if not any(isinstance(n, HiddenFrames) for n in getattr(error, "__notes__", ())):
         error.add_note(note)
@@ -134,7 +134,7 @@ def _is_nested() -> bool:
     return False
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _related_errors(error: BaseException) -> Iterator[BaseException]:
     """Yield an error, its causes, its contexts, and the members of groups, each once."""
     seen: set[int] = set()
     stack: list[BaseException | None] = [error]

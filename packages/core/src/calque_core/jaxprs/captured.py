@@ -45,7 +45,7 @@ def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
         elif any(x._trace is trace or (x._trace.tag is not None and x._trace.tag is trace.tag) for trace in visible):
             tracers[id(x)] = x
         elif x._trace.is_open:
-            stack.extend(reversed(x.carried))
+            stack.extend(reversed(x.inner_values))
     return list(tracers.values())
 
 

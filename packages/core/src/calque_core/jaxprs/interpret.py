@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.context import here, own
+from calque_core.context import here, own_context
 from calque_core.frames.tracebacks import api_boundary, hide_frames, mark_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
-from calque_core.memory.separate import unshared
+from calque_core.memory.separate import copy_shared
 from calque_core.traces.trace import evaluation
 
 Value = Any
@@ -26,7 +26,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
     """
     try:
         outs = run_jaxpr(jaxpr, consts, *args)
-        return unshared(outs, consts, args) if here().trace is evaluation else outs
+        return copy_shared(outs, consts, args) if here().trace is evaluation else outs
     except Exception as error:
         hide_frames(error)
         raise
@@ -48,7 +48,7 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
         )
     env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
-    context = own()
+    context = own_context()
     before = context.source
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):

@@ -15,7 +15,7 @@ import numpy as np
 
 from calque_core.calls.api_util import array_leaves, describe_value
 from calque_core.frames.source import where
-from calque_core.memory.separate import unshared
+from calque_core.memory.separate import copy_shared
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full
 from calque_core.ops.shape import concatenate, reshape, slice
@@ -70,7 +70,7 @@ class Unravel:
         pieces = [reshape(slice(flat, [a], [b]), shape) for a, b, shape in zip(starts, stops, self.shapes)]
         if self.dtype is not None:
             pieces = [convert_element_type(x, dtype) for x, dtype in zip(pieces, self.dtypes)]
-        return self.treedef.unflatten(unshared(pieces, [flat]))
+        return self.treedef.unflatten(copy_shared(pieces, [flat]))
 
     def _check(self, flat: Value, size: int) -> None:
         if not is_array_like(flat):
@@ -115,5 +115,5 @@ def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
         dtype = promote_types(dtype, other)
     is_mixed = any(other != dtype for other in dtypes)
     vectors = [reshape(convert_element_type(x, dtype), (prod(a.shape),)) for x, a in zip(leaves, avals)]
-    (flat,) = unshared([concatenate(vectors, 0)], leaves)
+    (flat,) = copy_shared([concatenate(vectors, 0)], leaves)
     return flat, Unravel(treedef, shapes, dtype if is_mixed else None, dtypes if is_mixed else ())

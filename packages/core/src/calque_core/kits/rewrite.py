@@ -17,7 +17,7 @@ from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.jaxprs.walk import rebuild
 from calque_core.ops.jit import as_declared
 from calque_core.staging.stage import JaxprTrace, JitTracer
-from calque_core.traces.trace import evaluation, started, tracing
+from calque_core.traces.trace import evaluation, record_call, tracing
 from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
@@ -61,7 +61,7 @@ def rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
 def _rewrite(jaxpr: Jaxpr, rule: RewriteRule) -> Jaxpr:
     """Rewrite one jaxpr.  A rule may use constants, but no tracer: the result outlives every open trace."""
     trace = JaxprTrace(evaluation)
-    started(trace, rule)
+    record_call(trace, rule)
     trace.verb = "rewrite"
     atoms: dict[Any, Atom] = {}
     changed = False

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.context import own
+from calque_core.context import own_context
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
 from calque_core.jaxprs.walk import has_jaxpr
-from calque_core.memory.separate import unshared
+from calque_core.memory.separate import copy_shared
 from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
@@ -77,7 +77,7 @@ def interpret(
             f"interpret got {len(args)} arguments, but the jaxpr has {len(jaxpr.invars)} inputs. Pass one argument for "
             "each input."
         )
-    return unshared(_run(jaxpr, _Table(rules, default, on_eqn), args), jaxpr.consts, args)
+    return copy_shared(_run(jaxpr, _Table(rules, default, on_eqn), args), jaxpr.consts, args)
 
 
 class _Table(NamedTuple):
@@ -88,7 +88,7 @@ class _Table(NamedTuple):
 
 def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
     env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
-    context = own()
+    context = own_context()
     before = context.source
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):

@@ -205,7 +205,7 @@ def _make_writable() -> None:
         del _held[id(array)]
 
 
-def frozen(x: Any) -> Any:
+def as_read_only(x: Any) -> Any:
     """Return `x` if nobody can ever change it, otherwise a read-only copy, for a trace that is kept."""
     if not is_writable(x):
         return x

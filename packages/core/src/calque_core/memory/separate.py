@@ -1,8 +1,8 @@
 """The memory of NumPy arrays: its owner, and results that share it with no other array.
 
 One idea: all views of one memory end at one owner, so two arrays share memory if their chains of `base` end at one
-object.  Operations may return views and their own operands; where results leave a transformation, `unshared` copies a
-result if another array can change its memory.
+object.  Operations may return views and their own operands; where results leave a transformation, `copy_shared` copies
+a result if another array can change its memory.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def owner(x: Any) -> Any:
     return x
 
 
-def unshared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value]:
+def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value]:
     """Return `results`; an array that shares writable memory with an earlier result or with `reserved` is copied.
 
     A copy that a trace keeps of a captured array is copied too: the user may write to results.
 
     >>> import numpy as np
-    >>> from calque_core.extend import unshared
+    >>> from calque_core.extend import copy_shared
     >>> x = np.zeros(3)
-    >>> y, z, w = unshared([x, x[1:], np.ones(2)], [x])
+    >>> y, z, w = copy_shared([x, x[1:], np.ones(2)], [x])
     >>> np.shares_memory(x, y), np.shares_memory(x, z), w
     (False, False, array([1., 1.]))
     """
@@ -59,13 +59,13 @@ def unshared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value
     return separate
 
 
-def owned(results: Sequence[Value]) -> list[Value]:
+def copy_writable(results: Sequence[Value]) -> list[Value]:
     """Return `results` with a copy of each writable NumPy array: a user's function may have kept the array.
 
     >>> import numpy as np
-    >>> from calque_core.extend import owned
+    >>> from calque_core.extend import copy_writable
     >>> x = np.zeros(3)
-    >>> owned([x, 1.0])[0] is x
+    >>> copy_writable([x, 1.0])[0] is x
     False
     """
     return [x.copy() if isinstance(x, np.ndarray) and is_writable(x) else x for x in results]
@@ -91,28 +91,28 @@ def _is_exposed(x: Value, owner_ids: set[int]) -> bool:
     return id(owner(x)) in owner_ids or any(map(is_held, view_chain(x)))
 
 
-def owned_tree(result: T) -> T:
-    """Return a pytree of results, with `owned` applied to its leaves.
+def copy_writable_tree(result: T) -> T:
+    """Return a pytree of results, with `copy_writable` applied to its leaves.
 
     >>> x = np.zeros(3)
-    >>> owned_tree({"w": x})["w"] is x
+    >>> copy_writable_tree({"w": x})["w"] is x
     False
     """
     leaves, treedef = tree_flatten(result)
-    return treedef.unflatten(owned(leaves))  # type: ignore[no-any-return]
+    return treedef.unflatten(copy_writable(leaves))  # type: ignore[no-any-return]
 
 
-def unshared_tree(result: T, *reserved: Any) -> T:
-    """Return a pytree of results, with `unshared` applied to its leaves; `reserved` are pytrees too.
+def copy_shared_tree(result: T, *reserved: Any) -> T:
+    """Return a pytree of results, with `copy_shared` applied to its leaves; `reserved` are pytrees too.
 
     >>> import numpy as np
-    >>> from calque_core.extend import unshared_tree
+    >>> from calque_core.extend import copy_shared_tree
     >>> x = np.zeros(3)
-    >>> unshared_tree({"w": x}, (x,))["w"] is x
+    >>> copy_shared_tree({"w": x}, (x,))["w"] is x
     False
     """
     if type(result) in _SCALARS or isinstance(result, ArrayMethods):  # saves 3 us
         return result
     leaves, treedef = tree_flatten(result)
-    separate = unshared(leaves, *[tree_leaves(tree) for tree in reserved if tree])
+    separate = copy_shared(leaves, *[tree_leaves(tree) for tree in reserved if tree])
     return result if all(a is b for a, b in zip(leaves, separate)) else treedef.unflatten(separate)

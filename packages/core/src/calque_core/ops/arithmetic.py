@@ -15,7 +15,18 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas, scalars
-from calque_core.ops.declare import ANY, NUMBER, ORDERED, REAL, SIGNED, as_result, declare, insist, ordered, undefined
+from calque_core.ops.declare import (
+    ANY,
+    NUMBER,
+    ORDERED,
+    REAL,
+    SIGNED,
+    as_result,
+    declare,
+    insist,
+    ordered_operands,
+    undefined_message,
+)
 from calque_core.ops.operands import binary, strong
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -47,7 +58,7 @@ def neg(x: Value) -> Value:
     """
     # `typeof` also refuses Python integers of any size and arrays of objects, which np.negative takes.
     if type(x) is not np.float64 and typeof(x).dtype.kind == "b":
-        raise TypeError(undefined("neg", typeof(x)))
+        raise TypeError(undefined_message("neg", typeof(x)))
     return neg_p.bind(strong(x))
 
 
@@ -152,7 +163,7 @@ def max(x: Value, y: Value) -> Value:
     >>> max(np.array([1.0, np.nan]), 2.0)
     array([ 2., nan])
     """
-    return max_p.bind(*ordered("max", x, y))
+    return max_p.bind(*ordered_operands("max", x, y))
 
 
 def min(x: Value, y: Value) -> Value:
@@ -166,7 +177,7 @@ def min(x: Value, y: Value) -> Value:
     >>> min(np.array([1.0, np.nan]), 2.0)
     array([ 1., nan])
     """
-    return min_p.bind(*ordered("min", x, y))
+    return min_p.bind(*ordered_operands("min", x, y))
 
 
 # Size and sign
@@ -178,7 +189,7 @@ abs_p.weak_kinds = "ifc"
 @abs_p.def_abstract_eval(cached=True)
 def abs_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     if x_aval.dtype.kind not in SIGNED:
-        raise TypeError(undefined("abs", x_aval))
+        raise TypeError(undefined_message("abs", x_aval))
     dtype = np.finfo(x_aval.dtype).dtype if x_aval.dtype.kind == "c" else x_aval.dtype
     return shaped_array(x_aval.shape, dtype, x_aval.weak_type)
 
@@ -212,5 +223,5 @@ def sign(x: Value) -> Value:
     """
     aval = typeof(x)
     if aval.dtype.kind == "b":
-        raise TypeError(undefined("sign", aval))
+        raise TypeError(undefined_message("sign", aval))
     return sign_p.bind(x) if aval.dtype.kind != "u" else min(x, 1)

@@ -19,7 +19,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, jaxprs_in_params
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.ops.arithmetic import add, div, mul
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import NUMBER, ORDERED, undefined
+from calque_core.ops.declare import NUMBER, ORDERED, undefined_message
 from calque_core.ops.operands import floating
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -74,7 +74,7 @@ def _declare(name: str, kinds: str, linearity: Linearity | None = None) -> Primi
     def abstract_eval(x_aval: ShapedArray, *, axes: tuple[AxisName, ...]) -> ShapedArray:
         _sizes(name, axes)
         if x_aval.dtype.kind not in kinds:
-            raise TypeError(undefined(name, x_aval))
+            raise TypeError(undefined_message(name, x_aval))
         return x_aval.strip_weak_type()
 
     def impl(x: Value, *, axes: tuple[AxisName, ...]) -> Value:

@@ -16,7 +16,7 @@ import numpy as np
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops import formulas, scalars
-from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered
+from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered_operands
 from calque_core.ops.operands import binary, broadcast_operands, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -74,7 +74,7 @@ def lt(x: Value, y: Value) -> Value:
     >>> lt(np.array([1.0, 2.0]), 2)
     array([ True, False])
     """
-    return lt_p.bind(*ordered("lt", x, y))
+    return lt_p.bind(*ordered_operands("lt", x, y))
 
 
 def le(x: Value, y: Value) -> Value:
@@ -88,7 +88,7 @@ def le(x: Value, y: Value) -> Value:
     >>> le(np.array([1.0, 3.0]), 2)
     array([ True, False])
     """
-    return le_p.bind(*ordered("le", x, y))
+    return le_p.bind(*ordered_operands("le", x, y))
 
 
 def gt(x: Value, y: Value) -> Value:
@@ -102,7 +102,7 @@ def gt(x: Value, y: Value) -> Value:
     >>> gt(np.array([1.0, 3.0]), 2)
     array([False,  True])
     """
-    return gt_p.bind(*ordered("gt", x, y))
+    return gt_p.bind(*ordered_operands("gt", x, y))
 
 
 def ge(x: Value, y: Value) -> Value:
@@ -116,7 +116,7 @@ def ge(x: Value, y: Value) -> Value:
     >>> ge(np.array([1.0, 2.0]), 2)
     array([False,  True])
     """
-    return ge_p.bind(*ordered("ge", x, y))
+    return ge_p.bind(*ordered_operands("ge", x, y))
 
 
 # Logic, on bools and on the bits of integers

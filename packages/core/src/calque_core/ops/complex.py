@@ -18,7 +18,7 @@ import numpy as np
 from calque_core.ops import scalars
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
-from calque_core.ops.declare import FLOAT, as_result, declare, elementwise, insist, undefined
+from calque_core.ops.declare import FLOAT, as_result, declare, elementwise, insist, undefined_message
 from calque_core.ops.operands import floating_pair, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -58,7 +58,7 @@ real_p.weak_kinds = imag_p.weak_kinds = "c"
 
 def _part_abstract_eval(primitive: Primitive, x_aval: ShapedArray) -> ShapedArray:
     if x_aval.dtype.kind != "c":
-        raise TypeError(undefined(primitive.name, x_aval))
+        raise TypeError(undefined_message(primitive.name, x_aval))
     return shaped_array(x_aval.shape, real_dtype(x_aval.dtype), x_aval.weak_type)
 
 
@@ -131,7 +131,7 @@ _type_of_parts = elementwise("complex", "f")
 def complex_abstract_eval(x_aval: ShapedArray, y_aval: ShapedArray) -> ShapedArray:
     aval = _type_of_parts(x_aval, y_aval)
     if aval.dtype.itemsize < _SINGLE.itemsize:
-        raise TypeError(undefined("complex", x_aval))
+        raise TypeError(undefined_message("complex", x_aval))
     return aval.update(dtype=complex_dtype(aval.dtype))
 
 

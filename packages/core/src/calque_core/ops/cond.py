@@ -23,9 +23,9 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
-from calque_core.memory.separate import owned_tree, unshared
+from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.compare import clamp
-from calque_core.ops.convert import convert_element_type, narrowed
+from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.jit import check_operands, run_program
 from calque_core.ops.operands import PYTHON_SCALARS, scalar_kind, weak
 from calque_core.primitives.primitive import Primitive
@@ -128,7 +128,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
         raise TypeError(f"switch{where()} got {describe_value(index)} as its index. Give an integer scalar.")
     if len(functions) == 1:
-        return owned_tree(functions[0](*operands))
+        return copy_writable_tree(functions[0](*operands))
     return _choose("switch", _nearest(index, len(functions)), functions, operands, batched)
 
 
@@ -147,17 +147,17 @@ def _choose(
     leaves, in_tree = tree_flatten((tuple(operands), {}))
     if not all(map(is_array_like, leaves)):
         check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
-    leaves = [*narrowed(leaves)]
+    leaves = [*narrow(leaves)]
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
-        return owned_tree(functions[int(known(index))](*operands))
+        return copy_writable_tree(functions[int(known(index))](*operands))
     avals = [typeof(x) for x in leaves]
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
-    branches, consts = join_constants(detached(unify_results(verb, functions, jaxprs, out_tree)))
+    branches, consts = join_constants(detach(unify_results(verb, functions, jaxprs, out_tree)))
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
-    return out_tree.unflatten(unshared(outs, consts, leaves))
+    return out_tree.unflatten(copy_shared(outs, consts, leaves))
 
 
 def _check_predicate(pred: Value) -> None:
@@ -211,7 +211,7 @@ def program_of(
     return program
 
 
-def detached(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
+def detach(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
     """Return programs to bind together: copies of the stored ones, unless all are stored in `_programs`.
 
     A program has a memo of programs derived from it and from the programs bound with it.  A stored program would keep
@@ -284,12 +284,12 @@ def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
         return jaxpr
 
     def converted(*args: Value) -> list[Value]:
-        return list(map(converted_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets))
+        return list(map(convert_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets))
 
     return stage(converted, jaxpr.in_avals, verb="cond")
 
 
-def converted_to(x: Value, aval: ShapedArray) -> Value:
+def convert_to(x: Value, aval: ShapedArray) -> Value:
     """Return a value with the dtype and the weakness of `aval`; a Python scalar is converted without an operation."""
     if aval.weak_type:
         return weak(x, scalar_kind(aval))

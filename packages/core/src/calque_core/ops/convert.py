@@ -61,21 +61,23 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 
-def narrowed(values: Sequence[Value]) -> Sequence[Value]:
+def narrow(values: Sequence[Value]) -> Sequence[Value]:
     """Return arguments of a transformation, converted to 32 bits first while `enable_x64` is off.
 
     An operation converts its operands itself; a function that returns its arguments would convert nothing.
     """
-    return values if here().settings.enable_x64 else [narrowed_leaf(x) for x in values]
+    return values if here().settings.enable_x64 else [narrow_leaf(x) for x in values]
 
 
-def narrowed_leaf(x: Value) -> Value:
+def narrow_leaf(x: Value) -> Value:
     """Return an array in 32 bits; return any other value unchanged."""
     dtype = getattr(x, "dtype", None)  # of the array itself: its aval is narrow already
     if not isinstance(dtype, np.dtype) or dtype.kind not in "iufc" or isinstance(x, ShapeDtypeStruct):
         return x
-    narrow = canonicalize_dtype(dtype)
-    return x if narrow == dtype else convert_element_type_p.bind(x, new_dtype=narrow, weak_type=typeof(x).weak_type)
+    new_dtype = canonicalize_dtype(dtype)
+    return (
+        x if new_dtype == dtype else convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=typeof(x).weak_type)
+    )
 
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type", linearity="constant")

@@ -5,7 +5,7 @@ needs no knowledge of its code.  A rule is run on demand: usually it calls the f
 together with the function, tracing would never end.
 
 The parameters of an equation must outlive its trace.  Rules that close over tracers are therefore traced when the
-equation is made, and the tracers become operands; `closed_rules` does this.
+equation is made, and the tracers become operands; `close_rules` does this.
 
 Read next: `ops/custom.py` for the equations.
 """
@@ -81,7 +81,7 @@ class CustomRules:
         The tracers are leading operands of the program.
         """
         jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a function with custom rules", user_fun=fun))
-        rules, held = closed_rules(self, in_avals)
+        rules, held = close_rules(self, in_avals)
         split = len(captured)
         unused = [Var(x.aval) for x in held]  # only the rules need these tracers
         jaxpr = jaxpr.replace(invars=(*jaxpr.invars[:split], *unused, *jaxpr.invars[split:]))
@@ -154,10 +154,10 @@ def check_unperturbed(name: str, nonzeros: Sequence[bool]) -> None:
     Raises: UnexpectedTracerError.
     """
     if any(nonzeros):
-        raise UnexpectedTracerError(closed_over(name))
+        raise UnexpectedTracerError(closure_message(name))
 
 
-def closed_over(name: str) -> str:
+def closure_message(name: str) -> str:
     """Return the message for a derivative with respect to a closed-over value."""
     return (
         f"{name}{where()} closes over a value that is being differentiated, or takes one as a static argument, but its "
@@ -169,7 +169,7 @@ def closed_over(name: str) -> str:
 # Rules that close over tracers
 
 
-def closed_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRules, list[Tracer]]:
+def close_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRules, list[Tracer]]:
     """Return the rules for operands preceded by the tracers that the rules hold, and these tracers.
 
     Rules without tracers are returned unchanged, and run on demand.

@@ -1,7 +1,8 @@
 """Declaring elementwise primitives, with their checks.
 
 One idea: operands have one dtype, and equal shapes or rank 0; the result has the shape of the largest.  `declare` makes
-a primitive from a NumPy function; `insist` and `ordered` keep evaluation as strict as the type rule where NumPy is not.
+a primitive from a NumPy function; `insist` and `ordered_operands` keep evaluation as strict as the type
+rule where NumPy is not.
 
 A primitive that is a Python operator has `weak_kinds`: the kinds of dtypes for which weak operands give a weak result.
 Its evaluation returns a Python scalar for Python scalars of these kinds (`scalars.py`).
@@ -51,13 +52,13 @@ def elementwise(
                 )
             shape = aval.shape or shape
         if dtype.kind not in kinds or dtype == float0:
-            raise TypeError(undefined(name, avals[0]))
+            raise TypeError(undefined_message(name, avals[0]))
         return shaped_array(shape, dtype if result_dtype is None else result_dtype, is_weak)
 
     return abstract_eval
 
 
-def undefined(name: str, aval: ShapedArray) -> str:
+def undefined_message(name: str, aval: ShapedArray) -> str:
     """Return the message for an operation that does not exist for the dtype of `aval`."""
     dtype = dtype_name(aval.dtype)
     return f"{name} of {aval}{where()}: not defined for {dtype}. Convert the operand first."
@@ -67,11 +68,11 @@ def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
     """Return operands of one dtype, whose kind must be in `kinds`; for functions where NumPy takes more kinds."""
     aval = typeof(args[0])
     if aval.dtype.kind not in kinds:
-        raise TypeError(undefined(name, aval))
+        raise TypeError(undefined_message(name, aval))
     return args
 
 
-def ordered(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+def ordered_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return two promoted operands, which must have an order: complex numbers have none, though NumPy compares them."""
     return have_order(name, *binary(name, x, y))
 
@@ -79,7 +80,7 @@ def ordered(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 def have_order(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return two operands of one dtype, which must not be complex."""
     if type(x) is not float and typeof(x).dtype.kind == "c":
-        raise TypeError(undefined(name, typeof(x)))
+        raise TypeError(undefined_message(name, typeof(x)))
     return x, y
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core.ops import formulas, scalars
 from calque_core.ops.axes import integer
-from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined
+from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined_message
 from calque_core.ops.operands import floating, floating_pair, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray
@@ -32,7 +32,7 @@ integer_pow_p.weak_kinds = "ifc"
 @integer_pow_p.def_abstract_eval(cached=True)
 def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
     if x_aval.dtype.kind not in NUMBER:
-        raise TypeError(undefined("integer_pow", x_aval))
+        raise TypeError(undefined_message("integer_pow", x_aval))
     if y < 0 and x_aval.dtype.kind in INTEGER:
         raise TypeError(formulas.integer_power_refusal(y))
     return x_aval

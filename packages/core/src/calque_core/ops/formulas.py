@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.ops.declare import undefined
+from calque_core.ops.declare import undefined_message
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -26,7 +26,7 @@ def divide(x: Value, y: Value) -> Value:
     """Return x / y; integers are truncated towards zero."""
     kind = kind_of(x)
     if kind == "b":
-        raise TypeError(undefined("div", typeof(x)))
+        raise TypeError(undefined_message("div", typeof(x)))
     if kind not in "iu":
         return np.divide(x, y)
     return np.floor_divide(np.subtract(x, remainder(x, y, "div")), y)
@@ -39,7 +39,7 @@ def remainder(x: Value, y: Value, name: str = "rem") -> Value:
     """
     kind = kind_of(x)
     if kind == "b":
-        raise TypeError(undefined("rem", typeof(x)))
+        raise TypeError(undefined_message("rem", typeof(x)))
     if kind in "iu" and not np.all(y) and np.geterr()["divide"] != "ignore":
         raise ZeroDivisionError(f"{name}{where()}: an integer divisor is zero. Replace the zeros, or divide floats.")
     return np.fmod(x, y)

@@ -88,7 +88,7 @@ def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], Ja
 jit_p.def_rule("dce", dce_jit)
 
 
-def wrapped(
+def one_equation_jaxpr(
     jaxpr: Jaxpr, primitive: Primitive, params: dict[str, Any], in_avals: Sequence[Any], out_avals: Sequence[Any]
 ) -> Jaxpr:
     """Return a jaxpr of one equation, `primitive[params]`, with the types `in_avals` and `out_avals`."""
@@ -96,7 +96,7 @@ def wrapped(
     return Jaxpr((), invars, [JaxprEqn(primitive, invars, outvars, params)], outvars, debug_name=jaxpr.debug_name)
 
 
-def forwarded(jaxpr: Jaxpr) -> list[int | None]:
+def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
     """Return, for each result, the number of the argument that it repeats, or None."""
     position: dict[Atom, int] = {v: i for i, v in enumerate(jaxpr.invars)}
     return [position.get(v) for v in jaxpr.outvars]

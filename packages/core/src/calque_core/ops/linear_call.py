@@ -17,7 +17,7 @@ from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.memory.separate import unshared
+from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import join_constants
 from calque_core.ops.jit import check_operands, strong_results
 from calque_core.ops.loops import loop_name, strong_leaves
@@ -77,13 +77,15 @@ def linear_call(
     out_tree, out_avals = flat.out_tree, [aval.strip_weak_type() for aval in callee.out_avals]
     check_floating(caller, lambda: leaf_names("the result", _values(out_tree)), out_avals)
 
-    flat = FlatFunction(space.mapped(caller, "fun_transpose", fun_transpose), _pair(res_tree, out_tree), "linear_call")
+    flat = FlatFunction(
+        space.with_type_check(caller, "fun_transpose", fun_transpose), _pair(res_tree, out_tree), "linear_call"
+    )
     transpose = stage(flat, [*res_avals, *out_avals], verb="linear_call", user_fun=fun_transpose)
 
     (callee, transpose), consts = join_constants([callee, transpose])
     num_res = len(consts) + len(res)
     outs = linear_call_p.bind(*consts, *res, *linear, callee=callee, transpose=transpose, num_res=num_res)
-    return out_tree.unflatten(unshared(outs, consts, res, linear))
+    return out_tree.unflatten(copy_shared(outs, consts, res, linear))
 
 
 def _pair(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:

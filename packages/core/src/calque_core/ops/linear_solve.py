@@ -20,7 +20,7 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.memory.separate import owned
+from calque_core.memory.separate import copy_writable
 from calque_core.ops.cond import join_constants
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.jit import check_operands, strong_results
@@ -125,15 +125,15 @@ def custom_linear_solve(
         check_callable(fun, "custom_linear_solve")
     caller = f"custom_linear_solve{where()}"
     leaves, space = space_of(caller, "b", b)
-    solver = partial(space.mapped(caller, "solve", solve, has_aux), matvec)
+    solver = partial(space.with_type_check(caller, "solve", solve, has_aux), matvec)
     if trace_state_clean():
-        return evaluated(caller, solver, space, leaves)
-    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, space.mapped(caller, "matvec", matvec), matvec)
+        return run_solver(caller, solver, space, leaves)
+    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, space.with_type_check(caller, "matvec", matvec), matvec)
     solve_jaxpr, out_tree = trace_in("custom_linear_solve", space, solver, solve)
     programs = [matvec_jaxpr, solve_jaxpr]
     if transpose_solve is not None:
         vecmat = matvec if symmetric else partial(_vecmat, matvec_jaxpr, space)
-        transposed = partial(space.mapped(caller, "transpose_solve", transpose_solve, has_aux), vecmat)
+        transposed = partial(space.with_type_check(caller, "transpose_solve", transpose_solve, has_aux), vecmat)
         programs.append(trace_in("custom_linear_solve", space, transposed, transpose_solve)[0])
     joined, consts = join_constants(programs)
     back = joined[-1] if transpose_solve is not None or symmetric else None
@@ -149,14 +149,14 @@ def custom_linear_solve(
     return out_tree.unflatten(outs)
 
 
-def evaluated(caller: str, solver: Function, space: Space, leaves: Sequence[Value]) -> Any:
+def run_solver(caller: str, solver: Function, space: Space, leaves: Sequence[Value]) -> Any:
     """Return the result of a solver that runs in Python on the values `leaves`.
 
     Raises: TypeError if a result is not an array.
     """
     out = solver(space.tree.unflatten([canonical_value(x) for x in leaves]))
     outs, out_tree = array_leaves(caller, "the result", out)
-    return out_tree.unflatten(owned([canonical_value(x) for x in outs]))
+    return out_tree.unflatten(copy_writable([canonical_value(x) for x in outs]))
 
 
 def trace_in(verb: str, space: Space, fun: Function, user_fun: Function) -> tuple[Jaxpr, PyTreeDef]:

@@ -50,11 +50,11 @@ class Loop(NamedTuple):
         return self.jaxpr.memo(("loop", self.num_consts, self.num_carry, *key, *settings_key()), make)
 
 
-def while_parts(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
+def split_while(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the items of the constants of the condition, of the constants of the body, and of the carry.
 
-    >>> from calque_core.extend import while_parts
-    >>> while_parts("abcde", 1, 2)
+    >>> from calque_core.extend import split_while
+    >>> split_while("abcde", 1, 2)
     (['a'], ['b', 'c'], ['d', 'e'])
     """
     start = cond_nconsts + body_nconsts

@@ -17,8 +17,8 @@ from calque_core.calls.api_util import array_leaves
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.cond import converted_to, join_constants, reaches, stage_once
-from calque_core.ops.convert import convert_element_type, narrowed
+from calque_core.ops.cond import convert_to, join_constants, reaches, stage_once
+from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.operands import scalar_kind, strong, weak
 from calque_core.ops.retyping import derived_types
 from calque_core.staging.stage import JaxprTrace, stage
@@ -104,9 +104,9 @@ def trace_step(
         after = list(map(_after_step, before, body.jaxpr.out_avals))
         if after == list(before) and (only_types_count or not is_rough):
             break
-        derived = _derived(body, before, after, len(xs)) if after != list(before) and only_types_count else None
+        derived = _derived_types(body, before, after, len(xs)) if after != list(before) and only_types_count else None
         if derived is not None:
-            body, before, is_rough = _retyped(body, before, *derived, len(xs)), derived[0], True
+            body, before, is_rough = _retyped_body(body, before, *derived, len(xs)), derived[0], True
             break
         types_only = after != list(before) and any(aval.weak_type for aval in after)
         before = after
@@ -135,7 +135,7 @@ def _may_become(before: Types, after: Types) -> bool:
     )
 
 
-def _derived(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
+def _derived_types(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
     """Return the final types of the carry and the types of the other results, or None if they cannot be derived."""
     if len(body.jaxpr.outvars) == len(before):
         return after, ()
@@ -151,7 +151,7 @@ def _derived(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Type
         after = next_after
 
 
-def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) -> Body:
+def _retyped_body(body: Body, before: Types, after: Types, ys: Types, num_xs: int) -> Body:
     """Return a body for a carry of the types `after`, which it converts for `body`: only its types are right."""
     stop = len(body.jaxpr.invars) - num_xs
     start = stop - len(before)
@@ -159,7 +159,7 @@ def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) ->
     def converted(*args: Value) -> list[Value]:
         carry = [x if a is b else weak(x, scalar_kind(b)) for x, a, b in zip(args[start:stop], after, before)]
         outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args[:start], *carry, *args[stop:])
-        return list(map(converted_to, outs, [*after, *ys]))
+        return list(map(convert_to, outs, [*after, *ys]))
 
     avals = body.jaxpr.in_avals
     return body._replace(jaxpr=stage(converted, [*avals[:start], *after, *avals[stop:]], verb="loop"))
@@ -168,12 +168,12 @@ def _retyped(body: Body, before: Types, after: Types, ys: Types, num_xs: int) ->
 def carry_leaves(caller: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
     """Return the leaves of an initial carry.  Raises: TypeError if a leaf is not an array."""
     leaves, treedef = array_leaves(caller, name, tree)
-    return [*narrowed(leaves)], treedef
+    return [*narrow(leaves)], treedef
 
 
 def as_carry(x: Value, aval: Any) -> Value:
     """Return a leaf of an initial carry in its type in the loop."""
-    return x if typeof(x) is aval else converted_to(x, aval)
+    return x if typeof(x) is aval else convert_to(x, aval)
 
 
 def as_dtype_of(before: Value, after: Value) -> Value:
@@ -231,7 +231,7 @@ def with_carry_types(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
 
     def converted(*args: Value) -> list[Value]:
         outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args)
-        return [*map(converted_to, outs, targets), *outs[len(targets) :]]
+        return [*map(convert_to, outs, targets), *outs[len(targets) :]]
 
     return stage(converted, body.jaxpr.in_avals, verb="loop")
 

@@ -10,7 +10,7 @@ from calque_core.calls.api_util import array_leaves, call, check_callable, leaf_
 from calque_core.errors import ShapeError
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.memory.separate import unshared
+from calque_core.memory.separate import copy_shared
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.loops import loop_name
 from calque_core.ops.scan import scan
@@ -81,7 +81,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     flipped = [rev(x, (a,)) for x, a in zip(leaves, axes)] if reverse else leaves
     outs = _running(combine, flipped, axes, sizes.pop() if sizes else 0)
     ordered = [rev(x, (a,)) for x, a in zip(outs, axes)] if reverse else outs
-    return treedef.unflatten(unshared(ordered, leaves))
+    return treedef.unflatten(copy_shared(ordered, leaves))
 
 
 def _running(combine: Combine, xs: list[Value], axes: list[int], count: int) -> list[Value]:
@@ -90,7 +90,7 @@ def _running(combine: Combine, xs: list[Value], axes: list[int], count: int) -> 
         return xs
 
     def cut(arrays: list[Value], start: int, stop: int, step: int = 1) -> list[Value]:
-        return [_strided(x, a, start, stop, step) for x, a in zip(arrays, axes)]
+        return [_stride(x, a, start, stop, step) for x, a in zip(arrays, axes)]
 
     pairs = combine(cut(xs, 0, count - 1, 2), cut(xs, 1, count, 2))
     odd = _running(combine, pairs, axes, count // 2)
@@ -99,24 +99,24 @@ def _running(combine: Combine, xs: list[Value], axes: list[int], count: int) -> 
         return [concatenate([x, y], a) for x, y, a in zip(first, odd, axes)]
     even = combine(cut(odd, 0, (count - 1) // 2), cut(xs, 2, count, 2))
     even = [concatenate([x, y], a) for x, y, a in zip(first, even, axes)]
-    return [_interleaved(x, y, a) for x, y, a in zip(even, odd, axes)]
+    return [_interleave(x, y, a) for x, y, a in zip(even, odd, axes)]
 
 
-def _strided(x: Value, axis: int, start: int, stop: int, step: int) -> Value:
+def _stride(x: Value, axis: int, start: int, stop: int, step: int) -> Value:
     shape = typeof(x).shape
     starts = [start if i == axis else 0 for i in range(len(shape))]
     stops = [stop if i == axis else size for i, size in enumerate(shape)]
     return slice(x, starts, stops, [step if i == axis else 1 for i in range(len(shape))])
 
 
-def _interleaved(even: Value, odd: Value, axis: int) -> Value:
+def _interleave(even: Value, odd: Value, axis: int) -> Value:
     """Return even[0], odd[0], even[1], ...; `even` has the length of `odd`, or one element more."""
     shape = typeof(even).shape
     paired = typeof(odd).shape[axis]
     apart = (*shape[:axis], paired, 1, *shape[axis + 1 :])
     together = (*shape[:axis], 2 * paired, *shape[axis + 1 :])
-    both = concatenate([reshape(_strided(even, axis, 0, paired, 1), apart), reshape(odd, apart)], axis + 1)
+    both = concatenate([reshape(_stride(even, axis, 0, paired, 1), apart), reshape(odd, apart)], axis + 1)
     mixed = reshape(both, together)
     if shape[axis] == paired:
         return mixed
-    return concatenate([mixed, _strided(even, axis, paired, paired + 1, 1)], axis)
+    return concatenate([mixed, _stride(even, axis, paired, paired + 1, 1)], axis)

@@ -4,7 +4,7 @@ One idea: it happens once, in the public functions and the operators, so that pr
 operands fit already, and the fast paths return them at once.
 
 A function returns a strong result, as a NumPy function does: if all operands are weak, it makes one strong first
-(`binary`, `strong`).  An operator returns a weak result for weak operands, as a Python operator does (`paired`,
+(`binary`, `strong`).  An operator returns a weak result for weak operands, as a Python operator does (`promoted_pair`,
 `numbers`, `number`).
 """
 
@@ -53,7 +53,7 @@ def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     return x, y
 
 
-def paired(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+def promoted_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return the two operands of the operator `name`, promoted; two weak operands stay weak.
 
     Raises: as `binary`.
@@ -75,7 +75,7 @@ def numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
     if x_aval is y_aval:
         return (number(x), number(y)) if x_aval.weak_type and x_aval.dtype is _BOOL else (x, y)
-    return paired(name, x, y)
+    return promoted_pair(name, x, y)
 
 
 def number(x: Value) -> Value:
@@ -222,7 +222,7 @@ def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
     Raises: TypeError if one is not an array; ShapeError, naming both types, if the shapes do not broadcast.
     """
-    x, y = paired(name, x, y)
+    x, y = promoted_pair(name, x, y)
     x_aval, y_aval = typeof(x), typeof(y)
     if x_aval.dtype.kind in "fcV":
         return (strong(x) if y_aval.weak_type else x), y

@@ -15,7 +15,7 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined
+from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined_message
 from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, dtype_name, greatest
@@ -40,7 +40,7 @@ def _declare(name: str, kinds: str, impl: Callable[..., Value], linearity: Linea
     @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape) -> ShapedArray:
         if x_aval.dtype.kind not in kinds:
-            raise TypeError(undefined(name, x_aval))
+            raise TypeError(undefined_message(name, x_aval))
         return shaped_array(reduced_shape(x_aval.shape, axes), x_aval.dtype)
 
     primitive.def_impl(impl, leaf=True)
@@ -203,7 +203,7 @@ def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
         (axis,) = axes
         size = x_aval.shape[axis]
         if x_aval.dtype.kind not in ORDERED:
-            raise TypeError(undefined(name, x_aval))
+            raise TypeError(undefined_message(name, x_aval))
         if index_dtype.kind not in "iu" or size - 1 > np.iinfo(index_dtype).max:
             raise TypeError(
                 f"{name} of {x_aval}{where()}: {dtype_name(index_dtype)} cannot hold the indices along axis {axis} of "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas
-from calque_core.ops.declare import BITS, FLOAT, as_result, declare, insist, undefined
+from calque_core.ops.declare import BITS, FLOAT, as_result, declare, insist, undefined_message
 from calque_core.ops.operands import floating
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
@@ -35,7 +35,7 @@ is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
 @round_p.def_abstract_eval(cached=True)
 def round_abstract_eval(x_aval: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
     if x_aval.dtype.kind not in FLOAT:
-        raise TypeError(undefined("round", x_aval))
+        raise TypeError(undefined_message("round", x_aval))
     return x_aval.strip_weak_type()
 
 
@@ -52,7 +52,7 @@ def _rounded(primitive: Primitive, x: Value, **params: Any) -> Value:
     if aval.dtype.kind in BITS:
         return as_result(x)
     if aval.dtype.kind not in FLOAT:
-        raise TypeError(undefined(primitive.name, aval))
+        raise TypeError(undefined_message(primitive.name, aval))
     return primitive.bind(x, **params)
 
 

@@ -20,8 +20,8 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.memory.separate import owned_tree, unshared
-from calque_core.ops.convert import narrowed
+from calque_core.memory.separate import copy_shared, copy_writable_tree
+from calque_core.ops.convert import narrow
 from calque_core.ops.jit import as_declared, check_operands
 from calque_core.ops.loops import (
     add_step,
@@ -135,7 +135,7 @@ def scan(
     caller = loop_name("scan", f)
     carry, carry_tree = carry_leaves(caller, "init", init)
     xs_leaves, xs_tree = tree_flatten(xs)
-    xs_leaves = [*narrowed(xs_leaves)]
+    xs_leaves = [*narrow(xs_leaves)]
     steps = _length(caller, xs, length)
     unroll = _count(caller, "unroll", unroll, 1)
     if here().settings.disable_jit and steps:
@@ -159,7 +159,7 @@ def scan(
         reverse=bool(reverse),
         unroll=unroll,
     )
-    outs = unshared(outs, body.consts, carry, xs_leaves)
+    outs = copy_shared(outs, body.consts, carry, xs_leaves)
     return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
 
 
@@ -175,7 +175,7 @@ def _run_by_python(
         ys.append(y)
     if order.step < 0:
         ys.reverse()
-    return owned_tree((carry, tree_map(_stacked, *ys)))
+    return copy_writable_tree((carry, tree_map(_stacked, *ys)))
 
 
 def _stacked(*ys: Value) -> Value:

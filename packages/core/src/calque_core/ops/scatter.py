@@ -18,7 +18,7 @@ from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.arithmetic import neg
-from calque_core.ops.declare import ANY, NUMBER, REAL, undefined
+from calque_core.ops.declare import ANY, NUMBER, REAL, undefined_message
 from calque_core.ops.gather import check_promise, result_order
 from calque_core.ops.shape import of_one_dtype
 from calque_core.ops.windows import (
@@ -79,7 +79,7 @@ def _abstract_eval(name: str, kinds: str) -> Callable[..., ShapedArray]:
         mode: GatherScatterMode,
     ) -> ShapedArray:
         if x_aval.dtype.kind not in kinds:
-            raise TypeError(undefined(name, x_aval))
+            raise TypeError(undefined_message(name, x_aval))
         if x_aval.dtype != updates_aval.dtype:
             raise TypeError(f"{_call(name, x_aval, updates_aval)}: the dtypes differ. Convert one of them first.")
         _check_updates(name, x_aval, indices_aval, updates_aval, dimension_numbers)

@@ -37,7 +37,7 @@ def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
     return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
 
 
-def restored(out: Value, shape: Shape, axes: Shape) -> Value:
+def broadcast_reduced(out: Value, shape: Shape, axes: Shape) -> Value:
     """Return a reduced array in its former shape `shape`, repeated along the reduced axes."""
     return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
 
@@ -51,8 +51,8 @@ def extreme_weights(x: Value, out: Value, axes: Shape) -> Value:
     array([0. , 0.5, 0.5])
     """
     aval = typeof(x)
-    is_extreme = convert_element_type(eq(x, restored(out, aval.shape, axes)), aval.dtype)
-    return div(is_extreme, restored(reduce_sum(is_extreme, axes), aval.shape, axes))
+    is_extreme = convert_element_type(eq(x, broadcast_reduced(out, aval.shape, axes)), aval.dtype)
+    return div(is_extreme, broadcast_reduced(reduce_sum(is_extreme, axes), aval.shape, axes))
 
 
 def positions(x: Value, dimension: int) -> Value:
@@ -66,12 +66,12 @@ def positions(x: Value, dimension: int) -> Value:
     return broadcasted_iota(np.int32, typeof(x).shape, dimension)
 
 
-def sorted_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
+def sort_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> list[Value]:
     """Return the arrays `carried` in the order that sorts the keys.
 
     >>> import numpy as np
-    >>> from calque_core.extend import sorted_by
-    >>> sorted_by([np.array([3, 1, 2])], [np.array([0.3, 0.1, 0.2])], 0)
+    >>> from calque_core.extend import sort_by
+    >>> sort_by([np.array([3, 1, 2])], [np.array([0.3, 0.1, 0.2])], 0)
     [array([0.1, 0.2, 0.3])]
     """
     outs = sort_p.bind(*keys, *carried, dimension=dimension, is_stable=True, num_keys=len(keys))

@@ -286,12 +286,12 @@ def _padded_size(n: int, low: int, high: int, interior: int) -> int:
 def pad_impl(x: Value, padding_value: Value, *, padding_config: PaddingConfig) -> Value:
     x = np.asarray(x)
     out = np.full([_padded_size(n, *entry) for n, entry in zip(x.shape, padding_config)], padding_value, x.dtype)
-    windows = [_kept(n, *entry) for n, entry in zip(x.shape, padding_config)]
+    windows = [_kept_slices(n, *entry) for n, entry in zip(x.shape, padding_config)]
     out[tuple(new for _, new in windows)] = x[tuple(old for old, _ in windows)]
     return out[()]
 
 
-def _kept(n: int, low: int, high: int, interior: int) -> tuple[builtins.slice, builtins.slice]:
+def _kept_slices(n: int, low: int, high: int, interior: int) -> tuple[builtins.slice, builtins.slice]:
     """Return the slice of the n elements of an axis that padding keeps, and their slice of the result."""
     step, size = interior + 1, _padded_size(n, low, high, interior)
     first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size

@@ -57,7 +57,7 @@ class Space(NamedTuple):
                 f"structure of {self.name}."
             )
 
-    def shaped(self, caller: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:
+    def with_structure_check(self, caller: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:
         """Return `fun`, the user's `role`, with a check of the structure of its result; dtypes may differ."""
         source = f"{caller}: {role} {describe_function(fun)}"
 
@@ -69,7 +69,9 @@ class Space(NamedTuple):
 
         return checked
 
-    def mapped(self, caller: str, role: str, fun: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
+    def with_type_check(
+        self, caller: str, role: str, fun: Callable[..., Any], has_aux: bool = False
+    ) -> Callable[..., Any]:
         """Return `fun`, the user's `role`, with a check of its result, the first of a pair if `has_aux`."""
         source = f"{caller}: {role} {describe_function(fun)}"
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calque_core.calls.api_util import arg_names, check_arrays, describe_value
 from calque_core.frames.source import describe_function
-from calque_core.ops.convert import narrowed
+from calque_core.ops.convert import narrow
 from calque_core.ops.linear import Zero, zero_of
 from calque_core.traces.trace import Trace
 from calque_core.types.avals import is_array_like, typeof
@@ -42,7 +42,7 @@ def flatten_primals(verb: str, fun: Callable[..., Any], primals: Sequence[Any]) 
     leaves, in_tree = tree_flatten((tuple(primals), {}))
     if not all(map(is_array_like, leaves)):
         check_arrays(leaves, lambda: arg_names(fun, tuple(primals), {}), f"{verb} of {describe_function(fun)}")
-    return [*narrowed(leaves)], in_tree
+    return [*narrow(leaves)], in_tree
 
 
 def check_outputs(trace: Trace, outs: Sequence[Value]) -> None:
@@ -84,7 +84,7 @@ def tangent_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef
     leaf_name = lambda i: _leaf(name, tree_flatten_with_path(tangents)[0][i][0])
     return [
         _tangent(caller, name, partial(leaf_name, i), aval, leaf)
-        for i, (leaf, aval) in enumerate(zip(narrowed(leaves), avals))
+        for i, (leaf, aval) in enumerate(zip(narrow(leaves), avals))
     ]
 
 

@@ -23,7 +23,7 @@ from calque_core.ops.gather import GatherDimensionNumbers, gather
 from calque_core.ops.mapping import associative_scan
 from calque_core.ops.reduce import reduce_max
 from calque_core.ops.scatter import ScatterDimensionNumbers, scatter, scatter_add, scatter_p, scatter_windows
-from calque_core.ops.selection import sorted_by
+from calque_core.ops.selection import sort_by
 from calque_core.ops.shape import concatenate, reshape, rev, slice
 from calque_core.ops.while_loop import fori_loop
 from calque_core.ops.windows import GatherScatterMode, as_indices, dimension_numbers_of
@@ -70,11 +70,11 @@ def product_of_others(x: Value, indices: Value, updates: Value, params: Params) 
     keys = reshape(read_windows(places, indices, shape, params, unread=-1), (prod(shape),))
     key, order, values = _sorted(keys, iota(np.int32, prod(shape)), reshape(updates, (prod(shape),)))
     others = mul(_products_before(key, values), rev(_products_before(rev(key, (0,)), rev(values, (0,))), (0,)))
-    return reshape(sorted_by([order], [others], 0)[0], shape)
+    return reshape(sort_by([order], [others], 0)[0], shape)
 
 
 def _sorted(keys: Value, *carried: Value) -> list[Value]:
-    return sorted_by([keys], [keys, *carried], 0)
+    return sort_by([keys], [keys, *carried], 0)
 
 
 def _products_before(key: Value, values: Value) -> Value:

@@ -21,11 +21,11 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.memory.separate import owned_tree, unshared
+from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import integer
 from calque_core.ops.compare import lt
-from calque_core.ops.cond import cond, detached
+from calque_core.ops.cond import cond, detach
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.jit import as_declared, check_operands
 from calque_core.ops.loops import (
@@ -159,7 +159,7 @@ def while_loop(
     if here().settings.disable_jit:
         value, is_over = _run_by_python(caller, cond_fun, body_fun, carry_tree.unflatten(carry))
         if is_over:
-            return owned_tree(value)
+            return copy_writable_tree(value)
         carry, carry_tree = carry_leaves(caller, "init_val", value)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
     check = lambda body: check_carry(caller, body_fun, carry_tree, body.out_tree)
@@ -168,7 +168,7 @@ def while_loop(
     condition = trace_body("while_loop", cond_fun, in_tree, types)
     _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
     step = with_carry_types(caller, body_fun, body, carry_tree.unflatten(types))
-    body_jaxpr, cond_jaxpr = detached([step, condition.jaxpr])
+    body_jaxpr, cond_jaxpr = detach([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,
         *body.consts,
@@ -179,7 +179,7 @@ def while_loop(
         cond_jaxpr=cond_jaxpr,
         cond_nconsts=len(condition.consts),
     )
-    return carry_tree.unflatten(unshared(outs, condition.consts, body.consts, carry))
+    return carry_tree.unflatten(copy_shared(outs, condition.consts, body.consts, carry))
 
 
 def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) -> int:

@@ -141,9 +141,9 @@ def _fold(jaxpr: Jaxpr, max_size: int) -> Jaxpr:
     atoms: dict[Any, Atom] = {}
     eqns = []
     for eqn in jaxpr.eqns:
-        values = _folded(eqn, known, max_size)
+        values = _folded_results(eqn, known, max_size)
         if values is None:
-            eqns.append(_substituted(eqn, atoms))
+            eqns.append(_substitute(eqn, atoms))
             continue
         known.update(zip(eqn.outvars, values))
         atoms.update((v, Literal(c, v.aval)) for v, c in zip(eqn.outvars, values) if isinstance(c, np.generic))
@@ -152,13 +152,13 @@ def _fold(jaxpr: Jaxpr, max_size: int) -> Jaxpr:
     return _with_constants(jaxpr, eqns, [atoms.get(v, v) for v in jaxpr.outvars], known)
 
 
-def _substituted(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
+def _substitute(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
     if not any(v in atoms for v in eqn.invars):
         return eqn
     return eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars])
 
 
-def _folded(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value] | None:
+def _folded_results(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value] | None:
     """Return the results of an equation, or None if it must stay."""
     if any(type(v) is Var and v not in known for v in eqn.invars) or _must_stay(eqn, max_size):
         return None
@@ -170,10 +170,10 @@ def _folded(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value
     # Under settings that differ from the trace's, evaluation may return other types: such an equation stays.
     if any(typeof(c) != v.aval for c, v in zip(values, eqn.outvars)):
         return None
-    return [_stored(c) for c in values]
+    return [_as_constant(c) for c in values]
 
 
-def _stored(x: Value) -> Value:
+def _as_constant(x: Value) -> Value:
     """Return a result as a constant of a program: a NumPy scalar for rank 0, otherwise a read-only copy."""
     if type(x) is not np.ndarray:
         return x

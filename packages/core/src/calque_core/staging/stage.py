@@ -20,7 +20,7 @@ from calque_core.frames.source import Position, current_position, resolve
 from calque_core.hooks import program_checks
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, unmarked
-from calque_core.memory.captures import Captures, frozen
+from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.traces.trace import (
@@ -31,7 +31,7 @@ from calque_core.traces.trace import (
     current_trace,
     hand_down,
     no_value_message,
-    started,
+    record_call,
     tracing,
 )
 from calque_core.traces.tracer import Tracer, check_lift
@@ -114,7 +114,7 @@ class JaxprTrace(Trace):
             invars = [self._narrow(x, position) for x in invars]
             params = {name: canonical_parameter(value) for name, value in params.items()}
         is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
-        return invars if is_weak else list(map(_fixed, invars)), params
+        return invars if is_weak else list(map(_as_32_bits, invars)), params
 
     def _narrow(self, x: Atom, position: Position | None) -> Atom:
         """Return an operand in 32 bits; if needed, record an equation that converts it, as evaluation does."""
@@ -191,7 +191,7 @@ class JaxprTrace(Trace):
 
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as a constant of the finished program, which nobody can change."""
-        return frozen(x)
+        return as_read_only(x)
 
     def explain_refused_write(self, error: ValueError) -> None:
         if self.captures.held:
@@ -236,7 +236,7 @@ def _narrows(primitive: Primitive, invars: Sequence[Atom], params: dict[str, Any
     return canonicalize_dtype(invars[0].aval.dtype) == params["new_dtype"]  # type: ignore[no-any-return]
 
 
-def _fixed(x: Atom) -> Atom:
+def _as_32_bits(x: Atom) -> Atom:
     """Return a Python scalar as a NumPy scalar of 32 bits, so that it fits arrays under all settings."""
     if type(x) is Literal and type(x.val) in (int, float, complex):
         return Literal(x.aval.dtype.type(x.val), x.aval)
@@ -268,7 +268,7 @@ def stage(
     Constants may be tracers of outer traces: `hoist_tracers` makes them operands.
     """
     trace = trace_type(current_trace())
-    started(trace, user_fun if user_fun is not None else fun)
+    record_call(trace, user_fun if user_fun is not None else fun)
     trace.verb, trace.arg_names = verb, arg_names
     with tracing(trace):
         outs = fun(*[trace.new_arg(aval) for aval in in_avals])

@@ -19,7 +19,7 @@ from calque_core.traces.tracer import Overwritten, Tracer
 Value = Any
 
 
-def overwritten(x: Tracer, symbol: str, out: Value) -> Value:
+def overwrite(x: Tracer, symbol: str, out: Value) -> Value:
     """Return `out`, the value of `x` after an operator in place; refuse later uses of `x` and the tracers it views."""
     if not x.aval.shape:
         return out
@@ -38,64 +38,64 @@ def tracer_method(function: Callable[[Tracer, Value], Value]) -> Callable[[Trace
 
 @tracer_method
 def __iadd__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "+=", operator.add(self, other))
+    return overwrite(self, "+=", operator.add(self, other))
 
 
 @tracer_method
 def __isub__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "-=", operator.sub(self, other))
+    return overwrite(self, "-=", operator.sub(self, other))
 
 
 @tracer_method
 def __imul__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "*=", operator.mul(self, other))
+    return overwrite(self, "*=", operator.mul(self, other))
 
 
 @tracer_method
 def __imatmul__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "@=", operator.matmul(self, other))
+    return overwrite(self, "@=", operator.matmul(self, other))
 
 
 @tracer_method
 def __itruediv__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "/=", operator.truediv(self, other))
+    return overwrite(self, "/=", operator.truediv(self, other))
 
 
 @tracer_method
 def __ifloordiv__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "//=", operator.floordiv(self, other))
+    return overwrite(self, "//=", operator.floordiv(self, other))
 
 
 @tracer_method
 def __imod__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "%=", operator.mod(self, other))
+    return overwrite(self, "%=", operator.mod(self, other))
 
 
 @tracer_method
 def __ipow__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "**=", operator.pow(self, other))
+    return overwrite(self, "**=", operator.pow(self, other))
 
 
 @tracer_method
 def __iand__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "&=", operator.and_(self, other))
+    return overwrite(self, "&=", operator.and_(self, other))
 
 
 @tracer_method
 def __ior__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "|=", operator.or_(self, other))
+    return overwrite(self, "|=", operator.or_(self, other))
 
 
 @tracer_method
 def __ixor__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "^=", operator.xor(self, other))
+    return overwrite(self, "^=", operator.xor(self, other))
 
 
 @tracer_method
 def __ilshift__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, "<<=", operator.lshift(self, other))
+    return overwrite(self, "<<=", operator.lshift(self, other))
 
 
 @tracer_method
 def __irshift__(self: Tracer, other: Value) -> Value:
-    return overwritten(self, ">>=", operator.rshift(self, other))
+    return overwrite(self, ">>=", operator.rshift(self, other))

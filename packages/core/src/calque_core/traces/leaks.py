@@ -41,9 +41,9 @@ def check_leaks(trace: Trace) -> None:
     if not here().settings.checking_leaks:
         return
     variables, hidden = _user_variables(sys._getframe(1))
-    if _chain(trace, variables, hidden):
+    if _referrer_chain(trace, variables, hidden):
         gc.collect()  # removes classes that only refer to themselves; rarely needed, and slow
-        chain = _chain(trace, variables, hidden)
+        chain = _referrer_chain(trace, variables, hidden)
         if not chain:
             return
         place = at_place(chain[-1].origin)
@@ -75,7 +75,7 @@ def _user_variables(frame: FrameType | None) -> tuple[dict[int, _Variable], set[
     return variables, hidden
 
 
-def _chain(trace: Trace, variables: dict[int, _Variable], hidden: set[int]) -> list[Any]:
+def _referrer_chain(trace: Trace, variables: dict[int, _Variable], hidden: set[int]) -> list[Any]:
     """Return the objects from a root to a tracer, each referring to the next; [] if no root reaches a tracer."""
     objects: list[Any] = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
     child: list[int] = [-1] * len(objects)  # of each object, the number of the object it refers to

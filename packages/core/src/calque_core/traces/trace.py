@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own
+from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own_context
 from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, where
@@ -143,7 +143,7 @@ def _evaluate_instead(primitive: Any, args: Sequence[Value], params: dict[str, A
 
 
 def _leave_closed_trace() -> Trace:
-    context = own()
+    context = own_context()
     if context.trace.is_closed:
         context.trace = evaluation
     return evaluation
@@ -196,7 +196,7 @@ def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[
     """
     if trace is evaluation and primitive.is_leaf:
         return evaluation.process_primitive(primitive, args, params)
-    context = own()
+    context = own_context()
     before = context.trace
     try:
         context.trace = trace
@@ -209,7 +209,7 @@ def hand_custom_down(
     trace: Trace, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Value]:
     """Make `trace` current, let it process a function with derivative rules of its own, and return the results."""
-    context = own()
+    context = own_context()
     before = context.trace
     try:
         context.trace = trace
@@ -220,7 +220,7 @@ def hand_custom_down(
 
 def run_under(trace: Trace, fun: Callable[..., Any], /, *args: Value, **params: Any) -> Any:
     """Return `fun(*args, **params)`, computed while `trace` is current."""
-    context = own()
+    context = own_context()
     before = context.trace
     try:
         context.trace = trace
@@ -360,7 +360,7 @@ def canonical_parameter(value: Any) -> Any:
     return canonicalize_dtype(value) if isinstance(value, np.dtype) else value
 
 
-def started(trace: Trace, fun: Any) -> Trace:
+def record_call(trace: Trace, fun: Any) -> Trace:
     """Store in `trace` its function and the position of the call, for messages; return it."""
     trace.fun, trace.position = fun, current_position()
     return trace

@@ -53,7 +53,7 @@ class Tracer(ArrayMethods):
         return unknown
 
     @property
-    def carried(self) -> tuple[Value, ...]:
+    def inner_values(self) -> tuple[Value, ...]:
         """The values of the traces below that this tracer wraps."""
         return ()
 

@@ -51,7 +51,7 @@ class ValueTracer(Tracer):
         return known(run_under(trace.parent, trace.predicate, self.value))
 
     @property
-    def carried(self) -> tuple[Array, ...]:
+    def inner_values(self) -> tuple[Array, ...]:
         """The arrays of the value; none if the trace does not define them."""
         trace = self._trace
         if not isinstance(trace, ValueTrace) or not trace.has_arrays:

@@ -85,7 +85,7 @@ def rem_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     return out, spread_each([minus(a, times(count, b)) for a, b in zip(xs, ys)], out)
 
 
-def weighed(coefficients: Series, weight: Callable[[], Value]) -> Series:
+def weigh(coefficients: Series, weight: Callable[[], Value]) -> Series:
     """Return the coefficients times the weight of their operand, computed only for nonzero coefficients."""
     if all(c is None for c in coefficients):
         return coefficients
@@ -97,8 +97,8 @@ def weighed(coefficients: Series, weight: Callable[[], Value]) -> Series:
 def max_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     (x, y), (xs, ys) = primals, series
     out = max(x, y)
-    x_terms = weighed(xs, lambda: share(ge(x, y), gt(x, y), out))
-    y_terms = weighed(ys, lambda: share(le(x, y), lt(x, y), out))
+    x_terms = weigh(xs, lambda: share(ge(x, y), gt(x, y), out))
+    y_terms = weigh(ys, lambda: share(le(x, y), lt(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
 
 
@@ -106,8 +106,8 @@ def max_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 def min_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     (x, y), (xs, ys) = primals, series
     out = min(x, y)
-    x_terms = weighed(xs, lambda: share(le(x, y), lt(x, y), out))
-    y_terms = weighed(ys, lambda: share(ge(x, y), gt(x, y), out))
+    x_terms = weigh(xs, lambda: share(le(x, y), lt(x, y), out))
+    y_terms = weigh(ys, lambda: share(ge(x, y), gt(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
 
 

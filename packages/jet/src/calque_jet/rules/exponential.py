@@ -42,6 +42,7 @@ from calque_jet.series import (
     Coefficient,
     Series,
     Slopes,
+    add_number,
     coefficient,
     derivative,
     integral,
@@ -49,7 +50,6 @@ from calque_jet.series import (
     over,
     power,
     quotient,
-    raised,
     solution,
     square_coefficient,
     times,
@@ -169,4 +169,4 @@ def log_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 def log1p_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     """Integrate y' = x' / (1 + x)."""
     xs = [*primals, *series[0]]
-    return log1p(*primals), integral(None, quotient(derivative(xs), [raised(xs[0], 0, 1.0), *xs[1:]]))[1:]
+    return log1p(*primals), integral(None, quotient(derivative(xs), [add_number(xs[0], 0, 1.0), *xs[1:]]))[1:]

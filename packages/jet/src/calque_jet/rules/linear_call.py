@@ -8,7 +8,7 @@ from typing import Any
 from calque_core import Jaxpr
 from calque_core.lax import linear_call_p, linear_transpose_p
 from calque_jet.jaxprs import run_jet
-from calque_jet.series import Coefficient, Series, instantiated
+from calque_jet.series import Coefficient, Series, instantiate
 
 Value = Any
 
@@ -27,7 +27,7 @@ def linear_call_jet(
     def at(coefficients: Sequence[Coefficient]) -> Sequence[Coefficient]:
         if all(c is None for c in coefficients):
             return [None] * len(outs)
-        called: list[Value] = linear_call_p.bind(*res, *map(instantiated, linear, coefficients), **params)
+        called: list[Value] = linear_call_p.bind(*res, *map(instantiate, linear, coefficients), **params)
         return called
 
     return outs, [list(s) for s in zip(*map(at, zip(*series[num_res:])))]

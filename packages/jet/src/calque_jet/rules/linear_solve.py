@@ -13,7 +13,7 @@ from calque_core import Jaxpr
 from calque_core.extend import without_aux
 from calque_core.lax import custom_linear_solve_p
 from calque_jet.jaxprs import run_jet
-from calque_jet.series import Coefficient, Series, instantiated, minus
+from calque_jet.series import Coefficient, Series, instantiate, minus
 
 Value = Any
 
@@ -36,7 +36,7 @@ def implicit_series(
         _, lefts = run_jet(jaxpr, [*consts[0], *solution], [*(s[: k + 1] for s in consts[1]), *known])
         remainders = [minus(right[k], left[k]) for right, left in zip(rights, lefts)]
         is_zero = all(c is None for c in remainders)
-        newest: Sequence[Coefficient] = remainders if is_zero else solve([*map(instantiated, solution, remainders)])
+        newest: Sequence[Coefficient] = remainders if is_zero else solve([*map(instantiate, solution, remainders)])
         for s, c in zip(xs, newest):
             s.append(c)
     return xs

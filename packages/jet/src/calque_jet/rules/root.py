@@ -31,7 +31,7 @@ def custom_root_jet(
     """Solve the linearized equation for each coefficient; the first guess and auxiliary results have no series."""
     outs = custom_root_p.bind(*primals, f=f, solve=solve, tangent_solve=tangent_solve, num_consts=num_consts)
     consts, x, order = primals[:num_consts], outs[: len(primals) - num_consts], len(series[0])
-    matvec = linearized(f, num_consts)
+    matvec = derivative_program(f, num_consts)
 
     def solved(rights: Sequence[Value]) -> list[Value]:
         xs: list[Value] = custom_linear_solve_p.bind(
@@ -51,7 +51,7 @@ def custom_root_jet(
     return outs, [*xs, *([None] * order for _ in outs[len(x) :])]
 
 
-def linearized(f: Jaxpr, num_consts: int) -> Jaxpr:
+def derivative_program(f: Jaxpr, num_consts: int) -> Jaxpr:
     """Return the program, of constants, x and a direction, of the derivative of `f` in x: its first coefficient."""
     masks = [(i >= num_consts,) for i in range(len(f.invars))]
     expanded, _ = jet_jaxpr(f, masks, instantiate=[(True,)] * len(f.outvars))

@@ -12,7 +12,7 @@ from typing import Any
 from calque_core import Jaxpr
 from calque_core.extend import Loop, marked_carries
 from calque_core.lax import scan_p
-from calque_jet.jaxprs import Mask, filled, jet_jaxpr, masks_of, nonzeros, with_zeros
+from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.series import Series
 
 Value = Any
@@ -27,7 +27,7 @@ def scan_jet(
     masks = masks_of(series)
     expanded, carry_masks, ys_masks = loop.memo(("jet", tuple(masks)), lambda: jet_loop(loop, masks))
     (consts, carry, xs), (const_series, carry_series, xs_series) = loop.thirds(primals), loop.thirds(series)
-    started = [filled(x, s, mask) for x, s, mask in zip(carry, carry_series, carry_masks)]
+    started = [fill_zeros(x, s, mask) for x, s, mask in zip(carry, carry_series, carry_masks)]
     operands = [*consts, *nonzeros(const_series), *carry, *nonzeros(started), *xs, *nonzeros(xs_series)]
     results = scan_p.bind(*operands, **expanded.params(params))
     num_ys, num_carried = len(ys_masks), sum(map(sum, carry_masks))

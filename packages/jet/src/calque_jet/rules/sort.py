@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import positions, sorted_by
+from calque_core.extend import positions, sort_by
 from calque_core.lax import sort_p
 from calque_jet.jaxprs import masks_of, nonzeros, with_zeros
 from calque_jet.series import Series
@@ -20,5 +20,5 @@ def sort_jet(
     """Carry positions along to learn the order, then move the coefficients of all operands at once."""
     here = positions(primals[0], dimension)
     *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
-    (rank,) = sorted_by([order], [here], dimension)
-    return outs, with_zeros(sorted_by([rank], nonzeros(series), dimension), masks_of(series))
+    (rank,) = sort_by([order], [here], dimension)
+    return outs, with_zeros(sort_by([rank], nonzeros(series), dimension), masks_of(series))

@@ -43,6 +43,7 @@ from calque_jet.rules.exponential import def_solution, newest_square
 from calque_jet.series import (
     Coefficient,
     Series,
+    add_number,
     coefficient,
     derivative,
     integral,
@@ -50,7 +51,6 @@ from calque_jet.series import (
     plus,
     power,
     quotient,
-    raised,
     solution,
     square_coefficient,
 )
@@ -78,7 +78,7 @@ def sines_and_cosines(x: Value, xs: Series) -> list[Series]:
     return solution([sin(x), cos(x)], lambda s, c: [c[-1], minus(None, s[-1])], [x, *xs])
 
 
-def_solution(tan_p, tan, lambda y: [raised(newest_square(y), len(y) - 1, 1.0)])
+def_solution(tan_p, tan, lambda y: [add_number(newest_square(y), len(y) - 1, 1.0)])
 
 # Inverses of the circular functions
 
@@ -147,7 +147,7 @@ def hyperbolic_pair(x: Value, xs: Series) -> list[Series]:
     return solution([sinh(x), cosh(x)], lambda s, c: [c[-1], s[-1]], [x, *xs])
 
 
-def_solution(tanh_p, tanh, lambda y: [raised(minus(None, newest_square(y)), len(y) - 1, 1.0)])
+def_solution(tanh_p, tanh, lambda y: [add_number(minus(None, newest_square(y)), len(y) - 1, 1.0)])
 
 # Inverses of the hyperbolic functions
 

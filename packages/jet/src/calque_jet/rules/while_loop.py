@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Jaxpr, Var
-from calque_core.extend import consts_first, marked_carries, while_parts
+from calque_core.extend import consts_first, marked_carries, split_while
 from calque_core.lax import while_p
-from calque_jet.jaxprs import Mask, filled, jet_jaxpr, masks_of, nonzeros, with_zeros
+from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.rules.scan import whole
 from calque_jet.series import Series
 
@@ -27,15 +27,15 @@ def while_jet(
     **params: Any,
 ) -> tuple[list[Value], list[Series]]:
     """Run one loop that carries the values, and the coefficients of a value that has some at any step."""
-    cond_consts, body_consts, carry = while_parts(primals, cond_nconsts, body_nconsts)
-    _, const_series, carry_series = while_parts(series, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split_while(primals, cond_nconsts, body_nconsts)
+    _, const_series, carry_series = split_while(series, cond_nconsts, body_nconsts)
     expanded, carry_masks = jet_body(body_jaxpr, masks_of(const_series), masks_of(carry_series), len(series[0]))
     results = while_p.bind(
         *cond_consts,
         *body_consts,
         *nonzeros(const_series),
         *carry,
-        *nonzeros([filled(x, s, mask) for x, s, mask in zip(carry, carry_series, carry_masks)]),
+        *nonzeros([fill_zeros(x, s, mask) for x, s, mask in zip(carry, carry_series, carry_masks)]),
         body_jaxpr=expanded.memo(("while", body_nconsts), lambda: consts_first(expanded, body_nconsts, len(carry))),
         body_nconsts=body_nconsts + len(nonzeros(const_series)),
         cond_jaxpr=cond_jaxpr.memo(

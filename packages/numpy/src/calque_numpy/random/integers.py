@@ -70,7 +70,7 @@ def _range(minval: Value, maxval: Value, dtype: np.dtype[Any], drawn: np.dtype[A
         is_above = _exceeds(maxval, most)
     else:  # `drawn` also holds the integer after the last one
         most, is_above = most + 1, False
-    low, high = _clipped(minval, least, most, drawn), _clipped(maxval, least, most, drawn)
+    low, high = _clip(minval, least, most, drawn), _clip(maxval, least, most, drawn)
     unsigned = np.dtype(f"uint{8 * drawn.itemsize}")
     span = lax.convert_element_type(lax.sub(high, low), unsigned)
     if is_above is not False:
@@ -86,7 +86,7 @@ def _exceeds(x: Value, most: int) -> Value:
     return lax.gt(x, dtype.type(most)) if np.iinfo(dtype).max > most else False
 
 
-def _clipped(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
+def _clip(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
     """Return integers clamped to [least, most] and converted to `dtype`, which holds both; never of rank 0."""
     if type(x) is int:
         return np.array([min(max(x, least), most)], dtype)

@@ -42,7 +42,7 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
         x = _numbers(x)
     shape = typeof(x).shape
     axis = canonical_axis("permutation", axis, len(shape))
-    return _shuffled(key, x, axis, shape if independent else (shape[axis],))
+    return _shuffle(key, x, axis, shape if independent else (shape[axis],))
 
 
 def _numbers(x: Value) -> Value:
@@ -55,7 +55,7 @@ def _numbers(x: Value) -> Value:
     return lax.iota(int, count)
 
 
-def _shuffled(key: Value, x: Value, axis: int, key_shape: Shape) -> Value:
+def _shuffle(key: Value, x: Value, axis: int, key_shape: Shape) -> Value:
     """Return `x` in the order of random keys, one for each element or one for each slice along `axis`."""
     shape = typeof(x).shape
     positions = range(len(shape)) if len(key_shape) == len(shape) else (axis,)

@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
-from calque_core.extend import missing_rule, own, resolve, shaped_array
+from calque_core.extend import missing_rule, own_context, resolve, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
 
@@ -187,7 +187,7 @@ def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> lis
     for var, const in zip(jaxpr.constvars, jaxpr.consts):
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
-    context = own()
+    context = own_context()
     before = context.source
     eqn = None
     try:

@@ -23,7 +23,7 @@ from calque_core.extend import (
     explain_comparison,
     here,
     is_debugging,
-    narrowed,
+    narrow,
     parameters_of,
     run_program,
     static_arguments,
@@ -159,7 +159,7 @@ class JitFunction:
 
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
-        call = call._replace(leaves=[*narrowed(call.leaves)])
+        call = call._replace(leaves=[*narrow(call.leaves)])
         jaxpr, captured, out_tree = self.traced.trace(call)
         operands = [*captured, *call.leaves]
         if self.inline:
