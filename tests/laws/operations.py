@@ -187,6 +187,17 @@ OPERATIONS: dict[str, list[Program]] = {
         Program("pad that cuts", lambda x, p: lax.pad(x, p, ((-1, 1, 0), (2, -1, 1))), (X, numbers(())), ARITHMETIC),
     ],
     "concatenate": [Program("concatenate", lambda x, y: lax.concatenate([x, y, x], 1), (X, numbers((2, 1))), ANY)],
+    "split": [Program("split", lambda x: lax.split(x, (1, 0, 2), 1), (CUBE,), ANY)],
+    "stack": [
+        Program("stack", lambda x, y: lax.stack([x, y, x], 0), (X, X[::-1]), ANY),
+        Program("stack of scalars", lambda x, y: lax.stack([x, y]), (numbers(()), numbers(())), ANY),
+        Program("stack along the last axis", lambda x, y: lax.stack([x, y], -1), (X, X[::-1]), ANY),
+    ],
+    "unstack": [
+        Program("unstack", lax.unstack, (CUBE,), ANY),
+        Program("unstack of the last axis", lambda x: lax.unstack(x, -1), (X,), ANY),
+    ],
+    "tile": [Program("tile", lambda x: lax.tile(x, (2, 1, 3)), (CUBE,), ANY)],
     "iota": [
         Program(
             "iota",

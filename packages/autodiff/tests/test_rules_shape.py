@@ -39,7 +39,6 @@ PADDINGS = [
     ((3,), [(-2, 0, 3)]),
     ((), []),
 ]
-JOINS = [[(2,), (3,)], [(2, 3), (2, 1), (2, 0)], [(1,), (1,)], [(0, 2), (0, 1)]]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -52,17 +51,6 @@ def test_rearranging_and_cutting_obey_the_laws(f, shape, dtype, spaced, laws):
 @pytest.mark.parametrize(("shape", "config"), PADDINGS, ids=str)
 def test_paddings_obey_the_laws_in_both_operands(shape, config, dtype, spaced, laws):
     laws(lambda x, value: lax.pad(x, value, config), spaced(shape, dtype=dtype), spaced((), dtype=dtype))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shapes", JOINS, ids=str)
-def test_joins_obey_the_laws_in_each_operand(shapes, dtype, spaced, laws):
-    operands = [spaced(shape, dtype=dtype, seed=i) for i, shape in enumerate(shapes)]
-    laws(lambda *xs: lax.concatenate(xs, -1), *operands)
-
-
-def test_an_array_joined_with_itself_and_a_constant_gets_the_sum(spaced, laws):
-    laws(lambda x: lax.concatenate([x, np.ones(2), x], 0), spaced((3,)))
 
 
 def test_the_padding_value_gets_infinite_cotangents_only_from_outside():

@@ -18,7 +18,6 @@ CASES = {
     "slice": (lambda x: lax.slice(x, (0, 1), (2, 4)), (2, 4)),
     "slice by steps": (lambda x: lax.slice(x, (1, 0), (2, 4), (1, 3)), (2, 4)),
     "slice to nothing": (lambda x: lax.slice(x, (1, 2), (1, 4)), (2, 4)),
-    "concatenate with itself": (lambda x: lax.concatenate([x, x], 1), (2, 4)),
 }
 
 
@@ -43,13 +42,6 @@ def test_a_mapped_padding_value_that_is_infinite_spoils_no_element():
     padded = vmap(lambda x, value: lax.pad(x, value, [(1, 0, 0)]))(np.ones((2, 1)), np.array([np.inf, np.nan]))
 
     np.testing.assert_array_equal(padded, [[np.inf, 1.0], [np.nan, 1.0]])
-
-
-@pytest.mark.parametrize("dimension", [0, 1])
-def test_concatenate_maps_over_every_axis_of_every_operand(dimension, check_batching):
-    shapes = [(2, 2), (3, 2), (0, 2)] if dimension == 0 else [(2, 2), (2, 3), (2, 0)]
-    check_batching(lambda *xs: lax.concatenate(xs, dimension), shapes, ["int8"] * 3)
-    check_batching(lambda *xs: lax.concatenate(xs, dimension), shapes[:2], ["float32"] * 2)
 
 
 @pytest.mark.parametrize("axis", [0, 2])

@@ -77,6 +77,10 @@ PROGRAMS = {
     "slice": [lambda x: lax.slice(x, (0, 1), (2, 3), (1, 2))],
     "pad": [lambda x: lax.pad(x, lax.zeros_like(x, shape=()), ((1, 0, 2), (0, 2, 0)))],
     "concatenate": [lambda x: lax.concatenate([x, x], 1)],
+    "split": [lambda x: lax.split(x, (1, x.shape[1] - 1), 1)[1]],
+    "stack": [lambda x: lax.stack([x, x], 1)],
+    "unstack": [lambda x: lax.unstack(x, 1)[0], lambda x: lax.unstack(x[0])[1]],
+    "tile": [lambda x: lax.tile(x, (2, 3))],
     "iota": [lambda x: lax.broadcasted_iota(x.dtype, (2, 3), 1)],
     **{
         name: [along(name, axes) for axes in (None, 0)]

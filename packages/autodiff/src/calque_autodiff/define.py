@@ -5,7 +5,7 @@ A file of rules reads like a table of derivatives: `defjvp(sin_p, lambda x_dot, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from calque_core import MissingRuleError, Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
@@ -112,10 +112,10 @@ def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
 
     @gives_lists
     def jvp_rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
-        out = primitive.bind(*primals, **params)
+        outs = results_of(primitive, primals, params)
         if all(type(t) is Zero for t in tangents):
-            return [out], [zero_tangent(out)]
-        return [out], [primitive.bind(*map(instantiate_zeros, tangents), **params)]
+            return outs, [zero_tangent(out) for out in outs]
+        return outs, results_of(primitive, map(instantiate_zeros, tangents), params)
 
     primitive.def_linearity("linear")
     primitive.def_rule("jvp", jvp_rule)
@@ -208,8 +208,13 @@ def not_linear(*primitives: Primitive) -> None:
 
 def _zero_jvp_of(primitive: Primitive) -> Rule:
     def zero_jvp(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[list[Value], list[Value]]:
-        out = primitive.bind(*primals, **params)
-        outs = out if primitive.multiple_results else [out]
+        outs = results_of(primitive, primals, params)
         return outs, [zero_tangent(x) for x in outs]
 
     return zero_jvp
+
+
+def results_of(primitive: Primitive, operands: Iterable[Value], params: Mapping[str, Any]) -> list[Value]:
+    """Return the list of results of a primitive; of length 1 unless `multiple_results`."""
+    out = primitive.bind(*operands, **params)
+    return list(out) if primitive.multiple_results else [out]

@@ -79,16 +79,17 @@ def align_operands(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]
     return [_fit(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
 
 
-def align_batch_axes(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]:
-    """Return the operands, each with the batch axis at the dimension of the first mapped operand; and this dimension.
+def align_batch_axes(args: Sequence[Value], dims: Dims, bdim: int | None = None) -> tuple[list[Value], int]:
+    """Return the operands with the batch axis at one dimension, and this: `bdim`, or that of the first mapped operand.
 
     >>> import numpy as np
     >>> x, y = align_batch_axes([1.0, np.zeros((2, 3))], [None, 1])[0]
     >>> x.shape, y.shape
     ((3,), (2, 3))
     """
-    dim, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
-    return [matchaxis(x, d, dim, size) for x, d in zip(args, dims)], dim
+    first, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
+    bdim = first if bdim is None else bdim
+    return [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)], bdim
 
 
 def _fit(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[int, ...], dim: int) -> Value:

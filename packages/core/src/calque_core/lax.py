@@ -135,6 +135,18 @@ from calque_core.ops.exponential import (
 )
 from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
 from calque_core.ops.jit import jit_p
+from calque_core.ops.joining import (
+    concatenate,
+    concatenate_p,
+    split,
+    split_p,
+    stack,
+    stack_p,
+    tile,
+    tile_p,
+    unstack,
+    unstack_p,
+)
 from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
@@ -183,8 +195,6 @@ from calque_core.ops.scatter import (
 )
 from calque_core.ops.shape import (
     PaddingConfig,
-    concatenate,
-    concatenate_p,
     pad,
     pad_p,
     reshape,
@@ -259,8 +269,10 @@ __all__ = [
     # broadcast
     "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes", "broadcast_in_dim_p",
     # shape
-    "reshape", "transpose", "rev", "squeeze", "slice", "pad", "concatenate", "reshape_p", "transpose_p", "rev_p",
-    "squeeze_p", "slice_p", "pad_p", "concatenate_p", "PaddingConfig",
+    "reshape", "transpose", "rev", "squeeze", "slice", "pad", "reshape_p", "transpose_p", "rev_p",
+    "squeeze_p", "slice_p", "pad_p", "PaddingConfig",
+    # joining
+    "concatenate", "split", "stack", "unstack", "tile", "concatenate_p", "split_p", "stack_p", "unstack_p", "tile_p",
     # create
     "iota", "broadcasted_iota", "full", "full_like", "zeros_like", "ones_like", "iota_p",
     # reduce

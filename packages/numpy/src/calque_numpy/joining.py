@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, implements, lax, typeof
+from calque_core import implements, lax, typeof
 from calque_core.extend import integer, where
 from calque_core.extend.numpy_functions import (
     astype,
@@ -80,12 +80,7 @@ def stack(
     array([[1, 3],
            [2, 4]])
     """
-    operands = _operands("stack", arrays, dtype, {"out": out, "casting": casting})
-    if len({typeof(x).shape for x in operands}) > 1:
-        types = " and ".join(str(typeof(x)) for x in operands)
-        raise ShapeError(f"stack of {types}{where()}: the shapes differ. Give arrays of one shape.")
-    position = canonical_axis("stack", axis, typeof(operands[0]).ndim + 1)
-    return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
+    return lax.stack(_operands("stack", arrays, dtype, {"out": out, "casting": casting}), axis)
 
 
 @implements(np.vstack)
@@ -164,7 +159,11 @@ def _split(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[V
     position = canonical_axis(name, axis, aval.ndim)
     size = aval.shape[position]
     edges = _edges(name, indices_or_sections, size)
-    return [_section(ary, position, *slice(start, stop).indices(size)[:2]) for start, stop in pairwise(edges)]
+    bounds = [slice(start, stop).indices(size)[:2] for start, stop in pairwise(edges)]
+    sizes = [stop - start for start, stop in bounds]
+    if min(sizes) >= 0 and sum(sizes) == size:  # increasing indices: the sections are the whole array
+        return lax.split(ary, sizes, position)
+    return [_section(ary, position, start, stop) for start, stop in bounds]
 
 
 def _edges(name: str, indices_or_sections: Any, size: int) -> list[int | None]:

@@ -88,10 +88,8 @@ def tile(A: Value, reps: Axes) -> Value:
         raise ValueError(f"tile{where()}: reps is {reps!r}. Give numbers of zero or more.")
     shape = typeof(A).shape
     ndim = max(len(shape), len(counts))
-    sizes, counts = (1,) * (ndim - len(shape)) + shape, (1,) * (ndim - len(counts)) + counts
-    wide = tuple(n for pair in zip(counts, sizes) for n in pair)
-    own = range(2 * (ndim - len(shape)) + 1, 2 * ndim, 2)
-    return lax.reshape(broadcast_in_dim(A, wide, own), [r * n for r, n in zip(counts, sizes)])
+    whole = lax.reshape(A, (1,) * (ndim - len(shape)) + shape)
+    return lax.tile(whole, (1,) * (ndim - len(counts)) + counts)
 
 
 @implements(np.pad)

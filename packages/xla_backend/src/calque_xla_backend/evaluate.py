@@ -42,8 +42,12 @@ from calque_core.lax import (
     rev_p,
     scatter_p,
     slice_p,
+    split_p,
     squeeze_p,
+    stack_p,
+    tile_p,
     transpose_p,
+    unstack_p,
 )
 from calque_pytree import static_key
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
@@ -55,7 +59,7 @@ Params = dict[str, Any]
 
 DATA_MOVEMENT = frozenset((
     broadcast_in_dim_p, concatenate_p, dynamic_slice_p, dynamic_update_slice_p, gather_p, reshape_p, rev_p, scatter_p,
-    slice_p, squeeze_p, transpose_p,
+    slice_p, split_p, squeeze_p, stack_p, tile_p, transpose_p, unstack_p,
 ))  # fmt: skip
 # Evaluated by evaluating their programs, or as the identity.
 TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p))

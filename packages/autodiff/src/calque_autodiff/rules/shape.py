@@ -1,8 +1,7 @@
-"""The derivatives of reshape, transpose, rev, slice, pad and concatenate: all linear, and transposed by one another."""
+"""The derivatives of reshape, transpose, rev, slice and pad: all linear, and transposed by one another."""
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import Any
 
 from calque_autodiff.define import deflinear
@@ -10,7 +9,6 @@ from calque_core import UndefinedPrimal, is_undefined_primal, typeof
 from calque_core.extend import Shape
 from calque_core.lax import (
     broadcast,
-    concatenate_p,
     pad,
     pad_p,
     reduce_sum,
@@ -95,24 +93,3 @@ def typeof_operand(x: Value) -> Any:
 
 
 deflinear(pad_p, pad_transpose)
-
-
-def concatenate_transpose(ct: Value, *operands: Value, dimension: int) -> list[Value]:
-    """Return the slice of the cotangent for each operand."""
-    ends = list(accumulate(typeof_operand(x).shape[dimension] for x in operands))
-    starts = [0, *ends[:-1]]
-    return [
-        slice_along(ct, dimension, start, end) if is_undefined_primal(x) else None
-        for x, start, end in zip(operands, starts, ends)
-    ]
-
-
-def slice_along(x: Value, axis: int, start: int, end: int) -> Value:
-    """Return the elements of `x` from `start` to `end` along one axis."""
-    shape = typeof(x).shape
-    starts, limits = [0] * len(shape), list(shape)
-    starts[axis], limits[axis] = start, end
-    return slice(x, starts, limits)
-
-
-deflinear(concatenate_p, concatenate_transpose)

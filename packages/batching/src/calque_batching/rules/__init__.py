@@ -14,6 +14,7 @@ from calque_batching.rules import (
     dynamic,
     exponential,
     gather,
+    joining,
     linear_call,
     linear_solve,
     reduce,

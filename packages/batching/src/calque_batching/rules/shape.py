@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.axes import moveaxis
-from calque_batching.define import align_batch_axes, align_operands, axes_in_batch, defbatch, with_entry
+from calque_batching.define import align_operands, axes_in_batch, defbatch, with_entry
 from calque_core import typeof
 from calque_core.lax import (
-    concatenate,
-    concatenate_p,
     full,
     pad,
     pad_p,
@@ -98,11 +96,4 @@ def pad_batch(
     return select_n_p.bind(*operands), out_bdim
 
 
-def concatenate_batch(args: Sequence[Value], dims: Dims, *, dimension: int) -> tuple[Value, int]:
-    """Give all operands the batch axis at the position of the first mapped operand's."""
-    operands, bdim = align_batch_axes(args, dims)
-    return concatenate(operands, dimension + (bdim <= dimension)), bdim
-
-
 defbatch(pad_p, pad_batch)
-defbatch(concatenate_p, concatenate_batch)

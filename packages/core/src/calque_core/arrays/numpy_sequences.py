@@ -20,6 +20,7 @@ from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.declare import as_result
+from calque_core.ops.operands import strong
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import typeof
@@ -88,7 +89,7 @@ def array_of(items: Sequence[Value]) -> Value:
             f"asarray of a list{where()}: the items have different shapes, "
             f"{', '.join(map(str, dict.fromkeys(shapes)))}. Give items of one shape."
         )
-    return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
+    return lax.stack([strong(row) for row in rows])
 
 
 def _numpy_array(items: Sequence[Value]) -> Value:

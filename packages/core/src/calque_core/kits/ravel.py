@@ -18,7 +18,8 @@ from calque_core.frames.source import where
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full
-from calque_core.ops.shape import concatenate, reshape, slice
+from calque_core.ops.joining import concatenate
+from calque_core.ops.shape import reshape, slice
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import dtype_name, promote_types, scalar_dtype
 from calque_pytree import PyTreeDef, register_static, static_key

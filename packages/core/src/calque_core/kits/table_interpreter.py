@@ -19,13 +19,13 @@ from calque_core.context import own_context
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
 from calque_core.jaxprs.walk import has_jaxpr
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
 from calque_core.ops.jit import jit_p
+from calque_core.ops.joining import stack
 from calque_core.ops.loops import Body, with_carry_types
+from calque_core.ops.operands import strong
 from calque_core.ops.scan import scan_p
-from calque_core.ops.shape import concatenate
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import missing_rule
@@ -223,7 +223,7 @@ def _stacked(rows: Sequence[Value]) -> Value:
                 f"interpret met 'scan' with a result of class {type(x).__name__}, which cannot be stacked. "
                 "Give a rule for scan_p."
             )
-    return concatenate([expand_dims(x, (0,)) for x in rows], 0)
+    return stack([strong(x) for x in rows])
 
 
 def _holds(condition: Value) -> bool:

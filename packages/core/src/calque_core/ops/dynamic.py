@@ -23,7 +23,8 @@ from calque_core.ops.compare import lt, select
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import as_result
 from calque_core.ops.gather import GatherDimensionNumbers, gather
-from calque_core.ops.shape import concatenate, reshape, slice, squeeze
+from calque_core.ops.joining import concatenate
+from calque_core.ops.shape import reshape, slice, squeeze
 from calque_core.ops.windows import GatherScatterMode, as_indices
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, is_array_like, shaped_array, typeof

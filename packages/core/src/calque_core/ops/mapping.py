@@ -12,9 +12,10 @@ from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.axes import canonical_axis
+from calque_core.ops.joining import concatenate
 from calque_core.ops.loops import loop_name
 from calque_core.ops.scan import scan
-from calque_core.ops.shape import concatenate, reshape, rev, slice
+from calque_core.ops.shape import reshape, rev, slice
 from calque_core.types.avals import typeof
 from calque_pytree import tree_flatten
 

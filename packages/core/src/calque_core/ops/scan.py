@@ -23,6 +23,7 @@ from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.convert import narrow
 from calque_core.ops.jit import as_declared, check_operands
+from calque_core.ops.joining import stack
 from calque_core.ops.loops import (
     add_step,
     as_carry,
@@ -35,7 +36,6 @@ from calque_core.ops.loops import (
     with_carry_types,
 )
 from calque_core.ops.operands import strong
-from calque_core.ops.shape import concatenate, reshape
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import shaped_array, typeof
@@ -179,7 +179,7 @@ def _run_by_python(
 
 
 def _stacked(*ys: Value) -> Value:
-    return concatenate([reshape(strong(y), (1, *typeof(y).shape)) for y in ys], 0)
+    return stack([strong(y) for y in ys])
 
 
 def _length(caller: str, xs: Any, length: int | None) -> int:

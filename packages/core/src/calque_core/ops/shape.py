@@ -1,9 +1,9 @@
-"""Rearranging, cutting, padding and joining arrays; no element is computed.
+"""Rearranging, slicing and padding an array; no element is computed.
 
 One idea: the public functions bring axes and sizes into canonical form (`axes.py`) and check them by the type rule of
 the primitive, so that evaluation and staging raise the same errors.
 
-Read next: `broadcast.py`, the operations that repeat elements.
+Read next: `joining.py`, the operations that join and cut arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+from calque_core.ops.axes import Axes, canonical_axes, integers
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import as_result
 from calque_core.ops.operands import promoted_dtype
@@ -324,56 +324,3 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
     operand, padding_value = of_one_dtype("pad", operand, padding_value)
     pad_p.abstract(typeof(operand), typeof(padding_value), padding_config=config)
     return pad_p.bind(operand, padding_value, padding_config=config)
-
-
-concatenate_p = Primitive("concatenate", linearity="linear")
-
-
-@concatenate_p.def_abstract_eval(cached=True)
-def concatenate_abstract_eval(*avals: ShapedArray, dimension: int) -> ShapedArray:
-    first = avals[0]
-    for aval in avals[1:]:
-        if aval.dtype != first.dtype:
-            raise TypeError(_concatenate_text(avals, dimension) + "the dtypes differ. Convert the operands first.")
-        if _without(aval.shape, dimension) != _without(first.shape, dimension) or aval.ndim != first.ndim:
-            raise ShapeError(
-                _concatenate_text(avals, dimension)
-                + "the shapes do not fit. All axes except the concatenated one must have equal sizes."
-            )
-    size = sum(aval.shape[dimension] for aval in avals)
-    return shaped_array((*first.shape[:dimension], size, *first.shape[dimension + 1 :]), first.dtype)
-
-
-def _without(shape: Shape, axis: int) -> Shape:
-    return shape[:axis] + shape[axis + 1 :]
-
-
-def _concatenate_text(avals: Sequence[ShapedArray], dimension: int) -> str:
-    return f"concatenate of {' and '.join(str(a) for a in avals)} along axis {dimension}{where()}: "
-
-
-def concatenate_impl(*operands: Value, dimension: int) -> Value:
-    return np.concatenate(operands, dimension)
-
-
-concatenate_p.def_impl(concatenate_impl, leaf=True)
-
-
-def concatenate(operands: Sequence[Value], dimension: int) -> Value:
-    """Return the operands joined along the axis `dimension`.
-
-    Shapes: [*a, n, *b] and [*a, m, *b] -> [*a, n + m, *b].  Dtype: promoted.
-    Raises: ShapeError if other axes differ in size; ValueError if there are no operands or the axis is out of range.
-
-    >>> import numpy as np
-    >>> from calque_core.lax import concatenate
-    >>> concatenate([np.array([1, 2]), np.array([3.0])], 0)
-    array([1., 2., 3.])
-    """
-    operands = tuple(operands)
-    if not operands:
-        raise ValueError(f"concatenate{where()} got no operands. Give at least one array.")
-    dimension = canonical_axis("concatenate", dimension, typeof(operands[0]).ndim)
-    operands = of_one_dtype("concatenate", *operands)
-    concatenate_p.abstract(*[typeof(x) for x in operands], dimension=dimension)
-    return as_result(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)

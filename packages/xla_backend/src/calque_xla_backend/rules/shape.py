@@ -1,11 +1,11 @@
-"""Lowering of operations that rearrange, slice, pad and join arrays."""
+"""Lowering of operations that rearrange, slice and pad an array."""
 
 from __future__ import annotations
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.extend import Shape
-from calque_core.lax import PaddingConfig, concatenate_p, pad_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
+from calque_core.lax import PaddingConfig, pad_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p
 from calque_xla_backend.define import IrValue, inferred, retyped
 
 # The same elements in other positions
@@ -33,4 +33,3 @@ def pad_build(x: IrValue, padding_value: IrValue, *, padding_config: PaddingConf
 
 
 inferred(pad_p, pad_build)
-inferred(concatenate_p, lambda *operands, dimension: hlo.concatenate(operands, dimension))
