@@ -18,7 +18,7 @@ from operations import OPERATIONS
 from scans import MAPPINGS, SCANS
 
 import calque_core as core
-from calque import custom_jvp, custom_vjp, grad, jit, jvp, linearize, vmap
+from calque import custom_jvp, custom_rules, custom_vjp, grad, jit, jvp, linearize, vmap
 from calque_core import lax
 
 PAGE = Path(__file__).parents[2] / "docs" / "your_own_transformation.md"
@@ -205,6 +205,22 @@ def test_kept_rules_decide_the_derivative_in_every_nesting(f, factor):
     np.testing.assert_allclose(grad(lambda x: vmap(noting(f))(x).sum())(ROWS), factor * np.cos(ROWS), rtol=1e-14)
     looped = lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0]
     np.testing.assert_allclose(grad(noting(looped))(0.5), grad(looped)(0.5), rtol=1e-14)
+
+
+@custom_rules
+def tripled(x):
+    return 3.0 * x
+
+
+tripled.def_transpose(lambda ct: 7.0 * ct)
+
+
+def test_a_kept_transpose_rule_decides_the_derivative_in_every_nesting():
+    nested = [noting(tripled), noting(noting(tripled)), noting(jit(tripled)), jit(noting(tripled))]
+    for g in nested:
+        assert grad(g)(0.5) == noting(grad(g))(0.5) == jit(grad(g))(0.5) == 7.0
+        assert jvp(g, (0.5,), (1.0,))[1] == 3.0
+    np.testing.assert_array_equal(vmap(grad(noting(tripled)))(ROWS), np.full(ROWS.shape, 7.0))
 
 
 def test_a_kept_rule_of_a_function_that_closes_over_a_value_is_told_it():

@@ -136,13 +136,13 @@ def test_cotangents_that_are_zero_stay_none():
 def test_a_transpose_rule_takes_one_element_of_what_is_linear():
     seen = []
 
-    def transpose(cts, operands):
+    def transpose(operands, cts):
         seen.append([x.aval for x in operands if type(x) is UndefinedPrimal])
         return [5.0 * cts[0] * operands[1], None]
 
     f = lambda x, k: call(lambda x, k: k * x, x, k, jvp=lambda p, t: (p, t), transpose=transpose)
     rules = rules_of_batch(f, (0, 0), XS, XS)
-    x_bar, k_bar = rules.transpose([np.ones(3)], [UndefinedPrimal(typeof(XS)), XS])
+    x_bar, k_bar = rules.transpose([UndefinedPrimal(typeof(XS)), XS], [np.ones(3)])
     np.testing.assert_allclose(x_bar, 5.0 * XS)
     assert k_bar is None
     assert seen == [[ShapedArray((), "float64")]]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calque_batching import vmap
-from calque_core import CustomRules, ShapedArray, Zero, eval_jaxpr, lax, make_jaxpr, typeof
+from calque_core import ShapedArray, UndefinedPrimal, Zero, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.lax import custom_vjp_linear_p
-from calque_core.ops.custom_rules import LinearCall
+from calque_core.ops.custom_rules import Pullback
 
 F64 = ShapedArray((), "float64")
 XS = np.linspace(0.1, 0.9, 3)
@@ -26,14 +26,18 @@ def bwd(residuals, cts):
 
 def linear(mask, forwards=True):
     """Return the derivative of x sin y in the arguments of the mask, as differentiation leaves it."""
-    rules = CustomRules("f (f.py:1)", key="f", functions=(), jvp=jvp if forwards else None, fwd=max)
 
-    def f_lin(x, y, *tangents):
-        primals = [x, y] if forwards else []
-        call = LinearCall(rules, bwd, num_residuals=2, num_primals=len(primals), mask=mask, out_avals=(F64,))
-        return custom_vjp_linear_p.bind(x, y, *primals, *tangents, call=call)[0]
+    def fun(x, y, *dots):
+        if not forwards:
+            raise TypeError("there is no jvp rule")
+        nonzeros = iter(dots)
+        return jvp([x, y], [next(nonzeros) if m else Zero(F64) for m in mask])[1]
 
-    return f_lin
+    def transpose(operands, cts):
+        return [None, None, *(bar for bar, m in zip(bwd(operands[:2], cts), mask) if m)]
+
+    pullback = Pullback("f (f.py:1)", fun, transpose, out_avals=(F64,))
+    return lambda *operands: custom_vjp_linear_p.bind(*operands, pullback=pullback)[0]
 
 
 @pytest.mark.parametrize("mask", [(True, True), (True, False), (False, True)])
@@ -42,8 +46,8 @@ def test_it_runs_forwards_for_batches_over_every_axis(check_batching, mask):
     check_batching(linear(mask), shapes, ["float64"] * len(shapes))
 
 
-def test_without_a_jvp_rule_it_says_how_to_give_one():
-    with pytest.raises(TypeError, match=r"can't apply forward-mode autodiff \(jvp\) to f \(f\.py:1\)"):
+def test_an_error_of_the_function_is_that_of_the_batch():
+    with pytest.raises(TypeError, match="there is no jvp rule"):
         vmap(linear((True, True), forwards=False))(XS, XS, XS, XS)
 
 
@@ -51,9 +55,11 @@ def test_its_backward_half_takes_whole_batches():
     in_axes = (0, None, 0, None)
     jaxpr = make_jaxpr(vmap(linear((True, True), forwards=False), in_axes))(XS, 0.5, XS, 0.5)
     (eqn,) = jaxpr.eqns
-    call = eqn.params["call"]
-    assert call.out_avals == (typeof(XS),)
-    x_bar, y_bar = call.bwd([XS, 0.5], [np.ones(3)])
+    pullback = eqn.params["pullback"]
+    assert pullback.out_avals == (typeof(XS),)
+    linear_operands = [UndefinedPrimal(typeof(x)) for x in (XS, 0.5)]
+    *known, x_bar, y_bar = pullback.transpose([XS, 0.5, *linear_operands], [np.ones(3)])
+    assert known == [None, None]
     np.testing.assert_allclose(x_bar, 5.0 * np.sin(0.5) * np.ones(3))
     np.testing.assert_allclose(y_bar, 7.0 * XS.sum())
 

@@ -218,7 +218,7 @@ def test_a_rule_that_reaches_a_traced_value_out_of_sight_is_refused():
 
 def test_a_transpose_rule_that_closes_over_a_traced_value_is_refused():
     def f(x, a):
-        return call(lambda y: y * a, x, jvp=lambda p, t: (p, t), transpose=lambda cts, operands: [a * cts[0]])
+        return call(lambda y: y * a, x, jvp=lambda p, t: (p, t), transpose=lambda operands, cts: [a * cts[0]])
 
     message = r"f \(f\.py:1\) at .* has a transpose rule and closes over a traced value\. Pass the value as an argument"
     with pytest.raises(TypeError, match=message):
@@ -235,7 +235,7 @@ def test_rules_after_constants_speak_of_the_arguments_only():
         functions=(),
         jvp=lambda primals, tangents: (primals, tangents),
         fwd=lambda primals, nonzeros: (primals, [], lambda residuals, cts: cts),
-        transpose=lambda cts, operands: [ct * 2.0 for ct in cts],
+        transpose=lambda operands, cts: [ct * 2.0 for ct in cts],
         batch=lambda size, is_mapped, args: (args, is_mapped),
     )
     behind = after_consts(rules, 2)
@@ -243,7 +243,7 @@ def test_rules_after_constants_speak_of_the_arguments_only():
     assert behind.jvp(primals, [*nothing, 5.0]) == ([1.0], [5.0])
     outs, residuals, bwd = behind.fwd(primals, [False, False, True])
     assert (outs, residuals, bwd(residuals, [4.0])) == ([1.0], [], [None, None, 4.0])
-    assert behind.transpose([3.0], [8.0, 9.0, UndefinedPrimal(F64)]) == [None, None, 6.0]
+    assert behind.transpose([8.0, 9.0, UndefinedPrimal(F64)], [3.0]) == [None, None, 6.0]
     assert behind.batch is None
     assert behind.key != rules.key
 

@@ -9,14 +9,12 @@ from calque_core import (
     CustomRules,
     ShapedArray,
     Trace,
-    Zero,
     check_jaxpr,
     count_eqns,
     current_trace,
     dce_jaxpr,
     ensure_compile_time_eval,
     eval_jaxpr,
-    float0,
     hand_custom_down,
     hand_down,
     interpret,
@@ -29,11 +27,10 @@ from calque_core import (
     tracing,
 )
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.ops.custom_rules import LinearCall
+from calque_core.ops.custom_rules import Pullback
 from calque_core.traces.trace import only_evaluates
 
 F64 = ShapedArray((), "float64")
-I64 = ShapedArray((), "int64")
 
 
 def twice_as_steep(primals, tangents):
@@ -130,39 +127,28 @@ def test_the_program_is_interpreted_counted_and_rewritten_with_the_rest():
     assert map_jaxpr(lambda eqn: eqn, jaxpr) is jaxpr
 
 
-# A vjp rule in a linear program
+# The derivative of a call with a vjp rule
 
 
-def linear(rules, num_primals=1):
-    call = LinearCall(rules, bwd=None, num_residuals=1, num_primals=num_primals, mask=(True,), out_avals=(F64, I64))
-    return lambda *operands: custom_vjp_linear_p.bind(*operands, call=call)
+def pulled_back(fun):
+    pullback = Pullback("wave (waves.py:3)", fun, transpose=max, out_avals=(F64,))
+    return lambda *operands: custom_vjp_linear_p.bind(*operands, pullback=pullback)
 
 
-def test_a_linear_call_gives_tangents_of_what_has_some():
-    jaxpr = make_jaxpr(linear(RULES))(0.0, 0.5, 1.0)
+def test_a_pullback_gives_tangents_and_prints_as_its_function():
+    jaxpr = make_jaxpr(pulled_back(max))(0.5, 1.0)
     assert [v.aval for v in jaxpr.eqns[0].outvars] == [F64]
-    assert "custom_vjp_linear[name=wave num_residuals=1]" in str(jaxpr)
+    assert "custom_vjp_linear[name=wave]" in str(jaxpr)
 
 
-def test_a_linear_call_runs_forwards_by_the_jvp_rule():
-    def jvp(primals, tangents):
-        return [*primals, 1], [5.0 * primals[0] * tangents[0], np.zeros((), float0)]
-
-    (out_dot,) = linear(CustomRules("f", 0, (), jvp=jvp))(0.0, 0.5, 2.0)
-    assert out_dot == 5.0
-    zeros = CustomRules("f", 0, (), jvp=lambda primals, tangents: ([*primals, 1], [Zero(F64), Zero(I64)]))
-    assert linear(zeros)(0.0, 0.5, 2.0) == [0.0]
+def test_a_pullback_runs_forwards_by_its_function():
+    assert pulled_back(lambda x, x_dot: [5.0 * x * x_dot])(0.5, 2.0) == [5.0]
 
 
-def test_a_linear_call_without_a_jvp_rule_says_how_to_give_one():
-    message = (
-        r"can't apply forward-mode autodiff \(jvp\) to wave \(waves\.py:3\) at test_ops_custom\.py:\d+ .*: this "
-        r"function has only a vjp rule\. Give it a jvp rule too, defvjp\(fwd, bwd, jvp=rule\), or let its fwd be "
-        r'differentiated, defvjp\(fwd, bwd, jvp="fwd"\); or use reverse mode\.'
-    )
-    backwards = CustomRules("wave (waves.py:3)", 0, (), fwd=max)
-    with pytest.raises(TypeError, match=message):
-        linear(backwards, num_primals=0)(0.0, 2.0)
+def test_an_unused_pullback_is_dropped():
+    jaxpr = make_jaxpr(lambda x: [x, *pulled_back(max)(x)])(1.0)
+    assert dce_jaxpr(jaxpr, [True, False])[0].eqns == ()
+    assert len(dce_jaxpr(jaxpr, [False, True])[0].eqns) == 1
 
 
 # Under a trace of one's own

@@ -230,7 +230,7 @@ def _element(who: str, out: Value, is_batched: Any, size: int) -> Any:
 def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> Any:
     """Return a user's transpose rule as a function of lists."""
 
-    def transpose(cts: Sequence[Value], operands: Sequence[Value]) -> list[Value]:
+    def transpose(operands: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
         assert call.out_tree is not None
         args = call.in_tree.unflatten(operands)
         known_args = unmarked(args, is_linear)

@@ -13,14 +13,27 @@ from typing import Any
 from calque_autodiff.jaxprs import jvp_of_call
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record
 from calque_autodiff.transpose import backward_pass
-from calque_core import CustomRules, Jaxpr, Primitive, current_trace, eval_jaxpr, evaluation, typeof
+from calque_core import (
+    CustomRules,
+    Jaxpr,
+    Primitive,
+    current_trace,
+    eval_jaxpr,
+    evaluation,
+    instantiate_zeros,
+    typeof,
+)
 from calque_core.extend import (
     JaxprTrace,
-    LinearCall,
+    Mask,
+    Pullback,
     close_rules,
+    is_float,
     is_nonzero,
     marked,
+    merged,
     no_jvp_rule,
+    unmarked,
     with_integer_zeros,
     zero_tangent,
 )
@@ -62,7 +75,7 @@ def custom_partial_eval(primitive: Primitive) -> Any:
 def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
     """Apply the transpose rule, or transpose the program: a function that is applied to tangents is linear in them."""
     if rules.transpose is not None:
-        return rules.transpose(cts, operands)
+        return rules.transpose(operands, cts)
     return backward_pass(jaxpr, jaxpr.consts, operands, cts)
 
 
@@ -92,20 +105,39 @@ def custom_vjp(
     assert rules.fwd is not None, rules
     nonzeros = is_nonzero(tangents)
     outs, residuals, bwd = rules.fwd(primals, nonzeros)
-    kept_primals = primals if rules.jvp is not None else ()
-    out_avals = tuple(typeof(x).strip_weak_type().to_tangent_aval() for x in outs)
-    call = LinearCall(rules, bwd, len(residuals), len(kept_primals), tuple(nonzeros), out_avals)
+    kept = primals if rules.jvp is not None else ()
+    avals = [typeof(x).to_tangent_aval() for x in outs]
+    pullback = _pullback(rules, bwd, nonzeros, avals, len(residuals), len(kept))
     with captured_by_rules():
-        out_dots = custom_vjp_linear_p.bind(*residuals, *kept_primals, *marked(tangents, nonzeros), call=call)
-    return outs, with_integer_zeros(out_dots, out_avals)
+        out_dots = custom_vjp_linear_p.bind(*residuals, *kept, *marked(tangents, nonzeros), pullback=pullback)
+    return outs, with_integer_zeros(out_dots, avals)
+
+
+def _pullback(
+    rules: CustomRules, bwd: Any, nonzeros: Mask, out_avals: Sequence[Any], num_residuals: int, num_kept: int
+) -> Pullback:
+    """Return the derivative of a call, as a function of residuals, kept primals, and the tangents that are not zero."""
+    known = num_residuals + num_kept
+    is_floating = [is_float(aval.dtype) for aval in out_avals]
+
+    def fun(*operands: Value) -> list[Value]:
+        if rules.jvp is None:
+            raise TypeError(no_jvp_rule(rules.name))
+        primals = operands[num_residuals:known]
+        tangents = merged(nonzeros, operands[known:], map(zero_tangent, unmarked(primals, nonzeros)))
+        return marked(map(instantiate_zeros, rules.jvp(primals, tangents)[1]), is_floating)
+
+    def transpose(operands: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+        bars = bwd(operands[:num_residuals], with_integer_zeros(cts, out_avals))
+        return [*[None] * known, *marked(bars, nonzeros)]
+
+    return Pullback(rules.name, fun, transpose, marked(out_avals, is_floating))
 
 
 custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its function, if there is one")
 
 
 @custom_vjp_linear_p.def_rule("transpose")
-def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, call: LinearCall) -> list[Value]:
+def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, pullback: Pullback) -> list[Value]:
     """Run the backward half."""
-    bars = call.bwd(operands[: call.num_residuals], with_integer_zeros(cts, call.out_avals))
-    known = call.num_residuals + call.num_primals
-    return [*[None] * known, *marked(bars, call.mask)]
+    return pullback.transpose(operands, cts)

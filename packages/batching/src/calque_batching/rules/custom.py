@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
+from functools import partial
 from typing import Any
 
-from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.verbs.custom import CustomBatch
 from calque_core import CustomRules, Jaxpr, Primitive, current_trace, jaxpr_as_fun, typeof
-from calque_core.extend import LinearCall, merged, named_axes
+from calque_core.extend import Pullback, named_axes
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, squeeze
 from calque_core.lax import slice as slice_of
 
@@ -34,7 +33,8 @@ def custom_batch(primitive: Primitive) -> Any:
         fun = program["fun"] if "fun" in program else jaxpr_as_fun(program["jaxpr"])
         params = {"rules": call.rules(rules)}
         batch_rule = rules.batch if any(d is not None for d in dims) else None
-        outs = current_trace().process_custom_derivative(primitive, call.function(fun, batch_rule), args, params)
+        whole = partial(call.function, fun) if batch_rule is None else partial(call.by_rule, batch_rule)
+        outs = current_trace().process_custom_derivative(primitive, whole, args, params)
         if batch_rule is not None or axis.name is None or not axis.size:
             return outs, [0] * len(outs)
         out_dims = call.out_dims if "fun" in program else _dims_of_program(program["jaxpr"], axis, dims)
@@ -61,20 +61,14 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
 
 @custom_vjp_linear_p.def_rule("axis_batch")
 def custom_vjp_linear_batch(
-    axis: AxisData, args: Sequence[Value], dims: Dims, *, call: LinearCall
+    axis: AxisData, args: Sequence[Value], dims: Dims, *, pullback: Pullback
 ) -> tuple[list[Value], list[int | None]]:
-    """Run on whole batches.  A primal and its tangent are mapped together, along axis 0."""
-    count, start = call.num_residuals, call.num_residuals + call.num_primals
-    primals = list(zip(args[count:start], dims[count:start])) or [(None, None)] * len(call.mask)
-    tangents = merged(call.mask, zip(args[start:], dims[start:]), repeat((None, None)))
-    is_mapped = [d is not None or t is not None for (_, d), (_, t) in zip(primals, tangents)]
-    batch = CustomBatch(axis, [0 if m else None for m in is_mapped])
-
-    def aligned(pairs: Sequence[tuple[Value, int | None]]) -> list[Value]:
-        return [matchaxis(x, d, 0, axis.size) if m else x for (x, d), m in zip(pairs, is_mapped) if x is not None]
-
-    rules, bwd = batch.rules(call.rules), batch.bwd(call.bwd, dims[:count])
-    out_avals = tuple(map(batch.batched_aval, call.out_avals))
-    batched_call = LinearCall(rules, bwd, call.num_residuals, call.num_primals, call.mask, out_avals)
-    outs = custom_vjp_linear_p.bind(*args[:count], *aligned(primals), *aligned(tangents), call=batched_call)
+    """Run on whole batches; all results have the batch axis in front."""
+    call = CustomBatch(axis, dims)
+    batched = pullback._replace(
+        fun=partial(call.function, pullback.fun),
+        transpose=partial(call.transpose, pullback.transpose),
+        out_avals=tuple(map(call.batched_aval, pullback.out_avals)),
+    )
+    outs = custom_vjp_linear_p.bind(*args, pullback=batched)
     return outs, [0] * len(outs)

@@ -56,7 +56,7 @@ from calque_core.ops.complex import real_dtype
 from calque_core.ops.cond import chosen_branches, join_constants, program_of
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
-from calque_core.ops.custom_rules import LinearCall, close_rules, closure_message
+from calque_core.ops.custom_rules import Pullback, close_rules, closure_message
 from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import as_declared, forwarded_inputs, run_program
 from calque_core.ops.linear import (
@@ -126,7 +126,7 @@ __all__ = [
     # Branches and loops
     "chosen_branches", "program_of", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
     # Custom rules and solvers
-    "LinearCall", "close_rules", "closure_message", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
+    "Pullback", "close_rules", "closure_message", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by",

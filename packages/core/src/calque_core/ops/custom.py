@@ -14,12 +14,9 @@ from typing import Any
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
-from calque_core.jaxprs.masks import merged, unmarked
-from calque_core.ops.custom_rules import CustomRules, LinearCall
+from calque_core.ops.custom_rules import CustomRules, Pullback
 from calque_core.ops.jit import check_operands, run_program
-from calque_core.ops.linear import instantiate_zeros, zero_tangent
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.dtypes import is_float
 
 Value = Any
 
@@ -58,38 +55,31 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.def_rule("dce", dce_custom)
 
 
-# A call with a vjp rule, in a linear program
+# The derivative of a call with a vjp rule
 
 
 @custom_vjp_linear_p.def_pp
 def custom_linear_pp(params: dict[str, Any]) -> dict[str, Any]:
-    """Print the name of the function, and the number of residuals."""
-    call: LinearCall = params["call"]
-    return {"name": call.rules.name.split(" ")[0], "num_residuals": call.num_residuals}
+    """Print the name of the function."""
+    return {"name": params["pullback"].name.split(" ")[0]}
 
 
 custom_vjp_linear_p.def_rule("dce", dce_custom)
 
 
 @custom_vjp_linear_p.def_abstract_eval
-def custom_linear_abstract_eval(*avals: Any, call: LinearCall) -> list[Any]:
-    return [aval for aval in call.out_avals if is_float(aval.dtype)]
+def custom_linear_abstract_eval(*avals: Any, pullback: Pullback) -> list[Any]:
+    return list(pullback.out_avals)
 
 
 @custom_vjp_linear_p.def_impl
 @custom_vjp_linear_p.def_rule("decomposition")
-def custom_linear_decomposition(*args: Value, call: LinearCall) -> list[Value]:
-    """Run the jvp rule.
+def custom_linear_decomposition(*args: Value, pullback: Pullback) -> list[Value]:
+    """Run the function.
 
-    Raises: TypeError if the function has none.
+    Raises: TypeError if there is no jvp rule.
     """
-    if call.rules.jvp is None:
-        raise TypeError(no_jvp_rule(call.rules.name))
-    start = call.num_residuals + call.num_primals
-    primals = args[call.num_residuals : start]
-    tangents = merged(call.mask, args[start:], map(zero_tangent, unmarked(primals, call.mask)))
-    _, out_dots = call.rules.jvp(primals, tangents)
-    return [instantiate_zeros(t) for t, aval in zip(out_dots, call.out_avals) if is_float(aval.dtype)]
+    return pullback.fun(*args)
 
 
 def no_jvp_rule(name: str) -> str:
