@@ -13,9 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
-import numpy as np
-
-from calque_core import CustomRules, Zero, current_trace, evaluation, float0, instantiate_zeros, typeof
+from calque_core import CustomRules, current_trace, evaluation, instantiate_zeros, typeof
 from calque_core.extend import (
     arg_names,
     array_leaves,
@@ -33,11 +31,9 @@ from calque_core.extend import (
     own_context,
     parameters_of,
     static_arguments,
-    strong,
     where,
-    zero_of,
 )
-from calque_core.lax import convert_element_type, custom_jvp_call_p, custom_vjp_call_p
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p
 from calque_pytree import PyTreeDef, tree_flatten, tree_map
 
 P = ParamSpec("P")
@@ -153,14 +149,14 @@ class CustomCall:
 
         Raises: TypeError if its structure or types differ from those of an earlier result, or a leaf is not an array.
         """
-        who = self.signature.caller if function is self.signature.fun else self.rule_name(function)
+        who = self.signature.caller if function is self.signature.fun else self.rule_name("rule", function)
         leaves, tree = array_leaves(who, "output", out, "Return arrays and scalars.")
         self.check_form(tree, [typeof(x).strip_weak_type() for x in leaves], who)
         return leaves
 
-    def rule_name(self, rule: Callable[..., Any]) -> str:
+    def rule_name(self, kind: str, rule: Callable[..., Any]) -> str:
         """Return the name of a rule of the function in messages."""
-        return f"the rule {describe_function(rule)} of {self.name}"
+        return f"the {kind} {describe_function(rule)} of {self.name}"
 
     def check_form(self, tree: PyTreeDef, avals: list[Any], who: str) -> None:
         """Store the structure and types of the first result; check that later results have the same."""
@@ -272,32 +268,6 @@ def rule_tangents(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value
     return list(tangents) if symbolic_zeros else [instantiate_zeros(t) for t in tangents]
 
 
-def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:
-    """Return `t`, which a rule returned as tangent or cotangent of a value of type `aval`; a `Zero` for None.
-
-    `is_weak` marks a Python scalar: it has no dtype of its own but its tangents have one, so `t` is converted.
-    Raises: TypeError, with `message` of the type of `t`, if `t` does not fit.
-    """
-    tangent_aval = aval.to_tangent_aval()
-    if t is None or type(t) is Zero:
-        return zero_of(tangent_aval)
-    if not is_array_like(t) and getattr(t, "dtype", None) != float0:
-        raise TypeError(message(f"a value of type {type(t).__name__}"))
-    if tangent_aval.dtype == float0:
-        if getattr(t, "dtype", None) == float0:
-            return zero_of(tangent_aval)
-        raise TypeError(message(str(typeof(t))))
-    if type(t) in _PYTHON_NUMBERS and not tangent_aval.shape and np.can_cast(type(t), tangent_aval.dtype, "same_kind"):
-        return tangent_aval.dtype.type(t)
-    actual = typeof(t)
-    if is_weak and actual.shape == tangent_aval.shape and np.can_cast(actual.dtype, tangent_aval.dtype, "same_kind"):
-        return convert_element_type(t, tangent_aval.dtype)
-    if (actual.shape, actual.dtype) != (tangent_aval.shape, tangent_aval.dtype):
-        raise TypeError(message(str(actual)))
-    return strong(t)
-
-
-_PYTHON_NUMBERS = (int, float, complex)
 _MAKE_STATIC = (
     "Name it in the static_argnums of custom_jvp, custom_vjp or custom_rules, close over it, or register its class as "
     "a pytree."

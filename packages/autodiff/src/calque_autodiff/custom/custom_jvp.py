@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent, rule_tangents, run_rule
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, rule_tangents, run_rule
+from calque_autodiff.custom.returned import checked_tangent, pair
 from calque_core import CustomRules, Zero, add_tangents, float0, typeof
-from calque_core.extend import check_callable, describe_function, describe_value, leaf_names, zero_tangent
-from calque_pytree import tree_flatten, tree_map
+from calque_core.extend import check_callable, leaf_names, zero_tangent
+from calque_pytree import tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,34 +98,26 @@ def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:
     def jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         args = call.in_tree.unflatten(primals)
         dots = call.in_tree.unflatten(rule_tangents(tangents, symbolic_zeros))
-        pair = run_rule(rule, "the jvp rule", *call.statics, args, dots)
-        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-            raise TypeError(
-                f"the jvp rule {describe_function(rule)} of {call.name} returned {describe_value(pair)}. Return a "
-                "pair: the output, and its tangent."
-            )
-        outs = call.outputs(pair[0], rule)
+        who = call.rule_name("jvp rule", rule)
+        out, out_dot = pair(who, run_rule(rule, "the jvp rule", *call.statics, args, dots), "its tangent")
+        outs = call.outputs(out, rule)
         is_weak = any(typeof(x).weak_type for x in primals)
-        return outs, _out_tangents(call, rule, pair, outs, is_weak)
+        return outs, _out_tangents(call, who, out, out_dot, is_weak)
 
     return jvp
 
 
-def _out_tangents(
-    call: CustomCall, rule: Rule, pair: Sequence[Any], outs: Sequence[Value], is_weak: bool
-) -> list[Value]:
-    """Return the tangents in `pair`, the result of a rule: one for each output.
+def _out_tangents(call: CustomCall, who: str, out: Any, out_dot: Any, is_weak: bool) -> list[Value]:
+    """Return the leaves of `out_dot`, the tangent that a rule returned beside `out`: one for each output.
 
     Raises: TypeError that names the rule and the output.
     """
-    out_dots, tree = tree_flatten(pair[1])
-    who = f"the jvp rule {describe_function(rule)} of {call.name}"
+    out_dots, tree = tree_flatten(out_dot)
     if tree != call.out_tree:
         raise TypeError(
             f"{who} returned a tangent of the structure {tree} for an output of the structure {call.out_tree}. Return "
             "one tangent for each output."
         )
-    paths = leaf_names("", pair[0])
 
     def message(path: str, aval: Any) -> Callable[[str], str]:
         tangent_aval = aval.to_tangent_aval()
@@ -133,5 +126,7 @@ def _out_tangents(
             f"{who} returned a tangent of {actual} for the output{path}, which is {aval}. Return {advice}."
         )
 
-    avals = [typeof(x).strip_weak_type() for x in outs]
-    return [checked_tangent(t, a, message(path, a), is_weak) for t, a, path in zip(out_dots, avals, paths)]
+    avals = [typeof(x).strip_weak_type() for x in tree_leaves(out)]
+    return [
+        checked_tangent(t, a, message(path, a), is_weak) for t, a, path in zip(out_dots, avals, leaf_names("", out))
+    ]

@@ -10,9 +10,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction
 from calque_autodiff.custom.custom_jvp import flat_jvp
-from calque_autodiff.custom.custom_vjp import cotangent_leaves, cotangents, flat_fwd, ill_typed_cotangent
+from calque_autodiff.custom.custom_vjp import flat_fwd
+from calque_autodiff.custom.returned import checked_cotangents, one_each, pair
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal, typeof
 from calque_core.extend import call as call_user
@@ -81,13 +82,9 @@ class custom_rules(CustomFunction[P, R]):
 
         def rule(*args: Any) -> tuple[Any, Any]:
             *statics, primals, tangents = args
-            pair = fwd(*self.signature.merged(statics, primals))
-            if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-                raise TypeError(
-                    f"the function fwd, {describe_function(fwd)}, of the rule of {self.signature.caller} returned "
-                    f"{describe_value(pair)}. Return a pair: the output, and the residuals for apply."
-                )
-            out, residuals = pair
+            who = f"the function fwd, {describe_function(fwd)}, of the rule of {self.signature.caller}"
+            returned = fwd(*self.signature.merged(statics, primals))
+            out, residuals = pair(who, returned, "the residuals for apply")
             return out, apply(*statics, residuals, *tangents)
 
         self.def_jvp(rule)
@@ -133,25 +130,24 @@ class custom_rules(CustomFunction[P, R]):
 
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rules, on lists, for one call."""
-        forwards = flat_jvp(call, self.jvp, self.jvp_zeros) if self.jvp is not None else None
-        if self.transpose is not None and self.jvp is None and self.vjp is None:
+        rule, count = self.transpose, len(call.statics) + len(call.in_tree.children())
+        forwards = None if self.jvp is None else flat_jvp(call, self.jvp, self.jvp_zeros)
+        if rule is not None and self.jvp is None and self.vjp is None:
             forwards = flat_jvp(call, self._linear_jvp, symbolic_zeros=True)
-        functions = (self.jvp, self.vjp, self.batch, self.transpose)
         return call.rules(
-            functions,
+            (self.jvp, self.vjp, self.batch, rule),
             jvp=forwards,
             fwd=None if self.vjp is None else flat_fwd(call, *self.vjp),
             batch=None if self.batch is None else flat_batch(call, self.batch),
-            transpose=None if self.transpose is None else flat_transpose(call, self.transpose, self._linear(call)),
+            transpose=None if rule is None else flat_transpose(call, rule, self._linear(count)),
         )
 
-    def _linear(self, call: CustomCall) -> list[bool]:
-        """Return a mask of the linear arguments among those that are not static.
+    def _linear(self, count: int) -> list[bool]:
+        """Return a mask of the linear arguments among those, of `count`, that are not static.
 
         Raises: ValueError for an argument that does not exist, or is static.
         """
         caller = f"def_transpose of {describe_function(self.fun)}"
-        count = len(call.statics) + len(call.in_tree.children())
         linear = normalize_argnums(self.linear_argnums, count, caller)
         static = normalize_argnums(self.signature.argnums, count, caller, "static_argnums")
         if set(linear) & set(static):
@@ -163,10 +159,7 @@ class custom_rules(CustomFunction[P, R]):
     def _linear_jvp(self, *args: Any) -> tuple[Any, Any]:
         """Differentiate; in the linear arguments the function is its own derivative."""
         *statics, primals, tangents = args
-        count = len(statics) + len(primals)
-        linear = normalize_argnums(self.linear_argnums, count, self.signature.caller)
-        static = normalize_argnums(self.signature.argnums, count, self.signature.caller, "static_argnums")
-        is_linear = [i in linear for i in range(count) if i not in static]
+        is_linear = self._linear(len(statics) + len(primals))
         out = self(*self.signature.merged(statics, primals))  # type: ignore[call-arg]
         out_dot: Any = tree_map(zero_tangent, out)
         if any(map(is_perturbed, marked(tangents, is_linear))):
@@ -191,15 +184,12 @@ def flat_batch(call: CustomCall, rule: Rule) -> Any:
     def batch(size: int, is_mapped: Sequence[bool], leaves: Sequence[Value]) -> tuple[list[Value], list[bool]]:
         args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves))
         mapped = call.signature.merged([False] * len(call.statics), call.in_tree.unflatten(is_mapped))
-        pair = call_user(rule, "the batching rule", size, tuple(mapped), *args)
-        who = f"the batching rule {describe_function(rule)} of {call.name}"
-        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-            raise TypeError(
-                f"{who} returned {describe_value(pair)}. Return a pair: the output, and whether it is batched."
-            )
-        outs, tree = tree_flatten(pair[0])
+        who = call.rule_name("batching rule", rule)
+        returned = call_user(rule, "the batching rule", size, tuple(mapped), *args)
+        out, is_batched = pair(who, returned, "whether it is batched")
+        outs, tree = tree_flatten(out)
         try:
-            out_batched = flatten_axes("out_batched", tree, pair[1])
+            out_batched = flatten_axes("out_batched", tree, is_batched)
         except ValueError as error:
             raise TypeError(f"{who}: {error}") from None
         check_arrays(outs, lambda: [f"output {i}" for i in range(len(outs))], who, "Return arrays and scalars.")
@@ -234,7 +224,7 @@ def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> A
         assert call.out_tree is not None
         args = call.in_tree.unflatten(operands)
         known_args = unmarked(args, is_linear)
-        who = f"the transpose rule {describe_function(rule)} of {call.name}"
+        who = call.rule_name("transpose rule", rule)
         if any(map(is_undefined_primal, tree_leaves(known_args))):
             raise TypeError(
                 f"{who} cannot transpose an argument in which the function is not linear. Name the linear arguments "
@@ -245,17 +235,9 @@ def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> A
         num_linear = sum(is_linear)
         returned = (returned,) if num_linear == 1 and not isinstance(returned, tuple) else returned
         if not isinstance(returned, (tuple, list)) or len(returned) != num_linear:
-            raise TypeError(f"{who} returned {describe_value(returned)}. Return a tuple of {cotangents(num_linear)}.")
-        leaf_cts: list[Value] = []
-        for i, (tree, ct) in enumerate(zip(call.in_tree.children(), merged(is_linear, returned))):
-            leaf_cts += cotangent_leaves(tree, ct, f"{who} returned, for argument {i},")
-        return [_cotangent(call, who, i, ct, x) for i, (ct, x) in enumerate(zip(leaf_cts, operands))]
+            raise TypeError(f"{who} returned {describe_value(returned)}. Return a tuple of {one_each(num_linear)}.")
+        avals = [x.aval if type(x) is UndefinedPrimal else typeof(x) for x in operands]
+        bars = checked_cotangents(call, who, merged(is_linear, returned), avals)
+        return [ct if type(x) is UndefinedPrimal else None for ct, x in zip(bars, operands)]
 
     return transpose
-
-
-def _cotangent(call: CustomCall, who: str, i: int, ct: Value, operand: Value) -> Value:
-    if type(operand) is not UndefinedPrimal:
-        return None
-    aval = operand.aval
-    return checked_tangent(ct, aval, lambda actual: ill_typed_cotangent(who, actual, call.arg_names()[i], aval))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, checked_tangent, rule_tangents, run_rule
+from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, rule_tangents, run_rule
 from calque_autodiff.custom.custom_jvp import flat_jvp
+from calque_autodiff.custom.returned import checked_cotangents, one_each, pair
 from calque_autodiff.verbs.forward import jvp
-from calque_core import CustomRules, UnexpectedTracerError, float0, typeof
+from calque_core import CustomRules, UnexpectedTracerError, typeof
 from calque_core.extend import call as call_user
-from calque_core.extend import check_callable, describe_function, describe_value, is_array_like, marked
-from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map, tree_structure
+from calque_core.extend import check_callable, describe_value, is_array_like, marked
+from calque_pytree import PyTreeDef, tree_flatten, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -100,110 +101,49 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
     def forward(primals: Sequence[Value], nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Any]:
         leaves_of_fwd = [CustomVJPPrimal(x, n) for x, n in zip(primals, nonzeros)] if symbolic_zeros else primals
         args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves_of_fwd))
-        pair = run_rule(fwd, "the fwd rule", *args)
-        if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-            raise TypeError(
-                f"the fwd rule {describe_function(fwd)} of {call.name} returned {describe_value(pair)}. Return a pair: "
-                "the output, and the residuals for bwd."
-            )
-        outs = call.outputs(pair[0], fwd)
-        leaves, tree = tree_flatten(pair[1])
+        returned = run_rule(fwd, "the fwd rule", *args)
+        out, residuals = pair(call.rule_name("fwd rule", fwd), returned, "the residuals for bwd")
+        outs = call.outputs(out, fwd)
+        leaves, tree = tree_flatten(residuals)
         is_array = [is_array_like(x) for x in leaves]
-        static_residuals = [None if a else x for x, a in zip(leaves, is_array)]
-        in_avals = [typeof(x) for x in primals]
-        backward = _Backward(call, bwd, symbolic_zeros, tree, static_residuals, in_avals)
+        static_leaves = [None if a else x for x, a in zip(leaves, is_array)]
+        backward = flat_bwd(call, bwd, symbolic_zeros, tree, static_leaves, [typeof(x) for x in primals])
         return outs, marked(leaves, is_array), backward
 
     return forward
 
 
-class _Backward:
-    """The backward half of one call: takes residuals and cotangents as lists."""
+def flat_bwd(
+    call: CustomCall,
+    bwd: Rule,
+    symbolic_zeros: bool,
+    tree: PyTreeDef,
+    static_leaves: Sequence[Any],
+    in_avals: Sequence[Any],
+) -> Any:
+    """Return a user's backward half as a function of lists; residuals have the structure `tree`."""
 
-    __slots__ = ("call", "in_avals", "rule", "static_residuals", "symbolic_zeros", "tree")
-
-    def __init__(
-        self,
-        call: CustomCall,
-        rule: Rule,
-        symbolic_zeros: bool,
-        tree: PyTreeDef,
-        static_residuals: Sequence[Any],
-        in_avals: Sequence[Any],
-    ) -> None:
-        self.call, self.rule, self.symbolic_zeros = call, rule, symbolic_zeros
-        self.tree, self.static_residuals, self.in_avals = tree, static_residuals, in_avals
-
-    def __call__(self, residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+    def backward(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
         arrays = iter(residuals)
-        residual_tree = self.tree.unflatten([next(arrays) if x is None else x for x in self.static_residuals])
-        assert self.call.out_tree is not None
-        ct = self.call.out_tree.unflatten(rule_tangents(cts, self.symbolic_zeros))
+        residual_tree = tree.unflatten([next(arrays) if x is None else x for x in static_leaves])
+        assert call.out_tree is not None
+        ct = call.out_tree.unflatten(rule_tangents(cts, symbolic_zeros))
         try:
-            returned = call_user(self.rule, "the bwd rule", *self.call.statics, residual_tree, ct)
+            returned = call_user(bwd, "the bwd rule", *call.statics, residual_tree, ct)
         except UnexpectedTracerError as error:
-            static = [x for x in self.static_residuals if x is not None]
+            static = [x for x in static_leaves if x is not None]
             if static:
                 error.add_note(
-                    f"The residuals of {self.call.name} hold {describe_value(static[0])}, which may close over traced "
+                    f"The residuals of {call.name} hold {describe_value(static[0])}, which may close over traced "
                     "values. Return these values themselves from fwd."
                 )
             raise
-        return self.cotangents(returned)
-
-    def cotangents(self, returned: Any) -> list[Value]:
-        """Return the cotangents in `returned`, the result of the rule: one for each leaf of the arguments.
-
-        Raises: TypeError that names the rule and the argument.
-        """
-        who = f"the bwd rule {describe_function(self.rule)} of {self.call.name}"
-        trees = self.call.in_tree.children()
-        if not isinstance(returned, (tuple, list)) or len(returned) != len(trees):
+        who, count = call.rule_name("bwd rule", bwd), len(call.in_tree.children())
+        if not isinstance(returned, (tuple, list)) or len(returned) != count:
             raise TypeError(
-                f"{who} returned {describe_value(returned)}, but it needs a tuple of {cotangents(len(trees))}, one for "
-                "each argument that is not static. Return None for a zero cotangent."
+                f"{who} returned {describe_value(returned)}, but it needs a tuple of {one_each(count)}, one for each "
+                "argument that is not static. Return None for a zero cotangent."
             )
-        leaves: list[Value] = []
-        for i, (tree, ct) in enumerate(zip(trees, returned)):
-            leaves += cotangent_leaves(tree, ct, f"{who} returned, for argument {i},")
-        avals = [aval.strip_weak_type() for aval in self.in_avals]
-        messages = [self._message(who, i, aval) for i, aval in enumerate(avals)]
-        is_weak = [aval.weak_type for aval in self.in_avals]
-        return list(map(checked_tangent, leaves, avals, messages, is_weak))
+        return checked_cotangents(call, who, returned, in_avals)
 
-    def _message(self, who: str, i: int, aval: Any) -> Callable[[str], str]:
-        def message(actual: str) -> str:
-            return ill_typed_cotangent(who, actual, self.call.arg_names()[i], aval)
-
-        return message
-
-
-def cotangents(count: int) -> str:
-    """Return '2 cotangents', or '1 cotangent'."""
-    return f"{count} cotangent{'s' * (count != 1)}"
-
-
-def ill_typed_cotangent(who: str, actual: str, name: str, aval: Any) -> str:
-    """Return the message for a cotangent whose type is not that of the argument `name`."""
-    tangent_aval = aval.to_tangent_aval()
-    advice = "None, because it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)
-    return f"{who} returned a cotangent of {actual} for {name}, which is {aval}. Return {advice}."
-
-
-def cotangent_leaves(tree: PyTreeDef, ct: Any, who: str) -> list[Value]:
-    """Return the leaves of `ct`, a cotangent of an argument of structure `tree`; None stands for a zero subtree.
-
-    Raises: TypeError if the structures differ.
-    """
-    nonzero_leaves = [x for x in tree_leaves(ct, is_leaf=lambda x: x is None) if x is not None]
-    try:
-        leaves = flatten_axes("the cotangent", tree, ct)
-        fits = len(nonzero_leaves) == sum(x is not None for x in leaves)  # only None may stand for more than one leaf
-    except ValueError:
-        fits = False
-    if not fits:
-        raise TypeError(
-            f"{who} a cotangent of the structure {tree_structure(ct)}, but the argument has the structure {tree}. "
-            "Return one cotangent for each leaf; None stands for zero."
-        )
-    return leaves
+    return backward
