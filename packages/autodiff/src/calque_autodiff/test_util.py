@@ -141,7 +141,7 @@ _CHECKS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., 
 
 
 def _directions(tree: Any, seed: int) -> list[Any]:
-    """Return a random direction; with complex leaves, also a second one, in which they are multiplied by i."""
+    """Return a random direction; with complex leaves, also a second direction, with the complex leaves times i."""
     direction = _direction(tree, seed)
     turned = tree_map(lambda t: t * 1j if typeof(t).dtype.kind == "c" else t, direction)
     is_complex = any(typeof(t).dtype.kind == "c" for t in tree_leaves(direction))

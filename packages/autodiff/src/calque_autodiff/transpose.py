@@ -1,7 +1,8 @@
 """Running a linear program backwards.
 
 One idea: walk the equations from the last to the first, call each equation's transpose rule with the cotangents of its
-results, and add the returned cotangents to those of its operands.  Equations that are not linear are evaluated first.
+results, and add the returned cotangents to the cotangents of its operands.  Equations that are not linear are evaluated
+first.
 
 Read next: `linearize.py`, which makes the linear programs.
 """
@@ -84,7 +85,7 @@ def backward(
 
 
 def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[Any, Value], context: Any) -> None:
-    """Replace, in `bars`, the cotangents of results by those of operands, equation by equation."""
+    """Replace, in `bars`, cotangents of results by cotangents of operands, equation by equation."""
     # Equations recorded here, and errors of checks, name the backward pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
@@ -128,7 +129,7 @@ def backward_linear(jaxpr: Jaxpr, consts: Sequence[Value], cts: Sequence[Value])
 
 
 def backward_pass(jaxpr: Jaxpr, consts: Sequence[Value], primals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
-    """Return the cotangents of the arguments of `jaxpr` whose primal is an `UndefinedPrimal`; `Zero` for known ones.
+    """Return the cotangents of the arguments of `jaxpr` that are `UndefinedPrimal`s; `Zero` for known arguments.
 
     Equations of known operands alone are evaluated forward first.
 

@@ -35,9 +35,10 @@ def with_zeros(jaxpr: Jaxpr, outvars: Sequence[Atom | None], zero_avals: Sequenc
 def instantiate_results(
     derived: tuple[Jaxpr, Mask], instantiate: bool | Sequence[bool], avals: Sequence[Any]
 ) -> tuple[Jaxpr, Mask]:
-    """Return `derived` with the results that `instantiate` marks too; those that are missing are zeros.
+    """Return `derived` with the results that `instantiate` marks too; missing results are zeros.
 
-    `derived` is a program and a mask of its last results: they are the nonzero ones of results of types `avals`.
+    `derived` is a program and a mask of its last results: of the results of types `avals`, the program returns the
+    marked, nonzero results.
     """
     program, mask = derived
     required = (instantiate,) * len(mask) if isinstance(instantiate, bool) else tuple(instantiate)

@@ -118,7 +118,7 @@ def _reducer(primitive: Primitive) -> Rule:
 
 
 def axes_in_batch(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
-    """Return the positions of axes of one element in the whole array, whose batch axis is at `bdim`.
+    """Return the positions of one element's axes in the whole array, which has its batch axis at `bdim`.
 
     >>> axes_in_batch((0, 2), 1)
     (0, 3)

@@ -1,7 +1,7 @@
-"""Types, primitives, traces and jaxprs: what transformations of array programs are made of, evaluated by NumPy.
+"""Types, primitives, traces and jaxprs, evaluated by NumPy: the foundation for transformations of array programs.
 
 Everything here is public; so is `calque_core.lax`, the operations, and `calque_core.config`, the settings.
-Read next: `trace.py` for the one idea the rest hangs on, then `primitive.py`, `stage.py` and `interpret.py`.
+Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and `interpret.py`.
 """
 
 from calque_core import config, lax

@@ -67,7 +67,7 @@ class MissingRuleError(NotImplementedError):
 
 
 def similar_name(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the one of `names` that is most similar to `name`, or '' if none is; 1 as `cutoff` takes equal names only.
+    """Return the name in `names` most similar to `name`, or ''; a `cutoff` of 1 accepts equal names only.
 
     >>> similar_name("jpv", ["jvp", "batch"])
     'jvp'

@@ -174,7 +174,7 @@ def series_of(trace: JetTrace, x_dot: Value) -> Series:
 
 
 def velocity(trace: JetTrace, x: Value, coefficients: Series) -> Value:
-    """Return x'(t) as a tangent of `x` under `trace`, whose order is one less than that of x(t)."""
+    """Return x'(t) as a tangent of `x` under `trace`, one order lower than x(t)."""
     if all(c is None for c in coefficients):
         return zero_tangent(x)
     primal, *slopes = derivative([x, *coefficients])

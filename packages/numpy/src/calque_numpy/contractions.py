@@ -127,7 +127,7 @@ def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
 
 
 def _simple(operand: Operand, sizes: dict[Any, int]) -> Operand:
-    """Return an operand in which each label occurs once, without the axes of size 1 that broadcast."""
+    """Return an operand with each label once, without the axes of size 1 that broadcast."""
     array, labels = operand
     shape = typeof(array).shape
     broadcast = [d for d, label in enumerate(labels) if shape[d] == 1 and sizes[label] != 1]

@@ -48,7 +48,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     elif len(axes) == 2 and axes[0] != axes[1]:
         out = _matrix_norm(x, ord, axes)
     else:
-        raise ValueError(f"norm of {typeof(x)}{where()} along {axes}. Give one axis, or two different ones.")
+        raise ValueError(f"norm of {typeof(x)}{where()} along {axes}. Give one axis, or two different axes.")
     return lax.expand_dims(out, axes) if keepdims else out
 
 

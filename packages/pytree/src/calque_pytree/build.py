@@ -2,7 +2,7 @@
 
 Owns `fold`, the one loop that goes from leaves to root, `unflatten`, which is `fold` with each kind's own constructor,
 and `locate`, the key path of a position. The one idea: one pass over the sequence with a stack of unfinished nodes
-builds a tree of any depth, in the order in which Python would evaluate the tree as an expression.
+builds a tree of any depth, in the order of Python's evaluation of the tree as an expression.
 
 Read next: `generated.py`, the same as straight-line code for structures that are used often.
 """

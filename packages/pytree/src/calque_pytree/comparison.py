@@ -82,7 +82,7 @@ def key_of_tuple(value: tuple[Value, ...]) -> Hashable:
 
 @static_key.register(DictKeys)
 def key_of_dict_keys(value: DictKeys) -> Hashable:
-    """Return the key of a plain tuple: the order in which a dict was filled is not compared."""
+    """Return the key of a plain tuple: the insertion order of a dict is not compared."""
     return tuple, tuple(map(key_of, value))
 
 

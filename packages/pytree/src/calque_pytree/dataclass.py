@@ -1,8 +1,8 @@
 """Dataclasses as nodes.
 
-Owns `register_dataclass` and `static`. The one idea: the fields of a dataclass already say what its children are, so
-the user writes no functions; fields marked `static` are part of the structure instead. Children and data are read
-in C, without a Python call per node.
+Owns `register_dataclass` and `static`. The one idea: the fields of a dataclass already name its children, so the user
+writes no functions; fields marked `static` are part of the structure instead. Children and data are read in C, without
+a Python call per node.
 
 Read next: `register.py` for other classes.
 """

@@ -98,7 +98,7 @@ def tree_structure(
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Tree:
-    """Return the tree of structure `treedef` over `leaves`; dicts keep the order in which they were filled.
+    """Return the tree of structure `treedef` over `leaves`; dicts keep their insertion order.
 
     Raises: ValueError if the number of leaves is not `treedef.num_leaves`.
 

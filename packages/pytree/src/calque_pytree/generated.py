@@ -65,7 +65,7 @@ class Constants:
 
 
 def bind(signature: str, body: Lines, constants: Constants) -> Callable[..., Tree]:
-    """Return the function of the given `signature` and `body`, with `constants` bound in its closure."""
+    """Return the function with this `signature` and `body`, and with `constants` bound in its closure."""
     names = "".join(f"k{i}, " for i in range(len(constants.values)))
     header = ["def make(constants):", f" ({names}) = constants"] if names else ["def make(constants):"]
     source = "\n".join([*header, f" def run({signature}):", *(f"  {line}" for line in body), " return run"])

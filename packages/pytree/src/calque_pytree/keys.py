@@ -4,7 +4,7 @@ Owns the four key entries and `keystr`, which writes a path as the user would wr
 The one idea: a path is a plain tuple of hashable entries, and each entry prints itself, so that an error message can
 say `params['layers'][0].w`. Nodes of a user's own class may use any hashable object with a `__str__` as an entry.
 
-Read next: `kinds.py`, in which each kind of node has a function for the entries of its children.
+Read next: `kinds.py`, where each kind of node has a function for the entries of its children.
 """
 
 from __future__ import annotations

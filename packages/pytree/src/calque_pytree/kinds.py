@@ -27,7 +27,7 @@ Node: TypeAlias = "tuple[NodeKind, int, NodeData]"
 
 
 class Attributes(NamedTuple):
-    """The attributes of a registered dataclass: first `num_children` names of children, then those of the data.
+    """The attributes of a registered dataclass: `num_children` names of children, then the names of the data.
 
     `read` returns all their values as a tuple, in C, so that flattening makes no Python call per node.
     """
@@ -74,7 +74,7 @@ def keyed_flatten(kind: NodeKind, node: Tree) -> FlattenedWithKeys:
 class DictKeys(tuple[Hashable, ...]):  # noqa: SLOT001  a subclass of tuple cannot have a slot
     """The keys of a dict in leaf order, with their order of `insertion`.
 
-    Equality and hash are those of the tuple, so the order in which a dict was filled is kept but not compared.
+    Equality and hash are the tuple's, so the insertion order of a dict is kept but not compared.
     Keys that were inserted in leaf order are kept as a plain tuple.
     """
 
@@ -107,7 +107,7 @@ def leaf_order(keys: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
 
 
 def insertion_order(keys: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return the order in which a dict with the data `keys` was filled."""
+    """Return the insertion order of a dict with the data `keys`."""
     return keys.insertion if type(keys) is DictKeys else keys
 
 

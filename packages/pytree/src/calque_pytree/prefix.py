@@ -1,4 +1,4 @@
-"""Prefixes: trees in which one leaf stands for a whole subtree of a full tree.
+"""Prefixes: trees where one leaf stands for a whole subtree of a full tree.
 
 Owns `prefix_errors`, `broadcast_prefix`, `tree_broadcast` and `flatten_axes`. The one idea: a prefix is compared with
 the structure of the full tree and nothing is built, so no constructor of a user's class receives a placeholder.

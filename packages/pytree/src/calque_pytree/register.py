@@ -1,8 +1,8 @@
 """Registration: making a class a node of trees.
 
-Owns the functions by which a user says how instances are flattened and unflattened. The one idea: two functions are
-enough, `flatten_func(node) -> (children, aux_data)` and `unflatten_func(aux_data, children) -> node`; a third function,
-which also names the children, makes error messages and key paths better.
+Owns the functions that a user calls to define how instances are flattened and unflattened. The one idea: two functions
+are enough, `flatten_func(node) -> (children, aux_data)` and `unflatten_func(aux_data, children) -> node`; a third
+function, which also names the children, makes error messages and key paths better.
 
 Read next: `dataclass.py` for classes that need no functions at all; `custom.py` for the checks.
 """

@@ -94,7 +94,7 @@ class Registry:
         unflatten_func: UnflattenFunc,
         flatten_with_keys_func: FlattenWithKeysFunc | None = None,
     ) -> None:
-        """Make `nodetype` a node of this registry; the functions are those of `register_pytree_node`.
+        """Make `nodetype` a node of this registry; the functions are as for `register_pytree_node`.
 
         >>> from calque_pytree import Registry, default_registry
         >>> registry = Registry()

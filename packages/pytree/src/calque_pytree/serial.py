@@ -38,7 +38,7 @@ def to_state(nodes: Nodes) -> State:
 
 
 def plain_data(node: Node) -> NodeData:
-    """Return the data of `node` with the keys of a dict in the order in which it was filled."""
+    """Return the data of `node`, with the keys of a dict in insertion order."""
     kind, _, data = node
     if kind is NAMEDTUPLE:
         return None

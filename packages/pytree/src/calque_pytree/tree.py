@@ -1,6 +1,6 @@
 """Functions of whole trees: map, reduce, all, transpose.
 
-The one idea: each is a few lines over flatten and unflatten, so that one place decides what a tree is.
+The one idea: each is a few lines over flatten and unflatten, so that one place defines trees.
 
 Read next: `flattening.py`; `prefix.py` for functions of a tree and a prefix of it.
 """

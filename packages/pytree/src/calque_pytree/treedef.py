@@ -30,8 +30,8 @@ ITSELF = "itself"
 class PyTreeDef:
     """The structure of a tree: everything but its leaves.
 
-    Treedefs are immutable, hashable and comparable. The order in which a dict was filled is carried along and restored
-    by `unflatten`, but not compared. The data of a user's class is compared with `==` and never hashed.
+    Treedefs are immutable, hashable and comparable. The insertion order of a dict is kept and restored by `unflatten`,
+    but not compared. The data of a user's class is compared with `==` and never hashed.
 
     >>> from calque_pytree import structure
     >>> structure({"a": [1, None]})

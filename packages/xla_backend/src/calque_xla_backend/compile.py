@@ -35,7 +35,7 @@ Options = tuple[tuple[str, Any], ...]
 
 
 class Program:
-    """A compiled program: `run(buffers)` returns jaxlib's results, from which `handlers` make buffers."""
+    """A compiled program: `run(buffers)` returns jaxlib's results, and `handlers` make buffers of them."""
 
     __slots__ = ("bounds", "donated", "handlers", "in_types", "name", "out_types", "run")
 
@@ -158,7 +158,7 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
 
 
 def name_of(jaxpr: Jaxpr) -> str:
-    """Return the name of the user's function whose trace is `jaxpr`."""
+    """Return the name of the user's function that `jaxpr` was traced from."""
     return jaxpr.debug_name or "program"
 
 

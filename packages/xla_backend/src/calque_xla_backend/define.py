@@ -1,4 +1,4 @@
-"""The short forms in which most lowering rules are written.
+"""The short forms of most lowering rules.
 
 A file of rules reads like a table of operations: `elementwise(sin_p, hlo.sine)`.  A longer rule is a named
 function under `@register_lowering(sort_p)`.

@@ -66,7 +66,7 @@ TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_
 
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
-    """Return the results of a primitive on operands of which at least one is an `Array`."""
+    """Return the results of a primitive on operands; at least one is an `Array`."""
     if not params and here().settings is DEFAULT_SETTINGS:
         device_types = [x._device_type if type(x) is Array else None for x in args]
         program = _programs.get((primitive, rule_epoch(), *device_types))

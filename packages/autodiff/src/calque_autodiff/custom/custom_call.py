@@ -147,7 +147,7 @@ class CustomCall:
     def outputs(self, out: Any, function: Callable[..., Any]) -> list[Value]:
         """Return the leaves of `out`, which the function or one of its rules returned.
 
-        Raises: TypeError if its structure or types differ from those of an earlier result, or a leaf is not an array.
+        Raises: TypeError if its structure or types differ from an earlier result, or a leaf is not an array.
         """
         who = self.signature.caller if function is self.signature.fun else self.rule_name("rule", function)
         leaves, tree = array_leaves(who, "output", out, "Return arrays and scalars.")

@@ -49,7 +49,7 @@ class custom_jvp(CustomFunction[P, R]):
         """Give the rule: `jvp(*static, primals, tangents) -> (out, out_dot)`; return it, so this is a decorator.
 
         `primals` and `tangents` are tuples of the arguments that are not static.  Tangents that are zero are arrays of
-        zeros (`float0` ones for integers), or, with `symbolic_zeros`, of class `SymbolicZero`.
+        zeros (of dtype `float0` for integers), or, with `symbolic_zeros`, of class `SymbolicZero`.
         """
         check_callable(jvp, "defjvp")
         self.rule, self.symbolic_zeros = jvp, symbolic_zeros

@@ -93,7 +93,7 @@ class Slots:
         return with_zeros(branch, [*branch.outvars[:num_outs], *map(filled.get, range(len(self.avals)))], unused)
 
     def reading(self, branch: Jaxpr, num_operands: int, places: Sequence[int]) -> Jaxpr:
-        """Return a branch that takes its first `num_operands` operands, then all slots: it uses those at `places`."""
+        """Return a branch of its first `num_operands` operands, then all slots; it uses the slots at `places`."""
         filled = dict(zip(places, branch.invars[num_operands:]))
         slots = [filled[i] if i in filled else Var(aval) for i, aval in enumerate(self.avals)]
         return branch.replace(invars=[*branch.invars[:num_operands], *slots])

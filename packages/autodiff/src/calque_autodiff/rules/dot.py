@@ -42,7 +42,7 @@ def free_axes(ndim: int, contract: Shape, batch: Shape) -> list[int]:
 def dot_general_transpose_lhs(
     ct: Value, lhs: UndefinedPrimal, rhs: Value, *, dimension_numbers: DimensionNumbers, **params: Any
 ) -> Value:
-    """Contract the free axes of rhs away; `ct` has the batch axes, then the free axes of lhs, then those of rhs."""
+    """Contract the free axes of rhs away; `ct` has the batch axes, the free axes of lhs, the free axes of rhs."""
     contract, batch = dimension_numbers
     ndim, n_batch = typeof(ct).ndim, len(batch[0])
     n_lhs = n_batch + len(free_axes(lhs.aval.ndim, contract[0], batch[0]))

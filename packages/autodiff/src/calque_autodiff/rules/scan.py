@@ -159,7 +159,7 @@ class TransposedScan(NamedTuple):
 def scan_transpose(
     cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, num_consts: int, num_carry: int, **how: Any
 ) -> list[Value]:
-    """Run the known half; then run backwards, carrying cotangents of the carry and summing those of the constants."""
+    """Run the known half; then run backwards: carry the carry's cotangents, and sum the constants' cotangents."""
     loop = Loop(jaxpr, num_consts, num_carry)
     linear = is_linear(operands)
     is_known = [not m for m in linear]

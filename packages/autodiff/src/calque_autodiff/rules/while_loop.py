@@ -96,7 +96,7 @@ def while_partial_eval(
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> list[Value]:
-    """Run the loop over the carries that are known at every step; record the whole loop for the unknown ones."""
+    """Run the loop over the carries that are known at every step; record the whole loop for the other carries."""
     cond_mask, const_mask, start_mask = split_while(known_mask, cond_nconsts, body_nconsts)
     params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
     results = record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})

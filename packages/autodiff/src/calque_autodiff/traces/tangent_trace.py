@@ -110,7 +110,7 @@ class TangentTrace(JaxprTrace):
             context.trace = before
 
     def narrow_known(self, args: Sequence[Value]) -> list[Value]:
-        """Return operands, the known ones in 32 bits; this conversion is computed, not recorded."""
+        """Return the operands, with known operands in 32 bits; this conversion is computed, not recorded."""
         with entered(self.parent):
             return [x if self.owns(x) else narrow([x])[0] for x in args]
 
@@ -144,7 +144,7 @@ class TangentTrace(JaxprTrace):
 
 
 def kept_for_long(jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
-    """Return a linear program with copies of the residuals that the user can write to: captured ones, and `shared`."""
+    """Return a linear program with copies of residuals that the user can write to: captured arrays, and `shared`."""
     consts = copied_where_exposed(jaxpr.consts, shared)
     return jaxpr if all(a is b for a, b in zip(consts, jaxpr.consts)) else jaxpr.replace(consts=consts)
 

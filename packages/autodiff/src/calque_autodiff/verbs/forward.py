@@ -74,8 +74,8 @@ def jvp(
     """Return `fun(*primals)` and its derivative along `tangents`.
 
     `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and
-    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, whose second value is returned as a
-    third.
+    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, and its second value is returned as
+    a third.
     Raises: TypeError if the structures, shapes or dtypes differ.
 
     >>> from calque_autodiff import jvp

@@ -97,7 +97,7 @@ def custom_root(
 
 
 def _linearized_solver(space: Space, function: Function, tangent_solve: Function) -> Callable[..., list[Value]]:
-    """Return the solver of the linearized equation on the leaves of a root, then those of a right-hand side."""
+    """Return the solver of the linearized equation, on the leaves of a root and of a right-hand side."""
 
     def solve(*leaves: Value) -> list[Value]:
         size = space.tree.num_leaves

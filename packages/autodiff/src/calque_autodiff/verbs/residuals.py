@@ -59,7 +59,7 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
     f64[] from the argument y
     """
     for aval, description in saved_residuals(f, *args, **kwargs):
-        print(aval.str_short(), description)  # noqa: T201 - that is what it is for
+        print(aval.str_short(), description)  # noqa: T201 - printing is its purpose
 
 
 def _origins(jaxpr: Jaxpr, arguments: Sequence[str]) -> dict[Atom, str]:

@@ -1,4 +1,4 @@
-"""Batching linear functions: one call for the whole batch, in which the linear operands and the results are mapped.
+"""Batching linear functions: one call for the whole batch, with the linear operands and the results mapped.
 
 One idea: a program and its transpose fit if an operand is mapped exactly when its cotangent is; so all operands are
 mapped, and only residuals may be the same for every element.
@@ -21,7 +21,7 @@ Batch = tuple[list[Value], list[int | None]]
 
 
 def batch_mapped(jaxpr: Jaxpr, axis: AxisData, fixed_dims: Dims) -> Jaxpr:
-    """Return the program of a whole batch: its results and all arguments after those of `fixed_dims` are mapped."""
+    """Return the program of a whole batch: its results are mapped, and all arguments after `fixed_dims`."""
     dims = [*fixed_dims, *[0] * (len(jaxpr.invars) - len(fixed_dims))]
     return batch_jaxpr_axes(jaxpr, axis, dims, [True] * len(jaxpr.outvars))[0]
 

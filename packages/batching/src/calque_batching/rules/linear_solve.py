@@ -1,4 +1,4 @@
-"""Batching `custom_linear_solve`: one equation for the whole batch, in which every vector is mapped.
+"""Batching `custom_linear_solve`: one equation for the whole batch, with every vector mapped.
 
 One idea: operator and solvers map vectors to vectors, so all vectors have their batch axis in front; a captured value
 has a batch axis only if it is mapped.  The factorisation of an operator that is the same for all elements is computed

@@ -1,4 +1,4 @@
-"""Batching `custom_root`: one equation for the whole batch, in which roots and guesses are mapped."""
+"""Batching `custom_root`: one equation for the whole batch, with roots and guesses mapped."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class _Loop(NamedTuple):
     def step(self, consts: _Values, state: Sequence[Value]) -> list[Value]:
         """Return the state after a step: the running elements, the carry, and the final values of shared carries.
 
-        `consts.carry` is the state from which discarded steps start.
+        Discarded steps start from the state `consts.carry`.
         """
         count = len(self.carry_dims)
         is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
@@ -182,12 +182,12 @@ class _Loop(NamedTuple):
         return self.advanced(is_running, startable, starts)
 
     def advanced(self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value]) -> list[Value]:
-        """Return `carry` for running elements, `finished` for finished ones; `carry` for both if it is not frozen."""
+        """Return `carry` for running elements, else `finished`; `carry` for all elements if it is not frozen."""
         columns = zip(carry, finished, self.is_frozen)
         return [_select(is_running, x, old) if frozen else x for x, old, frozen in columns]
 
     def startable(self, is_running: Value, values: Sequence[Value], dims: Dims) -> list[Value]:
-        """Return the values, with those of an element that starts for each element that never starts."""
+        """Return the values; an element that never starts gets the values of an element that starts."""
         if self.axis.size < 2 or self.mixes or all(d is None for d in dims):
             return list(values)
         last = reduce_max(mul(iota(np.uint32, self.axis.size), convert_element_type(is_running, np.uint32)))

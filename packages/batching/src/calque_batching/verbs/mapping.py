@@ -22,7 +22,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     """Return the results of `f` on the slices of `xs` along the leading axis, stacked; `batch_size` slices at a time.
 
     Without `batch_size`, one slice at a time, as in `lax.map`.  If the length is no multiple of `batch_size`, the last
-    slices are a smaller batch, for which `f` is traced once more.
+    slices are a smaller batch, and `f` is traced once more for it.
     Shapes: xs [n, *s] -> [n, *t].
     Raises: TypeError if a leaf of `xs` has no axis; ValueError if lengths differ, or `batch_size` is not positive.
 

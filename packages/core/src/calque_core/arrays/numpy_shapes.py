@@ -57,7 +57,7 @@ def size(a: Value, axis: Axes = None) -> int:
 
 @implements(np.reshape)
 def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Value:
-    """Return the elements with another shape; a size of -1 is computed from the others.
+    """Return the elements with another shape; a size of -1 is computed from the other sizes.
 
     `order` is "C" (the last axis varies fastest) or "F" (the first axis does).
     Raises: ShapeError if the number of elements does not fit; ValueError for another `order`.

@@ -170,7 +170,7 @@ def isnan(x: Value) -> Value:
 
 
 def isfinite(x: Value) -> Value:
-    """Tell where x is neither infinite nor NaN; integers are; complex numbers are if both parts are."""
+    """Tell where x is neither infinite nor NaN: always for integers, for complex numbers if both parts are finite."""
     if kind(x) == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
     return lax.eq(x, x) if kind(x) in "biu" else lax.is_finite(x)
@@ -219,7 +219,7 @@ def fmin(x: Value, y: Value) -> Value:
 
 
 def _without_nan(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return both operands, with NaNs replaced by the other operand before the choice, whose derivative is NaN."""
+    """Return both operands; the other operand replaces a NaN, so that no derivative is NaN."""
     if kind(x) in "biu":
         return x, y
     return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)

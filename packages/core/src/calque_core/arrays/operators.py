@@ -66,7 +66,7 @@ _NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes))
 
 
 def _fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
-    """Apply `function` to `x` and `y`, where `other` is the one whose class is not registered as an operand."""
+    """Apply `function` to `x` and `y`; the class of `other`, one of them, is not registered as an operand."""
     if is_array_like(other):
         return function(x, y)  # a subclass of NumPy's arrays
     if isinstance(other, (list, tuple, range)):

@@ -67,7 +67,7 @@ class _Key:
         self.seen: dict[int, int] = {}
 
     def add(self, value: Any, names: tuple[str, ...]) -> None:
-        """Append entries that identify `value`; the code that reads it contains `names`."""
+        """Append entries that identify `value`, which code with the names `names` reads."""
         kind = type(value)
         if kind in _IMMUTABLE:
             self.entries.append((kind, repr(value) if kind in (float, complex) else value))
@@ -96,7 +96,7 @@ class _Key:
         return True
 
     def add_module(self, module: ModuleType, names: tuple[str, ...]) -> None:
-        """Append the attributes of a module that `names` name: the code may read them."""
+        """Append the attributes of a module with names in `names`: the code may read them."""
         if not _is_ours(module.__name__):
             raise _Unknown
         if self.is_new(module):

@@ -90,7 +90,7 @@ def _is_skipped(file_name: str) -> bool:
 def current_position(depth: int = 1) -> Position | None:
     """Return the position in the user's code that is running, or that made the equation being interpreted.
 
-    The innermost `depth` frames are calque's for certain: to skip them saves staging 0.2 us per equation.
+    The innermost `depth` frames are calque's for certain: skipping them saves staging 0.2 us per equation.
 
     >>> from calque_core.extend import current_position, resolve
     >>> resolve(current_position()) is None  # this doctest is the user's code

@@ -1,7 +1,7 @@
 """The tracers that Python functions hold.
 
-One idea: an equation outlives the trace that recorded it, so we must know the tracers to which a user's function in
-it refers.  Python shows them: in closures, defaults, bound objects and containers.
+One idea: an equation outlives the trace that recorded it.  So we must know the tracers in the functions that it holds.
+Python shows them: in closures, defaults, bound objects and containers.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class Jaxpr:
         return Jaxpr(**({name: getattr(self, name) for name in names} | fields))
 
     def pretty_print(self, **options: Any) -> str:
-        """Return the program as text; the options are those of `printing.pretty_print`."""
+        """Return the program as text, with the options of `printing.pretty_print`."""
         return program_printers[0](self, **options)
 
     def __repr__(self) -> str:

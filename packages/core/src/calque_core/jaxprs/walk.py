@@ -15,7 +15,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params, subjaxpr
 
 
 def nested_jaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
-    """Return `jaxpr` and every jaxpr inside it, each once, inner ones first.
+    """Return `jaxpr` and every jaxpr inside it, each once, inner jaxprs first.
 
     >>> from calque_core.extend import nested_jaxprs
     >>> from calque_core import ShapedArray, stage
@@ -49,7 +49,7 @@ def has_jaxpr(params: dict[str, Any]) -> bool:
 
 
 def rebuild(jaxpr: Jaxpr, change: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
-    """Return `jaxpr` with `change` applied to every jaxpr inside it, inner ones first, then to itself.
+    """Return `jaxpr` with `change` applied to every jaxpr inside it, inner jaxprs first, then to itself.
 
     `change` gets a jaxpr whose inner jaxprs are changed already.
     """

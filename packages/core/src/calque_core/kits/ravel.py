@@ -31,7 +31,7 @@ Value = Any
 class Unravel:
     """The function that rebuilds a tree from the vector of its elements, compared by its fields.
 
-    If the leaves have several dtypes, these are `dtypes`, and the vector has `dtype`.
+    If the leaves have several dtypes, `dtypes` holds them, and the vector has `dtype`.
     """
 
     __slots__ = ("dtype", "dtypes", "shapes", "treedef")
@@ -63,7 +63,7 @@ class Unravel:
         """Return the tree of the elements of `flat`, a vector.
 
         Raises: TypeError if it is no array, or if the leaves have several dtypes and the vector is not of `dtype`;
-        ValueError if its shape is not that of the vector from `ravel_pytree`.
+        ValueError if its shape differs from the vector of `ravel_pytree`.
         """
         stops = list(accumulate(map(prod, self.shapes)))
         self._check(flat, stops[-1] if stops else 0)

@@ -43,8 +43,8 @@ class Report:
     def ask(self, law: str, test: Callable[[], object]) -> None:
         """Run the test of a law, and record the outcome.
 
-        A missing rule of the subject is no failure; a missing rule of another primitive, which the rules of the subject
-        use, is a failure, unless the subject has a declared hole of that kind.
+        A missing rule of the subject is no failure.  A missing rule of another primitive, which the rules of the
+        subject use, is a failure, unless the subject has a declared hole of this kind.
         """
         try:
             test()

@@ -58,7 +58,7 @@ def interpret(
     primitives go to `default(primitive, *args, **params)`, and without a default to `bind`.
 
     `on_eqn(eqn, args, outs)` is called after every equation, also in inner programs, with the lists of its values.  A
-    traced loop is one equation for all its steps, whose values are tracers.
+    traced loop is one equation for all its steps, with tracers as values.
     Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and has no
     rule, in `rules` or of kind "interpret".
 

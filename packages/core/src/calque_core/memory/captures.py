@@ -5,7 +5,7 @@ computes with the copy; the next use takes the same copy if the bytes are still 
 until the trace ends, so that a write fails loudly.  Read-only memory is neither copied nor held.
 
 One table of the process lists the held arrays.  Release is safe to repeat, and safe to interrupt: the next release of
-any trace makes all arrays writable that no `Holdings` name.
+any trace makes all arrays writable that are in no `Holdings`.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def is_writable(x: Any) -> bool:
 class Holdings(dict[int, Array]):
     """The large arrays, by id, that one trace makes read-only.
 
-    The finalizer releases the arrays that an interrupt kept `release` from releasing.  Python loses an interrupt that
-    falls into a finalizer, so only traces that hold an array have an object with a finalizer.
+    The finalizer releases arrays if an interrupt stopped `release`.  Python loses an interrupt that falls into a
+    finalizer, so only traces that hold an array have an object with a finalizer.
     """
 
     __slots__ = ("__weakref__",)

@@ -1,4 +1,4 @@
-"""Complex numbers: their real and imaginary parts, their conjugates, and how they are made of real numbers.
+"""Complex numbers: their real and imaginary parts, their conjugates, and their construction from real numbers.
 
 One idea: a complex array is a pair of real arrays, and only these four operations tell the two apart: each is linear
 over the reals, none of them over the complex numbers.  All other operations on complex numbers are holomorphic, or
@@ -121,7 +121,7 @@ def conj(x: Value) -> Value:
     return conj_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else as_result(x)
 
 
-# Complex numbers from real ones
+# Complex numbers from real numbers
 
 complex_p = Primitive("complex", linearity="linear")
 _type_of_parts = elementwise("complex", "f")

@@ -212,7 +212,7 @@ def program_of(
 
 
 def detach(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
-    """Return programs to bind together: copies of the stored ones, unless all are stored in `_programs`.
+    """Return programs to bind together: copies of the stored programs, unless all are stored in `_programs`.
 
     A program has a memo of programs derived from it and from the programs bound with it.  A stored program would keep
     these alive, with everything that their rules refer to.

@@ -160,7 +160,7 @@ discard_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
 
 
 def discard(x: Value) -> Value:
-    """Return `x` where its elements are not used: it has no derivative, in forward or reverse mode.
+    """Return `x` for a place where its elements are not used: it has no derivative, in forward or reverse mode.
 
     `stop_gradient` makes a value a constant, and cannot be transposed; `discard` may stand in a linear function:
     `select(used, x, discard(x))` equals `x`, and no cotangent flows to the elements where `used` is false.

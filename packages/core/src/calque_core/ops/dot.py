@@ -113,7 +113,7 @@ def dot_general_impl(
 
 
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which products are summed: the wider one, and at least float32 for short floats.
+    """Return the dtype for sums of products: the wider dtype, and at least float32 for short floats.
 
     >>> sum_dtype(np.dtype("float32"), np.dtype("float64"))
     dtype('float64')
@@ -143,7 +143,7 @@ def dot_general(
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); contracted axes are summed
     over, batch axes are kept side by side.
     Shapes: lhs [batch, contracted, m], rhs [batch, contracted, n], in any order of axes -> [*batch, *m, *n].
-    Dtype: promoted, or `preferred_element_type`, in which the sums are then made if it is the wider one.
+    Dtype: promoted, or `preferred_element_type`; sums are computed in the wider of the two.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice;
     TypeError if `preferred_element_type` would drop fractions or imaginary parts.
 

@@ -27,7 +27,7 @@ jit_p = Primitive("jit", multiple_results=True)
 def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
     """Return the results of a program on operands of its types, as weak or as strong as it declares them.
 
-    They need a conversion only if an operand is weak for a strong argument, or strong for a weak one.
+    They need a conversion only if an operand is weak and its argument strong, or the reverse.
     """
     outs = run_jaxpr(jaxpr, jaxpr.consts, *args)
     return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]

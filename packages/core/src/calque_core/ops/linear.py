@@ -134,7 +134,7 @@ def zeros_of(aval: Any) -> Value:
 
 
 def add_tangents(x: Value, y: Value) -> Value:
-    """Return the sum of two tangents or cotangents of one type, either of which may be a `Zero`.
+    """Return the sum of two tangents or cotangents of one type; each may be a `Zero`.
 
     >>> from calque_core import Zero, add_tangents, typeof
     >>> add_tangents(Zero(typeof(1.0)), 2.0)

@@ -237,7 +237,7 @@ def with_carry_types(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
 
 
 def add_step(error: FloatingPointError, verb: str, step: int) -> None:
-    """Add a note with the step of an evaluated loop in which an operation made a nan or an infinity."""
+    """Add a note with the step of an evaluated loop, after an operation in it made a nan or an infinity."""
     error.add_note(f"This happened in step {step} of a {verb}{where()}, counted from 0.")
 
 

@@ -86,7 +86,7 @@ def scan_impl(
 
 
 def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop unused results, carries on which only themselves depend, and unused inputs."""
+    """Drop unused results, carries that only their own next values use, and unused inputs."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     params = eqn.params

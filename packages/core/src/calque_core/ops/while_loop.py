@@ -92,7 +92,7 @@ def while_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop carries on which neither the condition nor a used result depends, and the constants that only they need."""
+    """Drop carries that neither the condition nor a used result needs, and constants that only these carries need."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     params = eqn.params
@@ -141,7 +141,7 @@ def while_loop(
     up to 153, 6 up to 4,845 and 10 up to 735,471.  With `max_steps`, the loop ends after that many steps at the latest;
     it is then a `scan` of branches: reverse mode keeps every step and computes none again.
     Raises: TypeError if the value changes its type, or `cond_fun` does not return a bool scalar; ValueError if
-    `max_steps` is negative, `checkpoints` is not positive, or both are given.
+    `max_steps` is negative, `checkpoints` is not positive, or both are set.
 
     >>> from calque_core.lax import while_loop
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0)
@@ -240,8 +240,8 @@ def _check_condition(caller: str, cond_fun: Any, avals: Sequence[Any]) -> None:
 def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """Run `value = body_fun(i, value)` for i from `lower` up to, and without, `upper`; return the last value.
 
-    If both bounds are known when this is traced, the loop is a `scan`, of which reverse mode keeps every step;
-    otherwise it is a `while_loop`.
+    If both bounds are known when this is traced, the loop is a `scan`, and reverse mode keeps every step; otherwise it
+    is a `while_loop`.
     Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
     bound cannot hold the other.
 

@@ -195,7 +195,7 @@ def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
 
 
 def _origin(function: Function) -> tuple[Position | None, str]:
-    """Return the position and the module of the definition of a rule; for calque's own, those of the function."""
+    """Return the position and the module of a rule's definition; for calque's own rules, of the function."""
     frame = user_frame()
     if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")

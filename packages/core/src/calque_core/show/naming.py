@@ -109,7 +109,7 @@ def effects_text(jaxpr: Jaxpr) -> str:
 
 
 def shared_names(root: Jaxpr) -> dict[int, tuple[str, Jaxpr]]:
-    """Return a name for every jaxpr inside `root` with more than one holder, by id, inner ones first.
+    """Return a name for every jaxpr inside `root` with more than one holder, by id, inner jaxprs first.
 
     Such a jaxpr is printed once, before `root`: printed in each holder, a program of n equations could have 2**n lines.
     """

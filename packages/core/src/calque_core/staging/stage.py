@@ -72,7 +72,7 @@ class JaxprTrace(Trace):
         self.constants: dict[int, tuple[Value, Var]] = {}
         self.captures = Captures(parent)
         self.arg_names: Callable[[], Sequence[str]] | None = None
-        self.memo: dict[Any, Any] = {}  # derived results that may refer to tracers of this trace: they die with it
+        self.memo: dict[Any, Any] = {}  # derived results; they may refer to tracers of this trace, and die with it
 
     def new_arg(self, aval: Any) -> JitTracer:
         """Return a tracer for a new argument of the program."""

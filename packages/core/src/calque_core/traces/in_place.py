@@ -1,8 +1,8 @@
 """`x += y` and the other operators in place on tracers: they return a new value, and later uses of `x` raise.
 
 One idea: NumPy changes an array in place, for every name that refers to it; a tracer cannot change.  So an object that
-explains the refusal replaces the trace of the tracer, and of the tracers that it is a view of.  Numbers, of rank 0,
-keep their traces: Python rebinds the name.
+explains the refusal replaces the trace of the tracer and of the tracers that it views.  Numbers, of rank 0, keep their
+traces: Python rebinds the name.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)

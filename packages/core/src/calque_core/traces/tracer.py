@@ -1,8 +1,8 @@
 """Tracers: values under a trace, and their conversions to Python values.
 
 One idea: a tracer looks like an array to the user, but holds only its trace and its type.  `bool` and `__index__` give
-the value if the tracer knows it; otherwise they raise an error that names the user's line and says what to do.  A
-tracer is valid only under its own trace and under traces above it: `check_lift`.
+the value if the tracer knows it; otherwise they raise an error with the user's line and advice.  A tracer is valid only
+under its own trace and under traces above it: `check_lift`.
 
 Read next: `trace.py`, which uses tracers.
 """

@@ -139,7 +139,7 @@ _types_lock = threading.RLock()  # making an object may collect garbage, and fin
 
 
 def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
-    """Return the one object of a type: equality is identity, and hashing, for every cache, stays in C."""
+    """Return the unique object of a type: equality is identity, and hashing stays in C for every cache."""
     key = shape, dtype, weak_type
     with _types_lock:
         aval = _types.get(key)
@@ -172,7 +172,7 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
 
 
 def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
-    """Return the `ShapedArray` of a tracer, whose dtype may be wider than the current settings allow.
+    """Return the `ShapedArray` of a tracer; its dtype may be wider than the current settings allow.
 
     >>> import numpy as np
     >>> from calque_core.extend import shaped_array, traced_type

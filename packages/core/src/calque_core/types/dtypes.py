@@ -1,7 +1,8 @@
 """Dtypes: their short names, the two regimes, and promotion.
 
-Promotion is NumPy 2's: Python scalars are weak and take the dtype of the other operand.  With `enable_x64` off, 64-bit
-dtypes become 32-bit ones before the operation.  `float0` is the tangent dtype of integers: its elements have no bytes.
+Promotion is NumPy 2's: Python scalars are weak and take the dtype of the other operand.  With `enable_x64` off,
+operands of 64 bits are converted to 32 bits before the operation.  `float0` is the tangent dtype of integers: its
+elements have no bytes.
 
 `SHORT_FLOATS` are floats of 8 and 16 bits, which `ml_dtypes` defines beside NumPy's.  They keep their dtype beside
 bools and integers of any width, as in jax.
@@ -167,7 +168,7 @@ def _promoted(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
     for dtype in (short[0], *inexact):
         if dtype.itemsize == 1:
             raise TypeError(_no_common_dtype(dtype, next(d for d in (short[0], *inexact) if d != dtype).name))
-    return np.result_type(np.float32, *inexact)  # bfloat16 and float16: neither contains the other
+    return np.result_type(np.float32, *inexact)  # bfloat16 and float16: neither contains all values of the other dtype
 
 
 def _no_common_dtype(short: np.dtype[Any], other: str) -> str:

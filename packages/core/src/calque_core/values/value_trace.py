@@ -44,7 +44,7 @@ class ValueTracer(Tracer):
 
     @property
     def known_value(self) -> Array:
-        """The predicate of the value, on which Python control flow may decide; unknown if the trace defines none."""
+        """The predicate of the value, for Python control flow; `unknown` if the trace defines none."""
         trace = self._trace
         if not isinstance(trace, ValueTrace) or type(trace).predicate is ValueTrace.predicate:
             return unknown

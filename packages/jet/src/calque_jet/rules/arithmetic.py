@@ -47,7 +47,7 @@ Combine = Callable[[Coefficient, Coefficient], Coefficient]
 
 
 def spread_each(coefficients: Sequence[Coefficient], out: Value) -> Series:
-    """Return coefficients of an operand in the shape of the result: those of rank 0 are broadcast."""
+    """Return coefficients of an operand in the shape of the result: coefficients of rank 0 are broadcast."""
     return [None if c is None else spread(c, out) for c in coefficients]
 
 

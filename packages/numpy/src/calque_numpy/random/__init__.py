@@ -1,8 +1,8 @@
 """Random numbers from explicit keys: the same key gives the same numbers, traced or not, here and in compiled programs.
 
-`key split fold_in` make keys; every other function makes numbers from a key.  The bits are those of `jax.random` with
-its default settings; so are uniform numbers, integers and permutations at equal dtypes.  Normal numbers agree to 4
-units in the last place.
+`key split fold_in` make keys; every other function makes numbers from a key.  Bits, uniform
+numbers, integers and permutations equal the numbers of `jax.random` with its default settings, at equal dtypes.  Normal
+numbers agree to 4 units in the last place.
 
 Read next: `threefry.py`, the source of the bits.
 """

@@ -31,7 +31,7 @@ def uniform(
 ) -> Value:
     """Return floats distributed uniformly over [minval, maxval).
 
-    Shapes: key [2] -> shape, to which the bounds broadcast.  Dtype: `dtype`, or the default float.
+    Shapes: key [2] -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default float.
     For other bounds than 0 and 1, the last bit may differ in a compiled program, which fuses x * range + minval.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a bound is
     complex; ShapeError if a bound does not broadcast to `shape`.
@@ -93,7 +93,7 @@ def _unit_floats(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
 def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None) -> Value:
     """Return bools that are true with probability `p`.
 
-    Shapes: key [2], p [*s] -> [*s], or `shape`, to which `p` broadcasts.  Dtype: bool.
+    Shapes: key [2], p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: bool.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `p` is not a float; ShapeError if `p` does
     not broadcast to `shape`.
 

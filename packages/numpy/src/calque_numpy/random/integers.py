@@ -28,7 +28,7 @@ _INT32 = np.dtype("int32")
 def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtype: DType = None) -> Value:
     """Return integers from `minval` to `maxval - 1`, almost equally likely; `minval` where the range is empty.
 
-    Shapes: key [2] -> shape, to which the bounds broadcast.  Dtype: `dtype`, or the default integer; a bound out of its
+    Shapes: key [2] -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default integer; a bound out of its
     range is clamped to the end of the range, so that (0, 256) is all of uint8.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` or a bound is no integer;
     ShapeError if a bound does not broadcast to `shape`.

@@ -1,4 +1,4 @@
-"""Python integers that do not fit the type to which a program converts them.
+"""Python integers that do not fit their type in a program.
 
 One idea: Python's operators refuse `2**40 + numpy.int8(1)`, but a compiled conversion would wrap around.  A program
 knows the weak integer arguments that it converts directly, so a call can refuse a value before the program runs.
@@ -21,7 +21,7 @@ Value = Any
 
 
 class Bound(NamedTuple):
-    """The narrowest integer type to which a program converts one of its arguments."""
+    """The narrowest integer type that one argument is converted to in a program."""
 
     argument: int
     dtype: np.dtype[Any]

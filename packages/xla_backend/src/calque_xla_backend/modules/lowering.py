@@ -25,7 +25,7 @@ from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_consta
 Rule = Callable[..., Sequence[IrValue]]
 F = TypeVar("F", bound=Callable[..., Any])
 Params = dict[str, Any]
-FuncOp = Any  # the stubs lack what jaxlib adds to its generated classes
+FuncOp = Any  # the stubs lack the methods that jaxlib adds to its generated classes
 Constants = dict[tuple[int, Any], Any]  # by identity and type: the array or its IR value
 
 

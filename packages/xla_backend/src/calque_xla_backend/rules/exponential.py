@@ -51,7 +51,7 @@ elementwise(cbrt_p, hlo.cbrt)
 
 @register_lowering(pow_p)
 def pow_lowering(ctx: LoweringRuleContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
-    """Lower to XLA's power; for complex numbers near 1, of whose logarithm it has few digits, to exp(y log x)."""
+    """Lower to XLA's power; for complex numbers near 1, where its logarithm has few correct digits, to exp(y log x)."""
     (out_aval,) = ctx.avals_out
     x, y = broadcast_operands(ctx, x, y)
     out = hlo.power(x, y)

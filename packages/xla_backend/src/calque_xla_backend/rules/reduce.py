@@ -91,7 +91,7 @@ def _beats(direction: str, has_nan: bool, a: IrValue, b: IrValue) -> IrValue:
 def _first_best(
     beats: Callable[[IrValue, IrValue], IrValue], a: IrValue, a_position: IrValue, b: IrValue, b_position: IrValue
 ) -> Sequence[IrValue]:
-    """Return the better of two elements, or the first of equal ones, in any order of combination."""
+    """Return the better of two elements, or the first of equal elements, in any order of combination."""
     is_tie_won = hlo.and_(hlo.not_(beats(b, a)), compare("LT", a_position, b_position))
     is_a = hlo.or_(beats(a, b), is_tie_won)
     return [hlo.select(is_a, a, b), hlo.select(is_a, a_position, b_position)]

@@ -164,7 +164,7 @@ def _aval_of_array(x: Array) -> ShapedArray:
     aval = x._device_type.aval
     if here().settings is DEFAULT_SETTINGS:
         return aval
-    # With enable_x64 off, 64-bit arrays count as 32-bit ones.
+    # With enable_x64 off, arrays of 64 bits count as arrays of 32 bits.
     return shaped_array(aval.shape, aval.dtype, aval.weak_type)
 
 

@@ -19,7 +19,7 @@ Tree = Any
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Return the devices that programs can run on, all or those of the platform `backend`.
+    """Return the devices that programs can run on: all, or the devices of the platform `backend`.
 
     Raises: ValueError that lists the available platforms, if `backend` is not one of them.
 
