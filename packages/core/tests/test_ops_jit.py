@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 from calque_core import (
+    Primitive,
     ShapedArray,
     config,
     count_eqns,
     dce_jaxpr,
     eval_jaxpr,
     inline_calls,
+    interpret,
     jaxpr_equal,
     lax,
     make_jaxpr,
@@ -18,7 +20,15 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import jit_p
-from calque_core.ops.jit import check_operands, forwarded_inputs, one_equation_jaxpr, strong_results
+from calque_core.ops.jit import (
+    check_operands,
+    forwarded_inputs,
+    means,
+    one_equation_jaxpr,
+    run_program,
+    run_strongly,
+    strong_results,
+)
 
 F64 = ShapedArray((), np.float64)
 
@@ -177,3 +187,31 @@ def test_a_program_dies_with_its_last_holder():
     assert gone() is outer.eqns[0].params["jaxpr"]
     del outer
     assert gone() is None
+
+
+def applied(run=run_program):
+    """Return a primitive that means its program `function`, and a program that binds it to the sine."""
+    apply_p = Primitive("apply", multiple_results=True)
+    means(apply_p, "function", run)
+    apply_p.def_abstract_eval(lambda *avals, function, name: function.out_avals)
+    sine = make_jaxpr(lambda x: [lax.sin(x), x])(1.0)
+    return apply_p, make_jaxpr(lambda x: apply_p.bind(x, function=sine, name="sine"))(1.0)
+
+
+def test_a_primitive_is_evaluated_and_interpreted_as_the_program_that_it_means():
+    apply_p, jaxpr = applied()
+    assert [eqn.primitive for eqn in jaxpr.eqns] == [apply_p]
+    assert eval_jaxpr(jaxpr, jaxpr.consts, 1.0) == [np.sin(1.0), 1.0]
+    assert interpret(jaxpr, {lax.sin_p: lambda x: f"sin {x}"}, "x") == ["sin x", "x"]
+
+
+def test_the_author_says_how_the_program_is_evaluated():
+    for run, kind in ((run_program, float), (run_strongly, np.float64)):
+        _, jaxpr = applied(run)
+        assert type(eval_jaxpr(jaxpr, jaxpr.consts, 1.0)[1]) is kind
+
+
+def test_a_primitive_has_one_meaning():
+    apply_p, _ = applied()
+    with pytest.raises(ValueError, match="'apply' has a rule for 'means' from"):
+        means(apply_p, "other")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from calque_core import (
+    CustomRules,
     Primitive,
     ShapeDtypeStruct,
     Trace,
@@ -32,6 +33,7 @@ from calque_core import (
 )
 from calque_core.config import default_dtype_bits, enable_x64
 from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
+from calque_core.lax import custom_jvp_call_p
 from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.jit import jit_p
 from calque_pytree import register_dataclass, static, tree_map
@@ -799,7 +801,7 @@ def test_a_python_integer_that_the_program_converts_to_a_type_too_narrow_is_refu
     def add(x, *, y=0):
         return x + number, y + number
 
-    f, words = jit(add), rf"argument x is the Python integer {value}, .* to {number.dtype}, .* numpy\.int64\({value}\)"
+    f, words = jit(add), rf"argument x is the Python integer {value}, .* fit {number.dtype}, .* numpy\.int64\({value}\)"
     with pytest.raises(OverflowError, match=r"jit of .*add \(test_jit\.py:\d+\): the " + words):
         f(value)
     for y in range(20):
@@ -816,12 +818,15 @@ def test_a_python_integer_is_refused_through_programs_inside_of_programs():
     inner = jit(lambda x, y: (x + np.int8(1)) * y)
     for f in (jit(inner), jit(lambda x, y: inner(x, y) + 1), jit(lambda x, y: jit(inner)(x, y))):
         assert f(2, 1.0).dtype == np.float64
-        with pytest.raises(OverflowError, match=r"the argument x is the Python integer 128, which the program"):
+        with pytest.raises(OverflowError, match=r"the argument x is the Python integer 128, which does not fit int8"):
             f(128, 1.0)
     params = {"policy": None, "prevent_cse": True, "differentiated": False}
     checkpointed = make_jaxpr(lambda x: x + np.int8(1))(2)
     with pytest.raises(OverflowError, match="the argument x is the Python integer 128"):
         jit(lambda x: remat_p.bind(x, jaxpr=checkpointed, **params))(128)
+    custom = {"jaxpr": checkpointed, "rules": CustomRules("f", "f", ())}
+    with pytest.raises(OverflowError, match="the argument x is the Python integer 128"):
+        jit(lambda x: custom_jvp_call_p.bind(x, **custom))(128)
     jaxpr = make_jaxpr(inner)(2, 1.0)
     with pytest.raises(OverflowError, match=r"the argument 0 of the program is the Python integer 128"):
         eval_jaxpr(jaxpr, jaxpr.consts, 128, 1.0)

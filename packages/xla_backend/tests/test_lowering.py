@@ -8,6 +8,7 @@ import pytest
 
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr
 from calque_core.errors import MissingRuleError
+from calque_core.extend import means, run_program
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_xla_backend import (
     aval_to_ir_type,
@@ -218,3 +219,13 @@ def test_lowering_leaves_no_context_behind_when_a_rule_raises():
         with pytest.raises(ZeroDivisionError):
             jit(lambda x: p.bind(x))(X)
     assert jit(lambda x: x + 1.0)(1.0) == 2.0
+
+
+def test_a_primitive_without_a_rule_compiles_as_the_program_that_it_means():
+    apply_p = Primitive("apply", multiple_results=True)
+    means(apply_p, "function", run_program)
+    apply_p.def_abstract_eval(lambda *avals, function, name: function.out_avals)
+    sine = make_jaxpr(lax.sin)(np.float64(1))
+    applied = lambda x: apply_p.bind(x, function=sine, name="sine")[0]
+    assert jit(applied)(0.5) == jit(lax.sin)(0.5)
+    assert applied(jit(lax.sin)(0.5)) == jit(lambda x: lax.sin(lax.sin(x)))(0.5)  # an operation on a device array

@@ -1,4 +1,4 @@
-"""Every primitive has a lowering rule or a stated hole, in the module that has the name of the primitive's own."""
+"""Every primitive means a program, or has a lowering rule or a stated hole in the module of its own module's name."""
 
 import importlib
 import pkgutil
@@ -25,12 +25,12 @@ RULES = {name: primitives_in(getattr(calque_xla_backend.rules, name)) for name i
 @pytest.mark.parametrize("name", primitives_in(lax))
 def test_every_primitive_is_lowered_or_says_why_not(name):
     primitive = getattr(lax, name)
-    assert primitive in rules("lowering") or primitive.holes["lowering"]
+    assert primitive in rules("lowering") or primitive in rules("means") or primitive.holes["lowering"]
 
 
 @pytest.mark.parametrize("name", sorted({name for primitives in CORE.values() for name in primitives}))
 def test_the_rule_of_a_primitive_is_in_the_module_of_its_own_name(name):
     ruled_in = {family for family, primitives in RULES.items() if name in primitives}
     named_in = {family for family, primitives in CORE.items() if name in primitives}
-    assert ruled_in
+    assert ruled_in or getattr(lax, name) in rules("means")
     assert ruled_in <= named_in

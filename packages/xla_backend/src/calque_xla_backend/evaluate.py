@@ -95,9 +95,9 @@ def _implementation(primitive: Primitive, args: Sequence[Value], params: Params)
 
 
 def _is_lowered(primitive: Primitive, place: Placement) -> bool:
-    """Tell whether to compile the primitive: it has a lowering rule or a decomposition, or lacks an impl too."""
+    """Tell whether to compile the primitive: it has a lowering rule or a program, or lacks an impl too."""
     rules = primitive.rules
-    kinds = ("lowering", ("lowering", place.platform), "decomposition")
+    kinds = ("lowering", ("lowering", place.platform), "means", "decomposition")
     return "impl" not in rules or any(kind in rules for kind in kinds)
 
 

@@ -10,15 +10,13 @@ Read next: `saving.py`, which cuts the first computation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
-from calque_autodiff.jaxprs import jvp_of_call
 from calque_autodiff.partial_eval import partial_eval_jaxpr
+from calque_autodiff.rules.jit import def_call
 from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record
-from calque_autodiff.transpose import transpose_of_call
 from calque_core import Atom, Jaxpr, dce_jaxpr
 from calque_core.extend import is_nonzero, marked, merged, settings_key, unmarked
 from calque_core.lax import name_p, optimization_barrier_p, remat_p
@@ -30,12 +28,7 @@ Params = dict[str, Any]
 # Programs
 
 
-@remat_p.def_rule("jvp")
-def remat_jvp(
-    primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
-) -> tuple[list[Value], list[Value]]:
-    """One program computes the results and their tangents; its derivatives follow the same policy."""
-    return jvp_of_call(partial(remat_p.bind, **params), jaxpr, primals, tangents)
+def_call(remat_p)  # derivatives follow the same policy; the transpose first runs the equations that are not linear
 
 
 class Rematted(NamedTuple):
@@ -90,12 +83,6 @@ def remat_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxp
     results = remat_p.bind(*known, jaxpr=halves.forward, **params)
     second_operands = [*marked(known, halves.used), *results[num_known:], *unmarked(operands, known_mask)]
     return merged(split.known_outs, results, record(remat_p, second_operands, again(halves.second, params)))
-
-
-@remat_p.def_rule("transpose")
-def remat_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """One program runs the equations that are not linear again, then computes the cotangents of the linear operands."""
-    return transpose_of_call(partial(remat_p.bind, **params), jaxpr, cts, operands)
 
 
 # Names

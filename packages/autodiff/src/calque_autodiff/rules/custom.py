@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.jaxprs import jvp_of_call
-from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record
+from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record_whole
 from calque_autodiff.transpose import backward_pass
 from calque_core import (
     CustomRules,
     Jaxpr,
-    Primitive,
     current_trace,
     eval_jaxpr,
     evaluation,
@@ -63,15 +62,6 @@ def _run(*operands: Value, jaxpr: Jaxpr) -> list[Value]:
     return eval_jaxpr(jaxpr, jaxpr.consts, *operands)
 
 
-def custom_partial_eval(primitive: Primitive) -> Any:
-    """Return the rule that records the whole call, since a user's rules cannot be cut in two."""
-
-    def partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-        return record(primitive, operands, params)
-
-    return partial_eval
-
-
 def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
     """Apply the transpose rule, or transpose the program: a function that is applied to tangents is linear in them."""
     if rules.transpose is not None:
@@ -81,8 +71,8 @@ def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules
 
 custom_jvp_call_p.def_rule("jvp", custom_jvp)
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
-    _primitive.def_rule("partial_eval", custom_partial_eval(_primitive))
     _primitive.def_rule("transpose", custom_transpose)
+record_whole(custom_jvp_call_p, custom_vjp_call_p)  # a user's rules cannot be cut in two
 
 
 @custom_vjp_call_p.def_rule("jvp")

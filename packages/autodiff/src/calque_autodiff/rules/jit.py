@@ -10,19 +10,30 @@ from calque_autodiff.jaxprs import jvp_of_call
 from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_of_call
-from calque_core import Jaxpr, JaxprEqn, Literal, Var
+from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var
 from calque_core.extend import marked, merged, unmarked
 from calque_core.lax import jit_p
 
 Value = Any
 
 
-@jit_p.def_rule("jvp")
-def jit_jvp(
-    primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
-) -> tuple[list[Value], list[Value]]:
-    """One program computes the results and their tangents."""
-    return jvp_of_call(partial(jit_p.bind, **params), jaxpr, primals, tangents)
+def def_call(primitive: Primitive) -> None:
+    """Define jvp and transpose of a primitive that applies the program `jaxpr` to its operands, as one call each."""
+
+    @primitive.def_rule("jvp")
+    def call_jvp(
+        primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
+    ) -> tuple[list[Value], list[Value]]:
+        """One program computes the results and their tangents."""
+        return jvp_of_call(partial(primitive.bind, **params), jaxpr, primals, tangents)
+
+    @primitive.def_rule("transpose")
+    def call_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
+        """One program computes the cotangents of the linear operands."""
+        return transpose_of_call(partial(primitive.bind, **params), jaxpr, cts, operands)
+
+
+def_call(jit_p)
 
 
 @jit_p.def_rule("partial_eval")
@@ -58,9 +69,3 @@ def halves(eqn: JaxprEqn, known: Container[Any]) -> list[JaxprEqn]:
     known_half = eqn.replace(invars=operands, outvars=results, params=eqn.params | {"jaxpr": first})
     unknown_half = eqn.replace(invars=unknown, outvars=unknown_outs, params=eqn.params | {"jaxpr": split.unknown})
     return [known_half, unknown_half] if unknown_outs else [known_half]
-
-
-@jit_p.def_rule("transpose")
-def jit_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """One program computes the cotangents of the linear operands."""
-    return transpose_of_call(partial(jit_p.bind, **params), jaxpr, cts, operands)

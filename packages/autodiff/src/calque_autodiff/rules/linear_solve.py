@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_autodiff.define import check_known
 from calque_autodiff.rules.linear_call import only_linear, tangents_along
-from calque_autodiff.traces.tangent_trace import record
+from calque_autodiff.traces.tangent_trace import record_whole
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, Zero, add_tangents, instantiate_zeros
 from calque_core.extend import is_nonzero, where, without_aux, zero_tangent
@@ -46,10 +46,7 @@ def minus(tangent: Value) -> Value:
     return tangent if type(tangent) is Zero else neg(tangent)
 
 
-@custom_linear_solve_p.def_rule("partial_eval")
-def custom_linear_solve_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-    """Record the whole equation: each component of the solution depends on all operands."""
-    return record(custom_linear_solve_p, operands, params)
+record_whole(custom_linear_solve_p)  # each component of the solution depends on all operands
 
 
 @custom_linear_solve_p.def_rule("transpose")

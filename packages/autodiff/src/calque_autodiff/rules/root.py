@@ -12,7 +12,7 @@ from typing import Any
 from calque_autodiff.define import not_linear
 from calque_autodiff.rules.linear_call import tangent_jaxpr, tangents_along
 from calque_autodiff.rules.linear_solve import minus
-from calque_autodiff.traces.tangent_trace import record
+from calque_autodiff.traces.tangent_trace import record_whole
 from calque_core import Jaxpr, instantiate_zeros
 from calque_core.extend import is_nonzero, zero_tangent
 from calque_core.lax import custom_linear_solve_p, custom_root_p
@@ -50,10 +50,5 @@ def custom_root_jvp(
     return outs, [*x_dots, *(zero_tangent(x) for x in outs[len(x) :])]
 
 
-@custom_root_p.def_rule("partial_eval")
-def custom_root_partial_eval(known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
-    """Record the whole equation: each component of the root depends on all operands."""
-    return record(custom_root_p, operands, params)
-
-
+record_whole(custom_root_p)  # each component of the root depends on all operands
 not_linear(custom_root_p)

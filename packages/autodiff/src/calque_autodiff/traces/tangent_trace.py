@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,16 @@ def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) 
     trace = here().trace
     assert isinstance(trace, TangentTrace), trace
     return trace.record(primitive, [trace.atom(x) for x in args], params)
+
+
+def record_whole(*primitives: Primitive) -> None:
+    """Define partial evaluation of equations that cannot be cut in two: the tangent trace records them as they are."""
+    for primitive in primitives:
+        primitive.def_rule("partial_eval", partial(_recorded, primitive))
+
+
+def _recorded(primitive: Primitive, known_mask: Sequence[bool], *operands: Value, **params: Any) -> list[Value]:
+    return record(primitive, operands, params)
 
 
 @contextmanager

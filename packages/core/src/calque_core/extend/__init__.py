@@ -58,7 +58,7 @@ from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import Pullback, close_rules, closure_message
 from calque_core.ops.gather import default_fill, gather_windows
-from calque_core.ops.jit import as_declared, forwarded_inputs, run_program
+from calque_core.ops.jit import as_declared, forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
     is_linear,
     is_nonzero,
@@ -119,7 +119,7 @@ __all__ = [
     # Masks of operands and results
     "Mask", "marked", "unmarked", "merged", "is_linear", "is_nonzero",
     # Rules
-    "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
+    "means", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs
     "nested_jaxprs", "join_constants", "captured_tracers", "cells_of", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",

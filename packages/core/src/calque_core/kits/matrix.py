@@ -22,7 +22,7 @@ def state_of(primitive: Primitive, kind: str) -> str:
     """Return 'rule', 'hole: reason' or 'missing'."""
     kinds: Sequence[Any] = (kind, *_ALTERNATIVES.get(kind, ()))
     has_platform_rule = any(isinstance(k, tuple) and k[0] == kind for k in primitive.rules)
-    is_derived = kind == "jet" and primitive.linearity is not None
+    is_derived = primitive.linearity is not None if kind == "jet" else kind == "lowering" and "means" in primitive.rules
     if has_platform_rule or is_derived or any(k in primitive.rules for k in kinds):
         return "rule"
     return f"hole: {primitive.holes[kind]}" if kind in primitive.holes else "missing"

@@ -20,8 +20,6 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
 from calque_core.jaxprs.walk import has_jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
-from calque_core.ops.jit import jit_p
 from calque_core.ops.joining import stack
 from calque_core.ops.loops import Body, with_carry_types
 from calque_core.ops.operands import strong
@@ -118,11 +116,6 @@ def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
     if table.default is None:
         return primitive.bind(*args, **eqn.params)
     return table.default(primitive, *args, **eqn.params)
-
-
-def jit_interpret(run: Run, *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
-    """Interpret the inner program as part of the outer program."""
-    return run(jaxpr, *args)
 
 
 def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
@@ -235,9 +228,6 @@ def _holds(condition: Value) -> bool:
     return bool(condition)
 
 
-jit_p.def_rule("interpret", jit_interpret)
-custom_jvp_call_p.def_rule("interpret", jit_interpret)
-custom_vjp_call_p.def_rule("interpret", jit_interpret)
 cond_p.def_rule("interpret", cond_interpret)
 scan_p.def_rule("interpret", scan_interpret)
 while_p.def_rule("interpret", while_interpret)

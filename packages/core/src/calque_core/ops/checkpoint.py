@@ -15,7 +15,7 @@ from calque_core.calls.api_util import array_leaves
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.ops.jit import check_operands, dce_jit, run_program, strong_results
+from calque_core.ops.jit import check_operands, dce_jit, means, run_program, strong_results
 from calque_core.primitives.primitive import Primitive, bind_checked
 
 Value = Any
@@ -24,6 +24,7 @@ Policy = Callable[..., bool]
 # Programs
 
 remat_p = Primitive("remat", multiple_results=True)
+means(remat_p, "jaxpr", run_program)
 
 
 @remat_p.def_abstract_eval
@@ -32,26 +33,13 @@ def remat_abstract_eval(*avals: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
     return jaxpr.out_avals
 
 
-@remat_p.def_impl
-def remat_impl(
-    *args: Value, jaxpr: Jaxpr, policy: Policy | None, prevent_cse: bool, differentiated: bool
-) -> list[Value]:
-    return run_program(jaxpr, args)
-
-
 @remat_p.def_pp
 def remat_pp(params: dict[str, Any]) -> dict[str, Any]:
     usual = {"policy": None, "prevent_cse": True, "differentiated": False}
     return {name: value for name, value in params.items() if name == "jaxpr" or value is not usual[name]}
 
 
-def remat_interpret(run: Callable[..., list[Value]], *args: Value, jaxpr: Jaxpr, **_: Any) -> list[Value]:
-    """Interpret the inner program as part of the outer one."""
-    return run(jaxpr, *args)
-
-
 remat_p.def_rule("dce", dce_jit)
-remat_p.def_rule("interpret", remat_interpret)
 
 # Names
 

@@ -15,7 +15,7 @@ from typing import Any
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.ops.custom_rules import CustomRules, Pullback
-from calque_core.ops.jit import check_operands, run_program
+from calque_core.ops.jit import check_operands, means, run_program
 from calque_core.primitives.primitive import Primitive
 
 Value = Any
@@ -28,10 +28,6 @@ custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
 def custom_abstract_eval(*avals: Any, jaxpr: Jaxpr, rules: CustomRules) -> list[Any]:
     check_operands(f"the function {rules.name}", jaxpr, avals)
     return jaxpr.out_avals
-
-
-def custom_impl(*args: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
-    return run_program(jaxpr, args)
 
 
 def custom_pp(params: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +46,7 @@ def dce_custom(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool],
 
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
     _primitive.def_abstract_eval(custom_abstract_eval)
-    _primitive.def_impl(custom_impl)
+    means(_primitive, "jaxpr", run_program)
     _primitive.def_pp(custom_pp)
     _primitive.def_rule("dce", dce_custom)
 

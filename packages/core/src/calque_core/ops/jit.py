@@ -3,6 +3,8 @@
 One idea: it is a named jaxpr applied to operands, and means the same as its equations.  The static parameter `compiler`
 runs it: `None` interprets it; the backend puts its own object there, and every rule passes it on, so that
 `grad(jit(f))` runs compiled.
+
+Other primitives mean one of their programs too: `means` says which, once for all transformations.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
-Compiler = Callable[[Jaxpr, Sequence[Value]], list[Value]]
+Run = Callable[[Jaxpr, Sequence[Value]], list[Value]]
+Compiler = Run
 
 jit_p = Primitive("jit", multiple_results=True)
 
@@ -40,9 +43,40 @@ def as_declared(x: Value, aval: Any) -> Value:
     return weak(x) if aval.weak_type else strong(x)
 
 
+def run_strongly(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+    """Return the results of a program on operands of its types, as strong values."""
+    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
+
+
 def strong_results(outs: Sequence[Value]) -> list[Value]:
     """Return strong values: Python scalars become NumPy scalars."""
     return [strong(x) for x in outs]
+
+
+def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
+    """Declare that a primitive means the program in one of its parameters, applied to all its operands.
+
+    `run(jaxpr, args)` evaluates it; without `run` the primitive has an evaluation of its own.  `interpret`, a
+    `ValueTrace` without a rule and a backend run the program in place of the primitive.
+
+    >>> from calque_core import Primitive, interpret, lax, make_jaxpr
+    >>> from calque_core.extend import means, run_program
+    >>> apply_p = Primitive("apply", multiple_results=True)
+    >>> means(apply_p, "function", run_program)
+    >>> _ = apply_p.def_abstract_eval(lambda *avals, function, name: function.out_avals)
+    >>> sine = make_jaxpr(lax.sin)(0.0)
+    >>> apply_p.bind(0.0, function=sine, name="sine")
+    [np.float64(0.0)]
+    >>> interpret(make_jaxpr(lambda x: apply_p.bind(x, function=sine, name="sine"))(0.0), {lax.sin_p: lax.cos}, 0.0)
+    [np.float64(1.0)]
+    """
+    primitive.def_rule("means", lambda **params: params[parameter])
+    primitive.def_rule("interpret", lambda interpreted, *args, **params: interpreted(params[parameter], *args))
+    if run is not None:
+        primitive.def_impl(lambda *args, **params: run(params[parameter], args))
+
+
+means(jit_p, "jaxpr")
 
 
 @jit_p.def_abstract_eval

@@ -15,11 +15,10 @@ from calque_core.calls.api_util import FlatFunction, check_callable, leaf_names
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import check_operands, strong_results
+from calque_core.ops.jit import check_operands, means, run_strongly, strong_results
 from calque_core.ops.loops import loop_name, strong_leaves
 from calque_core.ops.spaces import check_floating, space_of
 from calque_core.primitives.primitive import Primitive
@@ -32,6 +31,7 @@ Value = Any
 # A program and its transpose
 
 linear_call_p = Primitive("linear_call", multiple_results=True)
+means(linear_call_p, "callee", run_strongly)
 
 
 @linear_call_p.def_abstract_eval
@@ -39,14 +39,6 @@ def linear_call_abstract_eval(*avals: Any, callee: Jaxpr, transpose: Jaxpr, num_
     check_operands("linear_call", callee, avals)
     check_operands("the transpose of linear_call", transpose, [*avals[:num_res], *callee.out_avals])
     return [aval.strip_weak_type() for aval in callee.out_avals]
-
-
-@linear_call_p.def_impl
-def linear_call_impl(*args: Value, callee: Jaxpr, transpose: Jaxpr, num_res: int) -> list[Value]:
-    return strong_results(run_jaxpr(callee, callee.consts, *args))
-
-
-linear_call_p.def_rule("interpret", lambda run, *args, callee, **_: run(callee, *args))
 
 
 @api_boundary

@@ -17,13 +17,12 @@ from typing import Any
 from calque_core.calls.api_util import FlatFunction, array_leaves, check_callable
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_writable
 from calque_core.ops.cond import join_constants
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.jit import check_operands, strong_results
+from calque_core.ops.jit import check_operands, means, run_strongly
 from calque_core.ops.linear_call import linear_transpose_p
 from calque_core.ops.spaces import Space, space_of
 from calque_core.primitives.primitive import Primitive
@@ -37,6 +36,7 @@ Value = Any
 Function = Callable[..., Any]
 
 custom_linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
+means(custom_linear_solve_p, "solve", run_strongly)
 
 
 @custom_linear_solve_p.def_abstract_eval
@@ -60,11 +60,6 @@ def check_endomorphism(name: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_ava
     if [(a.shape, a.dtype) for a in out_avals] != [(a.shape, a.dtype) for a in vector_avals]:
         got, want = (", ".join(str(a) for a in types) for types in (out_avals, vector_avals))
         raise TypeError(f"{name} returned ({got}) for a vector of types ({want}). Return the types of the vector.")
-
-
-@custom_linear_solve_p.def_impl
-def custom_linear_solve_impl(*args: Value, solve: Jaxpr, **_: Any) -> list[Value]:
-    return strong_results(run_jaxpr(solve, solve.consts, *args))
 
 
 @custom_linear_solve_p.def_pp
@@ -93,7 +88,6 @@ def dce_solver(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool],
 
 
 custom_linear_solve_p.def_rule("dce", dce_solver)
-custom_linear_solve_p.def_rule("interpret", lambda run, *args, solve, **_: run(solve, *args))
 
 
 @api_boundary

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.jit import strong_results
+from calque_core.ops.jit import means, run_strongly
 from calque_core.ops.linear_solve import check_endomorphism, dce_solver
 from calque_core.primitives.primitive import Primitive
 
 Value = Any
 
 custom_root_p = Primitive("custom_root", multiple_results=True)
+means(custom_root_p, "solve", run_strongly)
 
 
 @custom_root_p.def_abstract_eval
@@ -32,10 +32,4 @@ def custom_root_abstract_eval(*avals: Any, f: Jaxpr, solve: Jaxpr, tangent_solve
     return [aval.strip_weak_type() for aval in solve.out_avals]
 
 
-@custom_root_p.def_impl
-def custom_root_impl(*args: Value, solve: Jaxpr, **_: Any) -> list[Value]:
-    return strong_results(run_jaxpr(solve, solve.consts, *args))
-
-
 custom_root_p.def_rule("dce", dce_solver)
-custom_root_p.def_rule("interpret", lambda run, *args, solve, **_: run(solve, *args))

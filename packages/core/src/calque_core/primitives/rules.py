@@ -75,6 +75,9 @@ kinds: dict[str, KindInfo] = {
     "decomposition": KindInfo(
         "Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'
     ),
+    "means": KindInfo(
+        "The program that '{name}' means not given", "calque_core", "calque_core.extend.means({name}_p, parameter)"
+    ),
     "value": KindInfo(
         "Rule of '{name}' for the values of a transformation not implemented",
         "calque_core.ValueTrace",

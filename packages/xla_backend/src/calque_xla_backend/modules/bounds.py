@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import Atom, Jaxpr, Var
-from calque_core.lax import convert_element_type_p, jit_p, remat_p
+from calque_core.lax import convert_element_type_p
 
 Value = Any
 
@@ -59,8 +59,8 @@ def _conversions(jaxpr: Jaxpr) -> Iterator[tuple[Atom, np.dtype[Any]]]:
             old, new = eqn.invars[0].aval.dtype, eqn.params["new_dtype"]
             if new.kind in "iu" and not np.can_cast(old, new):
                 yield eqn.invars[0], new
-        elif eqn.primitive in (jit_p, remat_p):
-            inner: Jaxpr = eqn.params["jaxpr"]
+        elif "means" in eqn.primitive.adapted:
+            inner: Jaxpr = eqn.primitive.adapted["means"](**eqn.params)
             bounds = inner.memo("bounds", partial(bounds_of, inner))
             yield from ((eqn.invars[bound.argument], bound.dtype) for bound in bounds)
 

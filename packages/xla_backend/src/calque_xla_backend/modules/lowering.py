@@ -113,12 +113,17 @@ def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str |
 
 
 def lowering_rule(primitive: Any, platform: str) -> Rule:
-    """Return the rule for a platform, the rule for all platforms, or the lowering of the decomposition.
+    """Return the rule for a platform, the rule for all platforms, or the lowering of the primitive's program.
+
+    A primitive without a rule means one of its programs, or has a decomposition.
 
     Raises: MissingRuleError.
     """
     adapted = primitive.adapted
     rule = adapted.get(("lowering", platform)) or adapted.get("lowering")
+    if rule is None and "means" in adapted:
+        program_of = adapted["means"]
+        return lambda ctx, *values, **params: jaxpr_subcomp(ctx, program_of(**params), *values)
     if rule is None:
         if "decomposition" not in adapted:
             raise missing_rule(primitive, "lowering", platform=platform)

@@ -1,4 +1,7 @@
-"""The lowering rules of core's primitives: one module for each module of `calque_core.ops`, under the same name."""
+"""The lowering rules of core's primitives: one module for each module of `calque_core.ops`, under the same name.
+
+A primitive that means one of its programs, such as `custom_root`, needs no rule: `lowering.py` lowers the program.
+"""
 
 from calque_xla_backend.rules import (
     arithmetic,
@@ -16,9 +19,7 @@ from calque_xla_backend.rules import (
     gather,
     joining,
     linear_call,
-    linear_solve,
     reduce,
-    root,
     rounding,
     scan,
     scatter,
