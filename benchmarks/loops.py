@@ -18,7 +18,7 @@ BOTH = ("calque", "jax")
 STEPS, WIDTH = 1_000, 32
 BODIES, LEAPS, LEAP = 64, 200, 1e-3
 UNKNOWNS, CONDITION, TOLERANCE = 128, 100.0, 1e-4
-ORBITS = 1_024
+ORBITS, POINTS, RK4_STEPS, INTERVAL = 1_024, 100, 100, 0.01
 Program = tuple[Function, tuple[Any, ...]]  # with its arguments
 loop_row = partial(row, needs="calque_xla_backend", budget=1.0, jax=1.0)
 
@@ -120,6 +120,27 @@ def kepler(kit: Kit) -> Program:
     return kit.vmap(anomaly), (means.astype(np.float32), eccentricities.astype(np.float32))
 
 
+def lorenz(kit: Kit) -> Program:
+    """Return (points,) -> a list of one array, the points after some steps of RK4 in Lorenz's system.  Shape: [n, 3]."""
+    xp = kit.numpy
+
+    def velocity(point: Any) -> Any:
+        x, y, z = point[0], point[1], point[2]
+        return xp.stack([10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z])
+
+    def step(_: Any, point: Any) -> Any:
+        first = velocity(point)
+        second = velocity(point + INTERVAL / 2 * first)
+        third = velocity(point + INTERVAL / 2 * second)
+        fourth = velocity(point + INTERVAL * third)
+        return point + INTERVAL / 6 * (first + 2 * second + 2 * third + fourth)
+
+    def trajectory(point: Any) -> Any:
+        return [kit.lax.fori_loop(0, RK4_STEPS, step, point)]
+
+    return kit.vmap(trajectory), (np.random.default_rng(4).standard_normal((POINTS, 3)).astype(np.float32),)
+
+
 def linear_system() -> tuple[np.ndarray, np.ndarray]:
     """Return a symmetric positive matrix whose eigenvalues are spread evenly, and a right-hand side."""
     rng = np.random.default_rng(2)
@@ -151,6 +172,11 @@ def conjugate_gradient_steps(effort: Effort) -> Samples:
 @loop_row("compiled vmap of a while_loop: 1024 Kepler equations", "us")
 def kepler_steps(effort: Effort) -> Samples:
     return race_programs(effort, kepler)
+
+
+@loop_row("compiled vmap of a fori_loop: 100 Lorenz points, 100 RK4 steps", "us")
+def lorenz_steps(effort: Effort) -> Samples:
+    return race_programs(effort, lorenz)
 
 
 def race_programs(effort: Effort, make: Function) -> Samples:
