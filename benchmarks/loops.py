@@ -121,7 +121,7 @@ def kepler(kit: Kit) -> Program:
 
 
 def lorenz(kit: Kit) -> Program:
-    """Return (points,) -> a list of one array, the points after some steps of RK4 in Lorenz's system.  Shape: [n, 3]."""
+    """Return (points,) -> a list of the points after some steps of RK4 in Lorenz's system.  Shape: [n, 3]."""
     xp = kit.numpy
 
     def velocity(point: Any) -> Any:

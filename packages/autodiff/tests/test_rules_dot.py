@@ -79,3 +79,12 @@ def test_derivatives_of_products_keep_the_dtypes_that_numpy_does_not_have(name):
     np.testing.assert_allclose(out.astype(np.float64), differences, rtol=2.0**-2)
     carried, _ = lax.scan(lambda c, _: (lax.dot(c, x), None), x, None, length=2)
     assert carried.dtype == x.dtype
+
+
+def test_derivatives_keep_the_precision_of_each_operand():
+    x, y = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
+    product = lambda x, y: lax.dot(x, y, precision=("high", "default"))
+    jaxpr = make_jaxpr(lambda x, y, ct: vjp(product, x, y)[1](ct))(x, y, np.ones((2, 4), np.float32))
+    stated = [tuple(one.name for one in eqn.params["precision"]) for eqn in jaxpr.eqns if "precision" in eqn.params]
+
+    assert sorted(stated) == [("DEFAULT", "HIGH"), ("HIGH", "DEFAULT"), ("HIGH", "DEFAULT")]

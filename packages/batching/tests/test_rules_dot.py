@@ -31,7 +31,7 @@ def test_dot_maps_for_every_dtype(dtype, check_batching):
 
 
 def test_the_preferred_dtype_is_kept(check_batching):
-    check_batching(lambda x, y: lax.dot(x, y, np.float64), [(2, 3), (3, 2)], ["float32", "float32"])
+    check_batching(lambda x, y: lax.dot(x, y, "high", np.float64), [(2, 3), (3, 2)], ["float32", "float32"])
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,11 @@ def test_the_order_of_contracted_pairs_does_not_matter():
 
 def test_dimension_numbers_may_be_lists_and_are_stored_as_tuples():
     jaxpr = make_jaxpr(lambda x, y: lax.dot_general(x, y, [[[-1], [0]], [[], []]]))(np.ones((2, 3)), np.ones((3, 4)))
-    assert jaxpr.eqns[0].params == {"dimension_numbers": (((1,), (0,)), ((), ())), "preferred_element_type": None}
+    assert jaxpr.eqns[0].params == {
+        "dimension_numbers": (((1,), (0,)), ((), ())),
+        "precision": None,
+        "preferred_element_type": None,
+    }
 
 
 def test_operands_are_promoted():
@@ -143,8 +147,36 @@ def test_a_preferred_type_of_a_lower_kind_is_refused(of, dtype, preferred):
 
 
 def test_the_primitive_refuses_dtypes_that_differ():
-    params = {"dimension_numbers": (((0,), (0,)), ((), ())), "preferred_element_type": None}
+    params = {"dimension_numbers": (((0,), (0,)), ((), ())), "precision": None, "preferred_element_type": None}
     with pytest.raises(
         TypeError, match=r"dot_general of float64\[2\] and int64\[2\] at .*: the dtypes differ\. Convert one"
     ):
         make_jaxpr(lambda x, y: lax.dot_general_p.bind(x, y, **params))(np.zeros(2), np.zeros(2, int))
+
+
+@pytest.mark.parametrize(
+    ("stated", "lhs", "rhs"),
+    [
+        ("high", "HIGH", "HIGH"),
+        (lax.Precision.HIGHEST, "HIGHEST", "HIGHEST"),
+        (("fastest", lax.Precision.HIGH), "DEFAULT", "HIGH"),
+        (["float32", "tensorfloat32"], "HIGHEST", "HIGH"),
+    ],
+)
+def test_a_stated_precision_is_a_parameter_of_the_equation(stated, lhs, rhs):
+    x = np.ones((2, 2), np.float32)
+    jaxpr = make_jaxpr(lambda x: lax.dot(x, x, precision=stated))(x)
+    assert [one.name for one in jaxpr.eqns[0].params["precision"]] == [lhs, rhs]
+    assert "precision=" in str(jaxpr)
+    np.testing.assert_array_equal(lax.dot(x, x, precision=stated), 2 * x)
+
+
+def test_the_precision_is_not_printed_unless_it_is_stated():
+    assert "precision=" not in str(make_jaxpr(lambda x: lax.dot(x, x))(np.ones(2)))
+
+
+@pytest.mark.parametrize("precision", ["exact", 3, ("high",), ("high", "low"), ("high", "high", "high")])
+def test_an_unknown_precision_is_refused_with_the_known_ones(precision):
+    words = r"dot_general at .*: precision is .*\. Give a lax\.Precision, one of the names 'default', 'high'"
+    with pytest.raises(ValueError, match=words):
+        lax.dot(np.ones(2), np.ones(2), precision=precision)

@@ -1,8 +1,11 @@
 """Products are NumPy's: the paired axes, the dtypes of bools and small integers, and scalar operands."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import calque_numpy as cnp
 from calque_core import ShapeError, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
@@ -68,3 +71,27 @@ def test_axes_that_do_not_pair_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        cnp.matmul,
+        cnp.dot,
+        cnp.inner,
+        partial(cnp.tensordot, axes=1),
+        cnp.vdot,
+        partial(cnp.einsum, "ij,jk->ik"),
+    ],
+)
+def test_products_take_a_precision_and_the_dtype_of_their_sums(product):
+    x = np.array([[100, 100], [1, 1]], np.int8)
+    out = product(x, x, precision="high", preferred_element_type=np.int32)
+    assert out.dtype == np.int32
+    np.testing.assert_array_equal(out, product(x.astype(np.int32), x.astype(np.int32)))
+    (eqn,) = (e for e in make_jaxpr(partial(product, precision="high"))(x, x).eqns if "precision" in e.params)
+    assert {one.name for one in eqn.params["precision"]} == {"HIGH"}
+
+
+def test_einsum_without_a_sum_has_the_stated_dtype_too():
+    assert cnp.einsum("i,j->ij", np.ones(2, np.int8), np.ones(2, np.int8), preferred_element_type="int32").dtype == "i4"

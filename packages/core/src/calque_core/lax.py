@@ -97,7 +97,15 @@ from calque_core.ops.create import (
     zeros_like,
 )
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_core.ops.dot import DotDimensionNumbers, dot, dot_general, dot_general_p
+from calque_core.ops.dot import (
+    DotDimensionNumbers,
+    Precision,
+    PrecisionLike,
+    Precisions,
+    dot,
+    dot_general,
+    dot_general_p,
+)
 from calque_core.ops.dynamic import (
     dynamic_index_in_dim,
     dynamic_slice,
@@ -279,7 +287,7 @@ __all__ = [
     "reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin", "reduce_sum_p",
     "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "argmax_p", "argmin_p",
     # dot
-    "dot_general", "dot", "dot_general_p", "DotDimensionNumbers",
+    "dot_general", "dot", "dot_general_p", "Precision", "PrecisionLike", "Precisions", "DotDimensionNumbers",
     # positions that are values
     "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim",
     "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p",

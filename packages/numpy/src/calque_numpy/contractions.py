@@ -15,9 +15,10 @@ import numpy as np
 from calque_core import NumpyRuleError, ShapeError, implements, lax, typeof
 from calque_core.extend import describe_value, where
 from calque_core.extend.numpy_functions import promoted_dtype, refuse
+from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
 from calque_numpy.matrices import diagonal
-from calque_numpy.products import contract
+from calque_numpy.products import Options, contract
 
 Value = Any
 Labels = tuple[Any, ...]  # a letter, or an integer for an axis of the ellipsis
@@ -31,12 +32,21 @@ class Operand(NamedTuple):
 
 
 @implements(np.einsum)
-def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any = False, **options: Any) -> Value:
+def einsum(
+    subscripts: str,
+    /,
+    *operands: Value,
+    out: None = None,
+    optimize: Any = False,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+    **options: Any,
+) -> Value:
     """Return the products of the operands' elements, summed over the labels that the result lacks.
 
     Without '->', the result has the labels that occur once, in alphabetical order.  '...' stands for any number of
     axes, which broadcast.  `optimize` changes nothing: operands are multiplied from left to right.
-    Dtype: promoted, and kept by sums.
+    Dtype: promoted, or `preferred_element_type`, and kept by sums; `precision` is that of `lax.dot_general`.
     Raises: ValueError if `subscripts` does not fit the operands; ShapeError if axes of one label differ in size;
     TypeError for options that concern only arrays in memory.
 
@@ -58,9 +68,10 @@ def einsum(subscripts: str, /, *operands: Value, out: None = None, optimize: Any
     for position, factor in enumerate(factors, 1):
         needed = {*result, *(label for later in factors[position:] for label in later.labels)}
         left, right = _sum_out(product, {*needed, *factor.labels}), _sum_out(factor, {*needed, *product.labels})
-        product = _contract(left, right, needed)
+        product = _contract(left, right, needed, (precision, preferred_element_type))
     summed = _sum_out(product, set(result))
-    return lax.transpose(summed.array, [summed.labels.index(label) for label in result])
+    out = lax.transpose(summed.array, [summed.labels.index(label) for label in result])
+    return out if preferred_element_type is None else lax.convert_element_type(out, preferred_element_type)
 
 
 # Subscripts
@@ -152,7 +163,7 @@ def _sum_out(operand: Operand, needed: set[Any]) -> Operand:
     return Operand(array, tuple(label for label in operand.labels if label in needed))
 
 
-def _contract(x: Operand, y: Operand, needed: set[Any]) -> Operand:
+def _contract(x: Operand, y: Operand, needed: set[Any], options: Options) -> Operand:
     """Return the product of two operands, summed over their common labels that are not needed."""
     shared = [label for label in x.labels if label in y.labels]
     batch = [label for label in shared if label in needed]
@@ -163,6 +174,7 @@ def _contract(x: Operand, y: Operand, needed: set[Any]) -> Operand:
         x.array,
         y.array,
         (_axes(x, contracted), _axes(y, contracted)),
+        options,
         (_axes(x, batch), _axes(y, batch)),
     )
     free = [label for operand in (x, y) for label in operand.labels if label not in shared]

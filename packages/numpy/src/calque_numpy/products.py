@@ -15,15 +15,23 @@ import numpy as np
 from calque_core import ShapeError, implements, lax, typeof
 from calque_core.extend import where
 from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, ravel, refuse
+from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
 
 Value = Any
 Axes = Sequence[int]
+Options = tuple[PrecisionLike, Any]  # the precision and the dtype of sums of products
 
 _INT32 = np.dtype("int32")
 
 
-def contract(x: Value, y: Value, contracted: tuple[Axes, Axes], batch: tuple[Axes, Axes] = ((), ())) -> Value:
+def contract(
+    x: Value,
+    y: Value,
+    contracted: tuple[Axes, Axes],
+    options: Options = (None, None),
+    batch: tuple[Axes, Axes] = ((), ()),
+) -> Value:
     """Return the sums of products over pairs of axes; for bools, `or` of `and`, as in NumPy.
 
     >>> contract(np.array([1.0, 2.0]), np.array([3.0, 4.0]), ((0,), (0,)))
@@ -34,7 +42,7 @@ def contract(x: Value, y: Value, contracted: tuple[Axes, Axes], batch: tuple[Axe
     if typeof(x).dtype.kind == "b" and typeof(y).dtype.kind == "b":
         x, y = lax.convert_element_type(x, _INT32), lax.convert_element_type(y, _INT32)
         return lax.ne(lax.dot_general(x, y, numbers), 0)
-    return lax.dot_general(x, y, numbers)
+    return lax.dot_general(x, y, numbers, *options)
 
 
 def _product(x: Value, y: Value) -> Value:
@@ -59,10 +67,11 @@ def outer(a: Value, b: Value, out: None = None) -> Value:
 
 
 @implements(np.inner)
-def inner(a: Value, b: Value) -> Value:
+def inner(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sums of products over the last axes.
 
-    Shapes: a [*s, k], b [*t, k] -> [*s, *t]; with a scalar, the elementwise product.  Dtype: promoted.
+    Shapes: a [*s, k], b [*t, k] -> [*s, *t]; with a scalar, the elementwise product.  Dtype: promoted, or
+    `preferred_element_type` for sums of products; `precision` is that of `lax.dot_general`.
     Raises: ShapeError if the last axes differ in size.
 
     >>> import numpy as np
@@ -74,10 +83,10 @@ def inner(a: Value, b: Value) -> Value:
     a_ndim, b_ndim = typeof(a).ndim, typeof(b).ndim
     if not a_ndim or not b_ndim:
         return _product(a, b)
-    return _check_sizes("inner", a, b, [a_ndim - 1], [b_ndim - 1])
+    return _check_sizes("inner", a, b, [a_ndim - 1], [b_ndim - 1], (precision, preferred_element_type))
 
 
-def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> Value:
+def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes, options: Options) -> Value:
     a_aval, b_aval = typeof(a), typeof(b)
     sizes = [a_aval.shape[d] for d in a_axes], [b_aval.shape[d] for d in b_axes]
     if sizes[0] != sizes[1]:
@@ -85,14 +94,17 @@ def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes) -> V
             f"{name} of {a_aval} and {b_aval}{where()}: the axes {tuple(a_axes)} and "
             f"{tuple(b_axes)} have the sizes {tuple(sizes[0])} and {tuple(sizes[1])}. Pair axes of equal size."
         )
-    return contract(a, b, (a_axes, b_axes))
+    return contract(a, b, (a_axes, b_axes), options)
 
 
 @implements(np.tensordot)
-def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
+def tensordot(
+    a: Value, b: Value, axes: Any = 2, *, precision: PrecisionLike = None, preferred_element_type: Any = None
+) -> Value:
     """Return the sums of products over several axes: the last n of `a` and the first n of `b`, or two lists of axes.
 
-    Shapes: a [*s, *k], b [*k, *t] -> [*s, *t].  Dtype: promoted.
+    Shapes: a [*s, *k], b [*k, *t] -> [*s, *t].  Dtype: promoted, or `preferred_element_type`; `precision` is that of
+    `lax.dot_general`.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range.
 
     >>> import numpy as np
@@ -111,14 +123,15 @@ def tensordot(a: Value, b: Value, axes: Any = 2) -> Value:
         )
     a_axes = tuple(canonical_axis("tensordot", axis, a_ndim) for axis in a_axes)
     b_axes = tuple(canonical_axis("tensordot", axis, b_ndim) for axis in b_axes)
-    return _check_sizes("tensordot", a, b, a_axes, b_axes)
+    return _check_sizes("tensordot", a, b, a_axes, b_axes, (precision, preferred_element_type))
 
 
 @implements(np.vdot)
-def vdot(a: Value, b: Value) -> Value:
+def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sum of the products of all elements, with `a` conjugated.
 
-    Shapes: a, b with equally many elements -> [].  Dtype: promoted.
+    Shapes: a, b with equally many elements -> [].  Dtype: promoted, or `preferred_element_type`; `precision` is that of
+    `lax.dot_general`.
     Raises: ShapeError if the numbers of elements differ.
 
     >>> import numpy as np
@@ -129,7 +142,7 @@ def vdot(a: Value, b: Value) -> Value:
     a, b = asarray(a), asarray(b)
     if typeof(a).dtype.kind == "c":
         a = conjugate(a)
-    return _check_sizes("vdot", ravel(a), ravel(b), [0], [0])
+    return _check_sizes("vdot", ravel(a), ravel(b), [0], [0], (precision, preferred_element_type))
 
 
 @implements(np.kron)

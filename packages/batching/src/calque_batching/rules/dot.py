@@ -9,11 +9,10 @@ import numpy as np
 
 from calque_batching.define import axes_in_batch, defbatch
 from calque_core import typeof
-from calque_core.lax import dot_general, dot_general_p
+from calque_core.lax import DotDimensionNumbers, Precisions, dot_general, dot_general_p
 
 Value = Any
 Shape = tuple[int, ...]
-DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
 
 
 def dot_general_batch(
@@ -21,6 +20,7 @@ def dot_general_batch(
     dims: Sequence[int | None],
     *,
     dimension_numbers: DotDimensionNumbers,
+    precision: Precisions | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> tuple[Value, int]:
     """Make two batch axes one more pair of batch dimensions, and a single batch axis a free axis of its operand.
@@ -42,7 +42,7 @@ def dot_general_batch(
         assert rhs_bdim is not None
         out_bdim = n_lhs + _free_before(rhs_bdim, rhs_contract, rhs_batch)
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
-    return dot_general(lhs, rhs, numbers, preferred_element_type), out_bdim
+    return dot_general(lhs, rhs, numbers, precision, preferred_element_type), out_bdim
 
 
 def _free_before(bdim: int, contract: Shape, batch: Shape) -> int:

@@ -16,17 +16,20 @@ from calque_core.arrays.numpy_protocol import implements, refuse, ufuncs
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
+from calque_core.ops.dot import PrecisionLike
 from calque_core.types.avals import typeof
 
 Value = Any
+Options = tuple[PrecisionLike, Any]  # the precision and the dtype of sums of products
 
 _INT32 = np.dtype("int32")
 
 
-def matmul(x1: Value, x2: Value) -> Value:
+def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the matrix product; leading axes are broadcast, a vector is a row on the left and a column on the right.
 
-    Shapes: x1 [*b, n, k], x2 [*b, k, m] -> [*b, n, m].  Dtype: promoted.
+    Shapes: x1 [*b, n, k], x2 [*b, k, m] -> [*b, n, m].  Dtype: promoted, or `preferred_element_type`; `precision` is
+    that of `lax.dot_general`.
     Raises: ShapeError if the contracted sizes differ, the leading axes do not broadcast, or an operand has rank 0.
 
     >>> import numpy as np
@@ -43,48 +46,57 @@ def matmul(x1: Value, x2: Value) -> Value:
         raise _misfit(
             "matmul", x1, x2, f"the sizes {x1_shape[-1]} and {x2_shape[contracted]} differ", "Make them equal"
         )
+    options = precision, preferred_element_type
     if len(x2_shape) <= 2:
-        return _contract(x1, x2, (len(x1_shape) - 1, 0))
+        return _contract(x1, x2, (len(x1_shape) - 1, 0), options)
     if len(x1_shape) <= 2:
-        return _small_times_batched(x1, x2)
-    return _batched(x1, x2)
+        return _small_times_batched(x1, x2, options)
+    return _batched(x1, x2, options)
 
 
 def _misfit(name: str, x: Value, y: Value, problem: str, advice: str) -> ShapeError:
     return ShapeError(f"{name} of {typeof(x)} and {typeof(y)}{where()}: {problem}. {advice}.")
 
 
-def _contract(x: Value, y: Value, axes: tuple[int, int], batch: int = 0) -> Value:
+def _contract(x: Value, y: Value, axes: tuple[int, int], options: Options, batch: int = 0) -> Value:
     """Return the sum of products over one axis of each operand, elementwise over the first `batch` axes."""
     leading = tuple(range(batch))
     numbers = (((axes[0],), (axes[1],)), (leading, leading))
     if kind(x) == "b" and kind(y) == "b":
         return lax.ne(lax.dot_general(as_dtype(x, _INT32), as_dtype(y, _INT32), numbers), 0)
-    return lax.dot_general(x, y, numbers)
+    return lax.dot_general(x, y, numbers, *options)
 
 
-def _small_times_batched(x1: Value, x2: Value) -> Value:
+def _small_times_batched(x1: Value, x2: Value, options: Options) -> Value:
     """Return x1 [n, k] or [k] times x2 [*b, k, m], as the product of x2 and x1 with its last axes swapped."""
     ndim, x1_ndim = len(typeof(x2).shape), len(typeof(x1).shape)
-    out = _contract(x2, x1, (ndim - 2, x1_ndim - 1))
+    out = _contract(x2, x1, (ndim - 2, x1_ndim - 1), options)
     return out if x1_ndim == 1 else lax.transpose(out, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
-def _batched(x1: Value, x2: Value) -> Value:
+def _batched(x1: Value, x2: Value, options: Options) -> Value:
     x1_shape, x2_shape = typeof(x1).shape, typeof(x2).shape
     try:
         leading = broadcast_shapes(x1_shape[:-2], x2_shape[:-2])
     except ValueError:
         raise _misfit("matmul", x1, x2, "the leading axes do not broadcast", "Make their sizes equal, or 1") from None
     x1, x2 = broadcast_to(x1, leading + x1_shape[-2:]), broadcast_to(x2, leading + x2_shape[-2:])
-    return _contract(x1, x2, (len(leading) + 1, len(leading)), batch=len(leading))
+    return _contract(x1, x2, (len(leading) + 1, len(leading)), options, batch=len(leading))
 
 
 @implements(np.dot)
-def dot(a: Value, b: Value, out: None = None) -> Value:
+def dot(
+    a: Value,
+    b: Value,
+    out: None = None,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Value:
     """Return the sum of products over the last axis of `a` and the last but one of `b` (the only one of a vector).
 
-    Shapes: a [*s, k], b [*t, k, m] -> [*s, *t, m]; with a scalar, the elementwise product.  Dtype: promoted.
+    Shapes: a [*s, k], b [*t, k, m] -> [*s, *t, m]; with a scalar, the elementwise product.  Dtype: promoted, or
+    `preferred_element_type` for sums of products; `precision` is that of `lax.dot_general`.
     Raises: ShapeError if the contracted sizes differ; TypeError for `out`.
 
     >>> import numpy as np
@@ -100,7 +112,7 @@ def dot(a: Value, b: Value, out: None = None) -> Value:
     axes = len(a_shape) - 1, max(len(b_shape) - 2, 0)
     if a_shape[-1] != b_shape[axes[1]]:
         raise _misfit("dot", a, b, f"the sizes {a_shape[-1]} and {b_shape[axes[1]]} differ", "Make them equal")
-    return _contract(a, b, axes)
+    return _contract(a, b, axes, (precision, preferred_element_type))
 
 
 def _strong(x: Value) -> Value:

@@ -7,6 +7,7 @@ possible, and then calls `matmul`, which uses the BLAS.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -27,6 +28,28 @@ Params = dict[str, Any]
 DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
 StatedDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
+
+class Precision(Enum):
+    """The precision in which an accelerator multiplies: float32 by few bits, by more, or by all of them.
+
+    Processors that have one precision only, as CPUs do, use that.
+
+    >>> from calque_core.lax import Precision
+    >>> Precision("high")
+    <Precision.HIGH: 'high'>
+    """
+
+    DEFAULT = "default"
+    HIGH = "high"
+    HIGHEST = "highest"
+
+
+Precisions = tuple[Precision, Precision]
+PrecisionLike = Precision | str | Sequence[Precision | str] | None
+_OTHER_NAMES = {  # of dtypes in which an accelerator computes
+    "fastest": "default", "bfloat16": "default", "tensorfloat32": "high", "bfloat16_3x": "high", "float32": "highest",
+}  # fmt: skip
+
 dot_general_p = Primitive("dot_general", linearity="bilinear")
 
 
@@ -36,6 +59,7 @@ def dot_general_abstract_eval(
     rhs_aval: ShapedArray,
     *,
     dimension_numbers: DotDimensionNumbers,
+    precision: Precisions | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> ShapedArray:
     _check_dtypes(lhs_aval, rhs_aval, preferred_element_type)
@@ -100,6 +124,7 @@ def dot_general_impl(
     rhs: Value,
     *,
     dimension_numbers: DotDimensionNumbers,
+    precision: Precisions | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> Value:
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
@@ -135,17 +160,29 @@ def _contract(lhs: Value, rhs: Value, plan: _Plan) -> Value:
 dot_general_p.def_impl(dot_general_impl, leaf=True)
 
 
+@dot_general_p.def_pp
+def dot_general_pp(params: Params) -> Params:
+    """Leave the precision out unless the program states one."""
+    return {name: value for name, value in params.items() if name != "precision" or value is not None}
+
+
 def dot_general(
-    lhs: Value, rhs: Value, dimension_numbers: StatedDimensionNumbers, preferred_element_type: Any = None
+    lhs: Value,
+    rhs: Value,
+    dimension_numbers: StatedDimensionNumbers,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
 ) -> Value:
     """Return the sums of products of `lhs` and `rhs` over paired axes.
 
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); contracted axes are summed
     over, batch axes are kept side by side.
+    `precision` is one `Precision` or its name, or one per operand; None is the highest, so that accelerators give the
+    values that evaluation gives.
     Shapes: lhs [batch, contracted, m], rhs [batch, contracted, n], in any order of axes -> [*batch, *m, *n].
     Dtype: promoted, or `preferred_element_type`; sums are computed in the wider of the two.
-    Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice;
-    TypeError if `preferred_element_type` would drop fractions or imaginary parts.
+    Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice, or
+    for an unknown precision; TypeError if `preferred_element_type` would drop fractions or imaginary parts.
 
     >>> import numpy as np
     >>> from calque_core.lax import dot_general
@@ -156,6 +193,7 @@ def dot_general(
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
         "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
+        "precision": None if precision is None else _canonical_precision(precision),
         "preferred_element_type": _optional_dtype(preferred_element_type),
     }
     dot_general_p.abstract(lhs_aval, rhs_aval, **params)
@@ -164,6 +202,20 @@ def dot_general(
 
 def _optional_dtype(dtype: Any) -> np.dtype[Any] | None:
     return None if dtype is None else dtype_argument(dtype)
+
+
+def _canonical_precision(precision: PrecisionLike) -> Precisions:
+    """Return the precisions of both operands."""
+    each = precision if isinstance(precision, (tuple, list)) else (precision, precision)
+    try:
+        lhs, rhs = (Precision(_OTHER_NAMES.get(one, one) if isinstance(one, str) else one) for one in each)
+    except ValueError:
+        names = ", ".join(repr(one.value) for one in Precision)
+        raise ValueError(
+            f"dot_general{where()}: precision is {precision!r}. Give a lax.Precision, one of the names {names}, or a "
+            "pair of them."
+        ) from None
+    return lhs, rhs
 
 
 def _canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
@@ -202,9 +254,10 @@ def _canonical_side(side: str, ndim: int, contract: Sequence[int], batch: Sequen
     return contract, batch
 
 
-def dot(lhs: Value, rhs: Value, preferred_element_type: Any = None) -> Value:
+def dot(lhs: Value, rhs: Value, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the product of vectors and matrices: the sum over the last axis of `lhs` and the first axis of `rhs`.
 
+    `precision` and `preferred_element_type` are those of `dot_general`.
     Shapes: lhs [k] or [m, k], rhs [k] or [k, n] -> [], [m], [n] or [m, n].
     Dtype: promoted, or `preferred_element_type`.
     Raises: ShapeError if the operands are not vectors or matrices, or their sizes differ.
@@ -220,4 +273,4 @@ def dot(lhs: Value, rhs: Value, preferred_element_type: Any = None) -> Value:
             f"dot of {lhs_aval} and {rhs_aval}{where()}: the shapes do not fit. Give vectors "
             "or matrices where the last axis of the first has the size of the second's first axis."
         )
-    return dot_general(lhs, rhs, (((lhs_aval.ndim - 1,), (0,)), ((), ())), preferred_element_type)
+    return dot_general(lhs, rhs, (((lhs_aval.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)

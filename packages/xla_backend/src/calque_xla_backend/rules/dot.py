@@ -1,7 +1,7 @@
 """Lowering of sums of products.
 
-The precision is the highest: by default some accelerators multiply float32 with fewer bits, and results would differ
-from evaluation in the third digit.
+Without a stated precision it is the highest: with XLA's default some accelerators multiply float32 by fewer bits, and
+results would differ from evaluation in the third digit.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.extend import shaped_array
-from calque_core.lax import DotDimensionNumbers, dot_general_p
+from calque_core.lax import DotDimensionNumbers, Precision, Precisions, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute
 from calque_xla_backend.rules.convert import convert
 
 DType = np.dtype[Any]
+_HIGHEST = (Precision.HIGHEST, Precision.HIGHEST)
 
 
 @register_lowering(dot_general_p)
@@ -30,6 +31,7 @@ def dot_general_lowering(
     rhs: IrValue,
     *,
     dimension_numbers: DotDimensionNumbers,
+    precision: Precisions | None,
     preferred_element_type: DType | None,
 ) -> Sequence[IrValue]:
     """Operands are widened before the sums, and sums narrowed after them, in the order of evaluation."""
@@ -41,13 +43,13 @@ def dot_general_lowering(
         convert(lhs, lhs_aval, wide),
         convert(rhs, rhs_aval, wide),
         cached_attribute(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
-        precision_config=cached_attribute("highest precision", _highest_precision),
+        precision_config=cached_attribute(precision or _HIGHEST, lambda: _precision_config(precision or _HIGHEST)),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
 
 
-def _highest_precision() -> ir.Attribute:
-    return ir.ArrayAttr.get([hlo.PrecisionAttr.get("HIGHEST")] * 2)
+def _precision_config(precision: Precisions) -> ir.Attribute:
+    return ir.ArrayAttr.get([hlo.PrecisionAttr.get(one.name) for one in precision])
 
 
 def _dimension_numbers(numbers: DotDimensionNumbers) -> ir.Attribute:
