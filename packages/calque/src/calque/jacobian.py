@@ -70,22 +70,26 @@ def jacfwd(
         _check_inputs(caller, x, holomorphic, allow_int=False)
         if not holomorphic:
             _check_real_inputs(caller, x)
-
-        def push(tangent: Any) -> tuple[Any, ...]:
-            return jvp(restricted, (x,), (tangent,), has_aux=has_aux)
-
-        if chunk_size is None:
-            out_axes = (None, -1, None) if has_aux else (None, -1)
-            out, columns, *aux = vmap(push, out_axes=out_axes)(_basis(x))
-        else:
-            out, apply, *aux = linearize(restricted, x, has_aux=has_aux)
-            rows = _in_chunks(caller, apply, _basis(x), chunk_size)
-            columns = tree_map(lambda r: moveaxis(r, 0, -1), rows)
+        out, columns, *aux = _columns(caller, restricted, x, has_aux, chunk_size)
         _check_outputs(caller, out, holomorphic)
         result = tree_map(lambda c: _split(c, x, axis=-1), columns)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of
+
+
+def _columns(caller: str, fun: Any, x: Any, has_aux: bool, chunk_size: int | None) -> tuple[Any, ...]:
+    """Return the output of `fun`, its Jacobian with one last axis for all elements of `x`, and aux, if there is one."""
+    if chunk_size is not None:
+        out, apply, *aux = linearize(fun, x, has_aux=has_aux)
+        rows = _in_chunks(caller, apply, _basis(x), chunk_size)
+        return out, tree_map(lambda r: moveaxis(r, 0, -1), rows), *aux
+
+    def push(tangent: Any) -> tuple[Any, ...]:
+        return jvp(fun, (x,), (tangent,), has_aux=has_aux)
+
+    out_axes = (None, -1, None) if has_aux else (None, -1)
+    return tuple(vmap(push, out_axes=out_axes)(_basis(x)))
 
 
 @api_boundary

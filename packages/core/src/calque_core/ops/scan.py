@@ -137,13 +137,27 @@ def scan(
     xs_leaves, xs_tree = tree_flatten(xs)
     xs_leaves = [*narrow(xs_leaves)]
     steps = _length(caller, xs, length)
-    unroll = _count(caller, "unroll", unroll, 1)
+    options = {"length": steps, "reverse": bool(reverse), "unroll": _count(caller, "unroll", unroll, 1)}
     if here().settings.disable_jit and steps:
         order = range(steps)[::-1] if reverse else range(steps)
         return _run_by_python(caller, f, carry_tree.unflatten(carry), xs_tree.unflatten(xs_leaves), order)
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
+    outs, ys_tree = _bind_traced(caller, f, in_tree, carry, carry_tree, xs_leaves, options)
+    return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
+
+
+def _bind_traced(
+    caller: str,
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    in_tree: PyTreeDef,
+    carry: Sequence[Value],
+    carry_tree: PyTreeDef,
+    xs: Sequence[Value],
+    options: dict[str, Any],
+) -> tuple[Sequence[Value], PyTreeDef]:
+    """Trace the step for leaves `carry` and `xs`, and bind the loop; return its results and the structure of the ys."""
     check = lambda body: check_carry(caller, f, carry_tree, _split_pair(caller, f, body.out_tree)[0])
-    slices = [slice_aval(typeof(x)) for x in xs_leaves]
+    slices = [slice_aval(typeof(x)) for x in xs]
     body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
     carry = list(map(as_carry, carry, types))
     _, ys_tree = _split_pair(caller, f, body.out_tree)
@@ -151,16 +165,13 @@ def scan(
     outs = scan_p.bind(
         *body.consts,
         *carry,
-        *xs_leaves,
+        *xs,
         jaxpr=jaxpr,
-        length=steps,
         num_carry=len(carry),
         num_consts=len(body.consts),
-        reverse=bool(reverse),
-        unroll=unroll,
+        **options,
     )
-    outs = copy_shared(outs, body.consts, carry, xs_leaves)
-    return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
+    return copy_shared(outs, body.consts, carry, xs), ys_tree
 
 
 def _run_by_python(

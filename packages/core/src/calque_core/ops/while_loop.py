@@ -46,7 +46,7 @@ from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import is_array_like, typeof
-from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure
+from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any
 
@@ -161,6 +161,18 @@ def while_loop(
         if is_over:
             return copy_writable_tree(value)
         carry, carry_tree = carry_leaves(caller, "init_val", value)
+    return _bind_traced(caller, cond_fun, body_fun, carry, carry_tree, kept)
+
+
+def _bind_traced(
+    caller: str,
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    carry: Sequence[Value],
+    carry_tree: PyTreeDef,
+    kept: int,
+) -> Any:
+    """Trace both functions for a carry of leaves `carry`, and bind the loop, with `kept` values for reverse mode."""
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
     check = lambda body: check_carry(caller, body_fun, carry_tree, body.out_tree)
     body, types = trace_step("while_loop", body_fun, in_tree, [typeof(x) for x in carry], (), check)
