@@ -96,12 +96,12 @@ CONTAINERS = {
     "calque_xla_backend.compile._compilers": "holds its key, the options; its programs are keyed by settings",
     "calque_xla_backend.evaluate._programs": "the settings are in the key",
     "calque_xla_backend.runtime.interrupts._sockets": "sockets",
-    "calque_xla_backend.verbs.jit._functions": "a registry: jitted functions, whose programs are keyed by settings",
+    "calque_xla_backend.calls.cache._all": "the caches of jitted functions; the settings are in the keys inside",
     "calque_xla_backend.runtime.runtime._clients": "devices",
     "calque_xla_backend.runtime.runtime._parent_objects": "objects of the parent of a forked process",
     "calque_xla_backend.runtime.runtime._placements": "devices",
     "calque_xla_backend.runtime.runtime._device_types": "types and devices",
-    "calque_xla_backend.calls.trace_cache._caches": "by function; the settings are in the keys inside",
+    "calque_xla_backend.calls.cache._by_function": "by function; the settings are in the keys inside",
 }
 MUTABLE = (dict, list, set, weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 WRAPPER = type(functools.cache(lambda: None))

@@ -11,7 +11,8 @@ from calque_core import make_jaxpr
 from calque_core.config import default_dtype_bits, enable_x64, update
 from calque_pytree import tree_leaves
 from calque_xla_backend import Array, device_put, jit
-from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, LastCall, generate_call
+from calque_xla_backend.calls.cache import Programs
+from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, generate_call
 
 
 def general_calls(f):
@@ -136,10 +137,10 @@ def test_other_structures_types_and_orders_never_hit_a_cached_program():
 
 
 def test_generated_code_is_made_of_templates_and_integers():
-    last_call = LastCall()
+    programs = Programs()
     seen = []
     for arity in (0, 1, 3, MAX_ARITY):
-        call = generate_call(arity, last_call, lambda args, kwargs: seen.append((args, kwargs)))
+        call = generate_call(arity, programs, lambda args, kwargs: seen.append((args, kwargs)))
         call(*range(arity), key=1)
         assert seen.pop() == (tuple(range(arity)), {"key": 1})
         call(*range(arity + 2))

@@ -3,20 +3,31 @@
 One idea: a jitted function is a Python callable.  Under a trace, or with a tracer among the arguments, a call becomes
 an equation that holds the function's jaxpr; otherwise the compiled program runs.  Both use the same jaxpr.
 
-Read next: `trace_cache.py`, which traces once; `dispatch.py`, the fast path to the program.
+Where jaxprs and programs are kept, from the first place that a call asks to the last:
+
+    calls/cache.py   JitCache       one for each function and choice of static arguments; dies with the function
+        .programs    Programs       one for each compiler and choice of donated arguments
+            .last, .by_settings     the last CompiledCall, which recognises the arguments itself
+            .by_types               device types  -> CompiledCall
+        .traces                     avals         -> Traced, the jaxpr that calls under a trace need
+    Jaxpr.memo       compile.py     device        -> Program: an equation of jit has its jaxpr alone
+    JaxprTrace.memo                 a trace that captured tracers; dies with the trace of these tracers
+    evaluate.py      _programs      single operation on device arrays -> Program
+
+All keys have the settings and the rule epoch; those of a function have its named axes too.  `clear_caches` clears all.
+
+Read next: `tracing.py`, which traces once; `dispatch.py`, the fast path to the program.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-from calque_core import ShapeDtypeStruct, api_boundary, evaluation, is_tracer, rule_epoch, typeof
+from calque_core import ShapeDtypeStruct, api_boundary, evaluation, is_tracer, typeof
 from calque_core.extend import (
-    Settings,
     arg_names,
     check_callable,
     describe_function,
@@ -29,17 +40,12 @@ from calque_core.extend import (
     static_arguments,
 )
 from calque_core.lax import jit_p
-from calque_xla_backend.calls.dispatch import (
-    MAX_ARITY,
-    MISSING,
-    CompiledCall,
-    HostCall,
-    LastCall,
-    generate_call,
-    is_evaluating,
-)
+from calque_xla_backend.calls.cache import clear_all
+from calque_xla_backend.calls.call import Call
+from calque_xla_backend.calls.compiled import CompiledCall
+from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, generate_call
 from calque_xla_backend.calls.donation import DonatedArguments, donated_arguments
-from calque_xla_backend.calls.trace_cache import Call, TracedFunction, forget_traces
+from calque_xla_backend.calls.tracing import TracedFunction
 from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
@@ -71,16 +77,14 @@ class Jitted(Protocol[P, R_co]):
 
 
 class JitFunction:
-    """The last_call of one jitted function, and the general path of its calls."""
+    """The options of one jitted function, and the general path of its calls."""
 
-    __slots__ = ("__weakref__", "compiler", "donated", "inline", "last", "name", "programs", "last_call", "traced")
+    __slots__ = ("compiler", "donated", "inline", "name", "programs", "traced")
 
     def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
         self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
         self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
-        self.programs: dict[tuple[Any, ...], CompiledCall] = {}
-        self.last: dict[Settings, CompiledCall] = {}
-        self.last_call = LastCall()
+        self.programs = traced.cache.programs_for((compiler, donated))
 
     def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
         """Return the result: run the program under evaluation, bind an equation under a trace."""
@@ -90,33 +94,30 @@ class JitFunction:
             return self.traced.fun(*args, **kwargs)
         statics, static_keys, dynamic = self.traced.split(args, kwargs)
         try:
-            if is_evaluating():
-                compiled = self.last.get(here().settings)
-                outs = None if compiled is None else compiled.attempt(static_keys, *dynamic)
-                if compiled is not None and outs is not None:
-                    return compiled.result(outs)
+            compiled = self.programs.recall()
+            outs = compiled.attempt(static_keys, *dynamic)
+            if outs is not None:
+                return compiled.result(outs)
             call = self.traced.call(statics, static_keys, dynamic)
             if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
                 return self._run(call)
             return self._bind(call)
         except Exception as error:
             if static_keys:
-                keys = [key[0] for key in (*self.programs, *self.traced.cache.traces)]
-                explain_comparison("jit", self.traced.fun, static_keys, keys, error)
+                explain_comparison("jit", self.traced.fun, static_keys, self.traced.cache.static_keys(), error)
             raise
 
     def _run(self, call: Call) -> Any:
         """Run the compiled program; the first call for these types compiles it."""
         if is_debugging():
             return self._run_checked(call)
-        key = call.static_keys, call.in_tree.key, self._types(call), here().settings, here().axis_env, rule_epoch()
-        compiled = self.programs.get(key)
+        key = call.key(self._types(call))
+        compiled = self.programs.by_types.get(key)
         if compiled is None:
-            compiled = self.programs[key] = self._compile(call)
+            compiled = self.programs.by_types[key] = self._compile(call)
         if compiled.bounds:
             self._check_bounds(compiled, call)
-        if is_evaluating():
-            self._record(compiled, call)
+        self.programs.record(compiled)
         return compiled.result([x._buffer for x in compiled.program(call.leaves)])
 
     def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
@@ -130,13 +131,6 @@ class JitFunction:
         self._check_values(call)
         jaxpr, _, out_tree = self.traced.trace(call)
         return out_tree.unflatten(self.compiler(jaxpr, call.leaves))
-
-    def _record(self, compiled: CompiledCall, call: Call) -> None:
-        """Let the next call try this program first."""
-        self.last[here().settings] = compiled
-        if not call.static_keys and not call.dynamic[1]:
-            is_on_device = all(type(x) is Array for x in call.leaves)
-            self.last_call.record(compiled if is_on_device else HostCall(compiled))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
@@ -173,24 +167,16 @@ class JitFunction:
 
     def clear_cache(self) -> None:
         """Drop the traces and the programs of this function."""
-        self.traced.cache.traces.clear()
-        self.programs.clear()
-        self.last.clear()
-        self.last_call.clear()
+        self.traced.cache.clear()
 
     def cache_info(self) -> CacheInfo:
         """Return the number of traces and of programs."""
-        return CacheInfo(len(self.traced.cache.traces), len(self.programs))
-
-
-_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+        return CacheInfo(len(self.traced.cache.traces), len(self.programs.by_types))
 
 
 def clear_caches() -> None:
     """Drop all traces and programs; the next call of each function traces and compiles again."""
-    for function in list(_functions):
-        function.clear_cache()
-    forget_traces()
+    clear_all()
     forget_programs()
 
 
@@ -256,9 +242,8 @@ def jit(
     static = static_arguments(f"jit of {describe_function(fun)}", fun, static_argnums, static_argnames)
     compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
     function = JitFunction(TracedFunction(fun, static), compiler, donated_arguments(fun, donate_argnums), inline)
-    _functions.add(function)
     arity = 0 if static.positions or static.names else _arity(fun)
-    jitted: Any = functools.wraps(fun)(generate_call(arity, function.last_call, function.general))
+    jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
     jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
     return jitted
 

@@ -1,0 +1,138 @@
+"""The cache of `jit`: all that is kept of a function, in one object.
+
+One idea: a `JitCache` belongs to one function with one choice of static arguments, is shared by every `jit` of it, and
+dies with the function.  Every key has the settings, the named axes and the rule epoch; `Call.key` makes it.
+
+A trace that captured tracers of an enclosing trace is valid only inside it: the trace that owns the tracers keeps it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterator
+from types import FunctionType
+from typing import Any
+
+from calque_core import evaluation, is_tracer
+from calque_core.extend import DEFAULT_SETTINGS, JaxprTrace, Settings, StaticKeys, here
+from calque_xla_backend.calls.call import Key, Traced
+from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+
+
+class Programs:
+    """The compiled calls of a function, for one compiler and one choice of donated arguments."""
+
+    __slots__ = ("by_settings", "by_types", "last")
+
+    def __init__(self) -> None:
+        self.by_types: dict[Key, CompiledCall] = {}  # beside the traces: a device array has its device type at hand
+        self.by_settings: dict[Settings, CompiledCall] = {}  # of the last call: it saves the key, 3 us and more
+        self.last: Any = NOT_COMPILED  # `by_settings` for the default settings: it saves their hash, 0.1 us
+
+    def recall(self) -> Any:
+        """Return the compiled call to try first in this thread; `NOT_COMPILED` under a trace or a named axis."""
+        context = here()
+        if context.trace is evaluation and not context.axis_env:
+            return self.by_settings.get(context.settings, NOT_COMPILED)
+        return NOT_COMPILED
+
+    def record(self, compiled: CompiledCall) -> None:
+        """Let the next call under the settings of this thread try `compiled` first."""
+        context = here()
+        if context.trace is evaluation and not context.axis_env:
+            self.by_settings[context.settings] = compiled
+            if context.settings == DEFAULT_SETTINGS:
+                self.last = compiled
+
+    def clear(self) -> None:
+        """Drop all programs; the next call takes the general path."""
+        self.by_types.clear()
+        self.by_settings.clear()
+        self.last = NOT_COMPILED
+
+
+class JitCache:
+    """The traces and the programs of one function with one choice of static arguments."""
+
+    __slots__ = ("__weakref__", "programs", "running", "traces")
+
+    def __init__(self) -> None:
+        self.traces: dict[Key, Traced] = {}  # by avals: what calls under a trace, and programs for all devices, share
+        self.programs: dict[Hashable, Programs] = {}  # by compiler and donated arguments
+        self.running: set[Hashable] = set()  # the threads that trace now, with the keys of their traces
+        _all.add(self)
+
+    def programs_for(self, options: Hashable) -> Programs:
+        """Return the one `Programs` with these options."""
+        return self.programs.setdefault(options, Programs())
+
+    def find(self, key: Key) -> Traced | None:
+        """Return the trace under `key` in this cache or in an enclosing trace, or None."""
+        traced = self.traces.get(key)
+        if traced is None:
+            for trace in _enclosing_traces():
+                item = trace.memo.get((id(self), key))
+                if item is not None:
+                    traced = item[0]
+                    break
+        return traced
+
+    def keep(self, key: Key, traced: Traced, fun: Any) -> None:
+        """Keep a trace while the function lives; with captured tracers, while their trace is open."""
+        owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
+        if not owners:
+            self.traces[key] = traced
+        elif len(owners) == 1:
+            owner = owners.popitem()[1]
+            if isinstance(owner, JaxprTrace):
+                owner.memo[id(self), key] = traced, self, fun  # which keeps the ids unique
+
+    def static_keys(self) -> list[StaticKeys]:
+        """Return the keys of the static arguments of earlier calls."""
+        keys = [*self.traces, *(key for programs in self.programs.values() for key in programs.by_types)]
+        return [key[0] for key in keys]
+
+    def clear(self) -> None:
+        """Drop the traces and the programs."""
+        self.traces.clear()
+        for programs in list(self.programs.values()):
+            programs.clear()  # and stays: jitted functions hold it
+
+
+def _enclosing_traces() -> Iterator[JaxprTrace]:
+    trace = here().trace
+    while trace is not None:
+        if isinstance(trace, JaxprTrace):
+            yield trace
+        trace = trace.parent
+
+
+_all: weakref.WeakSet[JitCache] = weakref.WeakSet()  # for `clear_caches`
+_by_function: dict[int, tuple[weakref.ref[Any], dict[Hashable, JitCache]]] = {}  # by id: a function may have an `==`
+
+
+def cache_of(fun: Any, static: Hashable) -> JitCache:
+    """Return the cache of a function with these static arguments; a new cache for any other callable.
+
+    The trace of an object can hold the object, if its derivative rules call it: a cache here would never be freed.
+    """
+    if not isinstance(fun, FunctionType):
+        return JitCache()
+    entry = _by_function.get(id(fun))
+    if entry is None or entry[0]() is not fun:
+        number = id(fun)
+        entry = _by_function[number] = weakref.ref(fun, lambda dead: _forget(number, dead)), {}
+    caches = entry[1]
+    return caches[static] if static in caches else caches.setdefault(static, JitCache())
+
+
+def _forget(number: int, dead: weakref.ref[Any]) -> None:
+    entry = _by_function.get(number)
+    if entry is not None and entry[0] is dead:  # another function may have this id by now
+        del _by_function[number]
+
+
+def clear_all() -> None:
+    """Drop the traces and the programs of all functions."""
+    for cache in list(_all):
+        cache.clear()

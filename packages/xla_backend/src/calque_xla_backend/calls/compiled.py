@@ -1,0 +1,108 @@
+"""A compiled program beside the arguments that it takes.
+
+One idea: a `CompiledCall` recognises a later call with the types of its first one, and so needs no key.
+
+Read next: `cache.py`, which keeps compiled calls; `dispatch.py`, which runs the program in the fewest steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core import rule_epoch
+from calque_pytree import tree_structure
+from calque_xla_backend.calls.call import Call, Traced
+from calque_xla_backend.calls.transfer import Inputs, has_plain_types
+from calque_xla_backend.compile import Program, explain
+from calque_xla_backend.modules.bounds import fit
+from calque_xla_backend.runtime.array import Array, wrap
+from calque_xla_backend.runtime.runtime import Buffer
+
+Value = Any
+
+
+class CompiledCall:
+    """A program, and the arguments of the calls that it serves.
+
+    `is_direct` says that these are device arrays, all passed by position: then generated code runs the program.
+    """
+
+    __slots__ = (
+        "bounds",
+        "epoch",
+        "fit",
+        "fit_call",
+        "handlers",
+        "inputs",
+        "is_direct",
+        "is_flat",
+        "name",
+        "out_types",
+        "program",
+        "run",
+        "device_types",
+        "static_keys",
+        "unflatten",
+    )
+
+    def __init__(self, program: Program, call: Call, traced: Traced) -> None:
+        self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
+        self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
+        self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
+        self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
+        targets, args_tree = program.in_types, call.in_tree.children()[0]
+        self.is_flat = args_tree == tree_structure((0,) * args_tree.num_leaves) and not call.dynamic[1]
+        self.device_types: Any = tuple(targets) if self.is_flat else targets
+        self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
+        self.static_keys = call.static_keys
+        self.inputs = Inputs(call.leaves, program) if has_plain_types(call.leaves, targets) else None
+
+    def call(self, general: Callable[..., Any], args: tuple[Value, ...]) -> Any:
+        """Return the result of a call with positional arguments only; `general(args, kwargs)` serves other types."""
+        outs = self.attempt((), args, {})
+        return general(args, {}) if outs is None else self.result(outs)
+
+    def attempt(self, static_keys: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Sequence[Buffer] | None:
+        """Return the results of the program if the arguments have the types of the first call, else None."""
+        if self.inputs is None or self.static_keys != static_keys or self.epoch != rule_epoch():
+            return None
+        leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
+        if leaves is None or not self.inputs.fit(leaves):
+            return None
+        if self.bounds and not fit(self.bounds, leaves):
+            return None  # the general path names the argument
+        try:
+            outs: Sequence[Buffer] = self.run(self.inputs.buffers(leaves)).consume_with_handlers(self.handlers)
+        except RuntimeError as error:
+            explain(error, self.name, leaves)
+            raise
+        except OverflowError:
+            return None  # a Python integer that does not fit; the general path names it
+        return outs
+
+    def result(self, outs: Sequence[Buffer]) -> Any:
+        """Return the result of the function, with `outs` as the buffers of its arrays."""
+        if self.unflatten is not None:
+            return self.unflatten(wrap(outs, self.out_types))
+        x = Array()
+        (x._buffer,), (x._device_type,) = outs, self.out_types
+        return x
+
+
+class NotCompiled:
+    """Stands in for a `CompiledCall` before the first call."""
+
+    __slots__ = ()
+    is_direct = False
+    epoch = None  # never equal to an epoch: the generated code goes through `general`, outside of its `except`
+
+    def call(self, general: Callable[..., Any], args: tuple[Value, ...]) -> Any:
+        """Return the result of a call with positional arguments only."""
+        return general(args, {})
+
+    def attempt(self, static_keys: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+        """Return None: there is no program."""
+
+
+NOT_COMPILED: Any = NotCompiled()

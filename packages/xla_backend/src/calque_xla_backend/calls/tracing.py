@@ -1,0 +1,109 @@
+"""Tracing a function once for each set of types.
+
+One idea: the key of a trace holds all that the trace depends on: the structure and types of the arguments, the static
+arguments, settings, named axes and rules.  So a function is traced once, whether it is called, differentiated or
+batched.
+
+Read next: `cache.py`, which keeps the traces.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from calque_core import hoist_tracers, stage, typeof
+from calque_core.extend import (
+    FlatFunction,
+    StaticArguments,
+    StaticKeys,
+    Statics,
+    arg_names,
+    check_arrays,
+    describe_function,
+    static_keys,
+    with_static,
+)
+from calque_pytree import tree_flatten
+from calque_xla_backend.calls.cache import cache_of
+from calque_xla_backend.calls.call import Arguments, Call, Traced
+
+Value = Any
+
+
+class TracedFunction:
+    """A function with its static arguments, traced once for each set of types."""
+
+    __slots__ = ("cache", "fun", "has_static", "static")
+
+    def __init__(self, fun: Callable[..., Any], static: StaticArguments) -> None:
+        self.fun, self.static = fun, static
+        self.has_static = bool(static.positions or static.names)
+        self.cache = cache_of(fun, static)
+
+    def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Statics, StaticKeys, Arguments]:
+        """Return the static arguments, their keys, and the dynamic arguments.
+
+        Raises: TypeError for a static argument without a hash.
+        """
+        if not self.has_static:
+            return (), (), (args, kwargs)
+        statics, dynamic = self.static.split(args, kwargs)
+        return statics, static_keys("jit", self.fun, statics), dynamic
+
+    def call(self, statics: Statics, keys: StaticKeys, dynamic: Arguments) -> Call:
+        """Return the call, with its dynamic arguments flattened."""
+        leaves, in_tree = tree_flatten(dynamic)
+        return Call(statics, keys, dynamic, leaves, in_tree)
+
+    def avals(self, call: Call) -> tuple[Any, ...]:
+        """Return the types of the leaves.  Raises: TypeError that names an argument that is not an array."""
+        try:
+            return tuple(map(typeof, call.leaves))
+        except TypeError as error:
+            type_error = error
+        caller = f"jit of {describe_function(self.fun)}"
+        check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), caller)
+        raise type_error
+
+    def trace(self, call: Call) -> Traced:
+        """Return the trace for the types of a call; the first call for these types traces the function.
+
+        Raises: RecursionError if the function calls itself with the same types; any error of the function.
+        """
+        avals = self.avals(call)
+        key = call.key(avals)
+        traced = self.cache.find(key)
+        if traced is not None:
+            return traced
+        running = threading.get_ident(), key
+        if running in self.cache.running:
+            raise RecursionError(
+                f"jit of {describe_function(self.fun)} calls itself with arguments of the same types, so its trace "
+                "would never end. Let a static argument decide when to stop."
+            )
+        self.cache.running.add(running)
+        try:
+            traced = self._trace_uncached(call, avals)
+        finally:
+            self.cache.running.discard(running)
+        self.cache.keep(key, traced, self.fun)
+        return traced
+
+    def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> Traced:
+        flat = FlatFunction(with_static(self.fun, "jit", call.statics), call.in_tree, "jit")
+        names = partial(arg_names, self.fun, *call.dynamic)
+        try:
+            # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
+            jaxpr = stage(flat.__call__, avals, verb="jit", user_fun=self.fun, arg_names=names)
+        except RecursionError as error:
+            if not hasattr(error, "__notes__"):
+                error.add_note(
+                    f"This happened in tracing {describe_function(self.fun)}. Nest less deeply, or raise the limit "
+                    "with sys.setrecursionlimit: a level of jit takes 10 frames."
+                )
+            raise
+        closed, captured = hoist_tracers(jaxpr)
+        return Traced(closed, captured, flat.out_tree)

@@ -1,0 +1,179 @@
+import gc
+import weakref
+
+import pytest
+
+from calque_core import config, make_jaxpr
+from calque_core.extend import StaticArguments, advance_rule_epoch, entered
+from calque_xla_backend import clear_caches, device_put, jit
+from calque_xla_backend.calls import cache
+from calque_xla_backend.calls.compiled import NOT_COMPILED
+from calque_xla_backend.calls.tracing import TracedFunction
+
+
+def test_the_cache_is_weak_in_the_function():
+    def f(x):
+        return x + 1.0
+
+    gc.collect()
+    before = len(cache._by_function)
+    jitted = jit(f)
+    jitted(1.0)
+    assert len(cache._by_function) == before + 1
+    ref = weakref.ref(f)
+    del f, jitted
+    gc.collect()
+    assert ref() is None
+    assert len(cache._by_function) == before
+
+
+def test_2000_dropped_lambdas_leave_nothing_behind():
+    gc.collect()
+    before = len(cache._by_function)
+    for k in range(2000):
+        make_jaxpr(jit(lambda x, k=k: x + k))(1.0)
+    gc.collect()
+    assert len(cache._by_function) == before
+
+
+def test_callables_that_compare_equal_do_not_share_traces():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, x):
+            return x * self.factor
+
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return 1
+
+    first, second = Scale(2.0), Scale(3.0)
+    assert (jit(first)(1.0), jit(second)(1.0)) == (2.0, 3.0)
+
+
+def test_a_trace_with_captured_tracers_dies_with_its_owner():
+    refs = []
+
+    def outer(x):
+        inner = jit(lambda y: y + x)
+        inner(x)
+        inner(x)
+        refs.append(weakref.ref(inner.__wrapped__))
+        return x
+
+    gc.disable()
+    try:
+        make_jaxpr(outer)(1.0)
+    finally:
+        gc.enable()
+    gc.collect()
+    assert refs[0]() is None
+
+
+def cache_of_jitted(f):
+    return f.clear_cache.__self__.traced.cache
+
+
+def counted(fun):
+    notes = []
+
+    def noted(*args, **kwargs):
+        notes.append(1)
+        return fun(*args, **kwargs)
+
+    return noted, notes
+
+
+def test_all_jits_of_a_function_share_its_traces_and_programs():
+    f, notes = counted(lambda x: x + 1.0)
+    x = device_put(1.0)
+    for _ in range(3):
+        jitted = jit(f)
+        assert jitted(x) == 2.0
+        assert make_jaxpr(jitted)(x).in_avals == make_jaxpr(f)(x).in_avals
+        assert jitted.cache_info() == (1, 1)
+    assert len(notes) == 1 + 3  # make_jaxpr of `f` itself
+
+
+@pytest.mark.parametrize(
+    ("options", "shares_traces"),
+    [
+        ({"donate_argnums": 0}, True),
+        ({"compiler_options": {"xla_cpu_enable_fast_math": False}}, True),
+        ({"static_argnums": 1}, False),
+    ],
+    ids=str,
+)
+def test_other_options_have_programs_of_their_own(options, shares_traces):
+    def f(x, n=1.0):
+        return x + n
+
+    jit(f)(device_put(1.0))
+    other = jit(f, **options)
+    assert other.cache_info() == (shares_traces, 0)
+    assert other(device_put(1.0)) == 2.0
+    assert other.cache_info() == jit(f).cache_info() == (1, 1)
+
+
+def test_the_key_of_a_call_holds_settings_axes_and_rule_epoch():
+    keys = []
+    traced = TracedFunction(lambda x: x, StaticArguments())
+    call = traced.call(*traced.split((1.0,), {}))
+    take = lambda: keys.append(call.key(traced.avals(call)))
+    take()
+    with config.default_dtype_bits(32):
+        take()
+    with entered(axis_env=(("i", 3),)):
+        take()
+    advance_rule_epoch()
+    take()
+    assert len(set(keys)) == len(keys) == 4
+    assert [len({key[i] for key in keys}) for i in (3, 4, 5)] == [2, 2, 2]
+
+
+def test_a_call_by_keyword_and_one_by_position_keep_their_own_programs():
+    f, notes = counted(lambda x, y=1.0: x - y)
+    jitted = jit(f)
+    x, y = device_put(5.0), device_put(3.0)
+    for _ in range(3):
+        outs = [jitted(x), jitted(x, y), jitted(x, y=y), jitted(y=y, x=x), jitted(5.0, y=y)]
+        assert [float(out) for out in outs] == [4.0, 2.0, 2.0, 2.0, 2.0]
+    assert len(notes) == 5
+    assert jitted.cache_info() == (5, 5)
+
+
+def test_clear_caches_leaves_nothing_in_any_cache():
+    def f(x):
+        return x + 1.0
+
+    class Doubles:
+        def __call__(self, x):
+            return x + x
+
+    doubles = jit(Doubles())
+    jit(f)(1.0)  # the jitted function is dropped, and its cache stays with the function
+    doubles(device_put(1.0))
+    with config.default_dtype_bits(32):
+        doubles(device_put(1.0))
+    programs = [*cache_of_jitted(jit(f)).programs.values(), *cache_of_jitted(doubles).programs.values()]
+    assert [len(p.by_types) for p in programs] == [1, 2]
+    assert [len(p.by_settings) for p in programs] == [1, 2]
+    clear_caches()
+    assert all(not (p.by_types or p.by_settings) and p.last is NOT_COMPILED for p in programs)
+    assert not any(c.traces for c in cache._all)
+    assert doubles(device_put(1.0)) == 2.0
+
+
+def test_a_cleared_function_is_traced_once_more_by_every_jit_of_it():
+    f, notes = counted(lambda x: x + 1.0)
+    first, second = jit(f), jit(f)
+    x = device_put(1.0)
+    for jitted in (first, second, first):
+        jitted(x)
+    assert len(notes) == 1
+    first.clear_cache()
+    assert [jitted(x) for jitted in (second, first, second)] == [2.0, 2.0, 2.0]
+    assert len(notes) == 2
