@@ -13,7 +13,7 @@ import numpy as np
 
 from calque_batching.batch_trace import AxisData
 from calque_core import Primitive, typeof
-from calque_core.extend import gives_lists
+from calque_core.extend import gives_lists, strong
 from calque_core.lax import (
     axis_index_p,
     convert_element_type,
@@ -57,7 +57,7 @@ def _times(x: Value, size: int) -> Value:
 
 
 def _strong(x: Value, size: int) -> Value:
-    return convert_element_type(x, typeof(x).dtype)
+    return strong(x)
 
 
 _defcollective(psum_p, reduce_sum, _times)

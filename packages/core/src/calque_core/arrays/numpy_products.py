@@ -17,6 +17,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.dot import PrecisionLike
+from calque_core.ops.weakness import strong
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -108,16 +109,11 @@ def dot(
     refuse("dot", out=out)
     a_shape, b_shape = typeof(a).shape, typeof(b).shape
     if not a_shape or not b_shape:
-        return lax.mul(_strong(a), _strong(b))
+        return lax.mul(strong(a), strong(b))  # NumPy's `dot` gives a Python scalar a dtype of its own
     axes = len(a_shape) - 1, max(len(b_shape) - 2, 0)
     if a_shape[-1] != b_shape[axes[1]]:
         raise _misfit("dot", a, b, f"the sizes {a_shape[-1]} and {b_shape[axes[1]]} differ", "Make them equal")
     return _contract(a, b, axes, (precision, preferred_element_type))
-
-
-def _strong(x: Value) -> Value:
-    """Return `x` as a strong value: NumPy's `dot` gives a Python scalar a dtype of its own."""
-    return lax.convert_element_type(x, typeof(x).dtype)
 
 
 ufuncs[np.matmul] = matmul

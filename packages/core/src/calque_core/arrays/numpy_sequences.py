@@ -20,7 +20,7 @@ from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.declare import as_result
-from calque_core.ops.operands import strong
+from calque_core.ops.weakness import strong
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import typeof

@@ -55,7 +55,8 @@ from calque_core.lax import (
     xor_p,
 )
 from calque_core.ops.declare import BITS, have_order, insist
-from calque_core.ops.operands import is_weak_bool, number, numbers, promoted_pair, result_type, weak
+from calque_core.ops.operands import numbers, promoted_pair, result_type
+from calque_core.ops.weakness import is_weak_bool, number, weak
 from calque_core.types.array_methods import array_method
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, typeof

@@ -58,7 +58,7 @@ from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import Pullback, close_rules, closure_message
 from calque_core.ops.gather import default_fill, gather_windows
-from calque_core.ops.jit import as_declared, forwarded_inputs, means, run_program
+from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
     is_linear,
     is_nonzero,
@@ -73,7 +73,6 @@ from calque_core.ops.linear import (
 from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
 from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
 from calque_core.ops.loops import loop_name
-from calque_core.ops.operands import strong
 from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, extreme_weights, positions, share, sort_by
@@ -86,6 +85,7 @@ from calque_core.ops.updates import (
     product_with_updates,
     read_windows,
 )
+from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
 from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer

@@ -22,8 +22,8 @@ from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.joining import stack
 from calque_core.ops.loops import Body, with_carry_types
-from calque_core.ops.operands import strong
 from calque_core.ops.scan import scan_p
+from calque_core.ops.weakness import strong
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import missing_rule

@@ -27,7 +27,8 @@ from calque_core.ops.declare import (
     ordered_operands,
     undefined_message,
 )
-from calque_core.ops.operands import binary, strong
+from calque_core.ops.operands import binary
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

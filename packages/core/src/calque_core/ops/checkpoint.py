@@ -15,7 +15,8 @@ from calque_core.calls.api_util import array_leaves
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.ops.jit import check_operands, dce_jit, means, run_program, strong_results
+from calque_core.ops.jit import check_operands, dce_jit, means, run_program
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive, bind_checked
 
 Value = Any
@@ -51,7 +52,12 @@ def name_abstract_eval(x_aval: Any, *, name: str) -> Any:
     return x_aval.strip_weak_type()
 
 
-name_p.def_impl(lambda x, *, name: strong_results([x])[0], leaf=True)
+def name_impl(x: Value, *, name: str) -> Value:
+    return strong(x)
+
+
+name_p.def_impl(name_impl, leaf=True)
+
 
 # Barriers
 
@@ -63,7 +69,7 @@ def optimization_barrier_abstract_eval(*avals: Any) -> list[Any]:
     return [aval.strip_weak_type() for aval in avals]
 
 
-optimization_barrier_p.def_impl(lambda *args: strong_results(args), leaf=True)
+optimization_barrier_p.def_impl(lambda *args: [*map(strong, args)], leaf=True)
 
 
 def dce_optimization_barrier(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:

@@ -19,7 +19,8 @@ from calque_core.ops import scalars
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
 from calque_core.ops.declare import FLOAT, as_result, declare, elementwise, insist, undefined_message
-from calque_core.ops.operands import floating_pair, strong
+from calque_core.ops.operands import floating_pair
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

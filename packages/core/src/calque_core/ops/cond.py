@@ -27,7 +27,7 @@ from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.jit import check_operands, run_program
-from calque_core.ops.operands import PYTHON_SCALARS, scalar_kind, weak
+from calque_core.ops.weakness import convert_to, reaches
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import rule_epoch
 from calque_core.staging.passes import dce_jaxpr
@@ -274,11 +274,6 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
     return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
 
 
-def reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Tell whether a Python scalar of dtype `weak` can take the dtype `target` without losing its kind."""
-    return "biufc".index(weak.kind) <= "biufc".index(target.kind)
-
-
 def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
     if all(aval is target for aval, target in zip(jaxpr.out_avals, targets)):
         return jaxpr
@@ -287,13 +282,6 @@ def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
         return list(map(convert_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets))
 
     return stage(converted, jaxpr.in_avals, verb="cond")
-
-
-def convert_to(x: Value, aval: ShapedArray) -> Value:
-    """Return a value with the dtype and the weakness of `aval`; a Python scalar is converted without an operation."""
-    if aval.weak_type:
-        return weak(x, scalar_kind(aval))
-    return aval.dtype.type(x) if type(x) in PYTHON_SCALARS else convert_element_type(x, aval.dtype)
 
 
 def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:

@@ -18,7 +18,8 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.operands import binary, promote, strong
+from calque_core.ops.operands import binary, promote
+from calque_core.ops.weakness import strong
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof

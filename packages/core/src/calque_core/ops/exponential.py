@@ -12,7 +12,8 @@ import numpy as np
 from calque_core.ops import formulas, scalars
 from calque_core.ops.axes import integer
 from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined_message
-from calque_core.ops.operands import floating, floating_pair, strong
+from calque_core.ops.operands import floating, floating_pair
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray
 

@@ -15,10 +15,9 @@ from typing import Any
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
-from calque_core.ops.operands import strong, weak
+from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
-from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
 Run = Callable[[Jaxpr, Sequence[Value]], list[Value]]
@@ -36,21 +35,9 @@ def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
     return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]
 
 
-def as_declared(x: Value, aval: Any) -> Value:
-    """Return a result as weak or as strong as its type says."""
-    if type(aval) is not ShapedArray or typeof(x).weak_type == aval.weak_type:
-        return x
-    return weak(x) if aval.weak_type else strong(x)
-
-
 def run_strongly(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
     """Return the results of a program on operands of its types, as strong values."""
-    return strong_results(run_jaxpr(jaxpr, jaxpr.consts, *args))
-
-
-def strong_results(outs: Sequence[Value]) -> list[Value]:
-    """Return strong values: Python scalars become NumPy scalars."""
-    return [strong(x) for x in outs]
+    return [*map(strong, run_jaxpr(jaxpr, jaxpr.consts, *args))]
 
 
 def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:

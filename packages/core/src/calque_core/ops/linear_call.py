@@ -18,9 +18,10 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import check_operands, means, run_strongly, strong_results
+from calque_core.ops.jit import check_operands, means, run_strongly
 from calque_core.ops.loops import loop_name, strong_leaves
 from calque_core.ops.spaces import check_floating, space_of
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.stage import stage
 from calque_core.types.avals import typeof
@@ -120,4 +121,4 @@ def linear_transpose_impl(*args: Value, jaxpr: Jaxpr, num_res: int) -> Sequence[
             kind="decomposition",
             package="calque_autodiff",
         )
-    return strong_results(decomposition(*args, jaxpr=jaxpr, num_res=num_res))
+    return [*map(strong, decomposition(*args, jaxpr=jaxpr, num_res=num_res))]

@@ -6,6 +6,8 @@ operands fit already, and the fast paths return them at once.
 A function returns a strong result, as a NumPy function does: if all operands are weak, it makes one strong first
 (`binary`, `strong`).  An operator returns a weak result for weak operands, as a Python operator does (`promoted_pair`,
 `numbers`, `number`).
+
+Read next: `weakness.py`, which makes values weak or strong.
 """
 
 from __future__ import annotations
@@ -16,20 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.convert import convert_element_type, from_python
-from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.ops.weakness import PYTHON_SCALARS, SCALAR_KINDS, is_weak_integer, number, scalar_kind, strong, weak
 from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
 
 Value = Any
 
-_SCALAR_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
-PYTHON_SCALARS = (bool, int, float, complex)
 _SAME_TYPE_FITS = frozenset((np.float64, np.float32, np.int64, np.int32, np.complex128, np.bool_))
 _FLOAT_SCALARS = frozenset((np.float64, np.float32, np.complex128))
 _BOOL = np.dtype(bool)
@@ -76,51 +76,6 @@ def numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     if x_aval is y_aval:
         return (number(x), number(y)) if x_aval.weak_type and x_aval.dtype is _BOOL else (x, y)
     return promoted_pair(name, x, y)
-
-
-def number(x: Value) -> Value:
-    """Return the operand of an arithmetic operator: a weak bool counts as an integer."""
-    return weak(x, int) if is_weak_bool(x) else x
-
-
-def is_weak_bool(x: Value) -> bool:
-    """Tell whether `x` is a Python bool when the same program runs eagerly."""
-    aval = typeof(x)
-    return aval.weak_type and aval.dtype.kind == "b"  # type: ignore[no-any-return]
-
-
-def is_weak_integer(x: Value) -> bool:
-    """Tell whether `x` is a Python integer when the same program runs eagerly."""
-    aval = typeof(x)
-    return aval.weak_type and aval.dtype.kind == "i"  # type: ignore[no-any-return]
-
-
-def scalar_kind(aval: ShapedArray) -> type:
-    """Return the class of Python scalar that a weak type stands for."""
-    return _SCALAR_KINDS[aval.dtype.kind]
-
-
-def weak(x: Value, kind: type | None = None) -> Value:
-    """Return a scalar as a Python scalar of class `kind`, by default the class for its dtype."""
-    if type(x) in PYTHON_SCALARS:
-        return x if kind is None else kind(x)
-    aval = typeof(x)
-    dtype = aval.dtype if kind is None else scalar_dtype(kind)
-    if aval.weak_type and aval.dtype == dtype:
-        return x
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True)
-
-
-def strong(x: Value) -> Value:
-    """Return `x` made strong: a Python scalar becomes a NumPy scalar, without an operation; a tracer is converted."""
-    if type(x) is float and here().settings is DEFAULT_SETTINGS:
-        return np.float64(x)
-    aval = typeof(x)
-    if not getattr(aval, "weak_type", False):
-        return x
-    if type(x) in PYTHON_SCALARS:
-        return aval.dtype.type(x)
-    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
 
 
 def promote(name: str, args: Sequence[Value]) -> list[Value]:
@@ -261,7 +216,7 @@ def _as_aval(x: Value) -> ShapedArray:
 def promoted_type(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
     """Return the dtype to which operands of these types are promoted."""
     strong = tuple(aval.dtype for aval in avals if not aval.weak_type)
-    return weak_promotion(strong, tuple(_SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
+    return weak_promotion(strong, tuple(SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
 
 
 def _converted(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:

@@ -22,7 +22,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.convert import narrow
-from calque_core.ops.jit import as_declared, check_operands
+from calque_core.ops.jit import check_operands
 from calque_core.ops.joining import stack
 from calque_core.ops.loops import (
     add_step,
@@ -35,7 +35,7 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.operands import strong
+from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import shaped_array, typeof

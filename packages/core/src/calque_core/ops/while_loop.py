@@ -27,7 +27,7 @@ from calque_core.ops.axes import integer
 from calque_core.ops.compare import lt
 from calque_core.ops.cond import cond, detach
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.jit import as_declared, check_operands
+from calque_core.ops.jit import check_operands
 from calque_core.ops.loops import (
     add_step,
     as_carry,
@@ -40,8 +40,8 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.operands import strong
 from calque_core.ops.scan import scan
+from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.traces.tracer import is_tracer, known, unknown

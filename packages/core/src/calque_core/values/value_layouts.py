@@ -16,7 +16,7 @@ from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.cond import join_constants
 from calque_core.ops.jit import run_program
-from calque_core.ops.operands import strong
+from calque_core.ops.weakness import strong
 from calque_core.primitives.rules import rule_epoch
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, run_under, tracing
