@@ -75,7 +75,7 @@ def test_inputs_that_cannot_be_mapped_are_refused_by_name():
     with pytest.raises(TypeError, match=r"batch_size is 2\.5\. Give an integer\."):
         mapped(inputs(3), 2.5)
     with pytest.raises(
-        ValueError, match=r"leading axis of xs\['b'\] has size 4, but that of xs\['a'\] has size 3\. All"
+        ValueError, match=r"leading axis of xs\['b'\] has size 4, but the leading axis of xs\['a'\] has size 3\. All"
     ):
         mapped({"a": np.ones((3, 3)), "b": np.ones(4)})
     with pytest.raises(TypeError, match=r"xs\['b'\] is a scalar, which has no axis to map\. Close over it\."):

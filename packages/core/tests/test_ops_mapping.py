@@ -57,7 +57,13 @@ def test_map_is_a_scan_without_a_carry():
 def test_map_refuses_what_scan_refuses():
     with pytest.raises(TypeError, match=r"map got 3 of type int at .*\. Give a function\."):
         lax.map(3, np.ones(3))
-    with pytest.raises(ValueError, match=r"axis of xs\[1\] has size 2, but that of xs\[0\] requires 3 steps"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"axis of xs\[1\] has size 2, but the leading axis of xs\[0\] requires 3 "
+            r"steps"
+        ),
+    ):
         lax.map(lambda x: x[0], (np.ones(3), np.ones(2)))
     with pytest.raises(TypeError, match=r"xs is ~?float64\[\], which has no leading axis\. Close over it instead\."):
         lax.map(lax.sin, 1.0)

@@ -451,7 +451,7 @@ def test_what_is_no_pair_is_refused(result):
         (
             {"xs": {"a": np.ones(3), "b": np.ones(2)}},
             ValueError,
-            r": the leading axis of xs\['b'\] has size 2, but that of xs\['a'\] requires 3 steps\. All inputs must ",
+            r": the leading axis of xs\['b'\] has size 2, but the leading axis of xs\['a'\] requires 3 steps\. All ",
         ),
         (
             {"xs": np.ones(3), "length": 2},

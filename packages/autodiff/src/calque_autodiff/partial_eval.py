@@ -46,7 +46,7 @@ class Split(NamedTuple):
     known_outs: list[bool]
 
     def restricted(self, known_outs: Sequence[bool]) -> Split:
-        """Return the same cut with fewer known results: `unknown` returns the other ones, as residuals passed on."""
+        """Return the same cut with fewer known results: `unknown` returns the other results, as residuals passed on."""
         if list(known_outs) == self.known_outs:
             return self
         num_known = sum(self.known_outs)

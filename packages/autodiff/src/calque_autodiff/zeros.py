@@ -1,7 +1,7 @@
 """Programs with results that are zero.
 
-One idea: programs of one loop or one `cond` return the same results, but not all of them compute each.  The others
-return zeros, which are added to a program that is traced already.
+One idea: programs of one loop or one `cond` return the same results, but may compute some of them only.  The missing
+results are zeros, which are added to a program that is traced already.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Value = Any
 def angle(z: Value, deg: bool = False) -> Value:
     """Return the angle between the positive real axis and `z`: from -pi to pi, 0 for 0; in degrees with `deg`.
 
-    Dtype: that of the real and imaginary parts; a float for integers.
+    Dtype: the dtype of the real and imaginary parts; a float for integers.
 
     >>> import numpy as np
     >>> from calque_numpy import angle

@@ -36,8 +36,8 @@ Shape = int | Sequence[int]
 def asarray(a: Value, dtype: DType = None) -> Value:
     """Return an array of a scalar, of an array, or of nested lists and tuples of them.
 
-    Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or that of the elements; the default of their kind for
-    Python scalars.  An array that has the dtype already is returned unchanged.
+    Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
+    for Python scalars.  An array that has the dtype already is returned unchanged.
     Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number.
 
     >>> from calque_numpy import asarray
@@ -80,7 +80,7 @@ def _sizes(name: str, shape: Shape) -> tuple[int, ...]:
 def full(shape: Shape, fill_value: Value, dtype: DType = None) -> Value:
     """Return an array of one value, or of values that broadcast to `shape`.
 
-    Dtype: `dtype`, or that of `fill_value`.
+    Dtype: `dtype`, or the dtype of `fill_value`.
     Raises: ShapeError if `fill_value` does not broadcast to `shape`; TypeError if `shape` holds no integers.
 
     >>> from calque_numpy import full

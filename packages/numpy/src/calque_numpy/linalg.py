@@ -20,8 +20,8 @@ __all__ = ["norm"]
 def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value:
     """Return the norm of vectors along one axis, or of matrices along two.
 
-    Dtype: that of the real and imaginary parts; float64 for integers and bools.
-    Without `axis`, `x` is one vector or matrix; without `ord` too, the norm is that of the flat array.
+    Dtype: the dtype of the real and imaginary parts; float64 for integers and bools.
+    Without `axis`, `x` is one vector or matrix; without `ord` too, it is the norm of the flat array.
 
     The default `ord` of vectors is 2; 1, inf, -inf, 0 and other numbers are as in NumPy.  The default of matrices is
     "fro"; 1, -1, inf and -inf are the extreme sums of columns and rows.

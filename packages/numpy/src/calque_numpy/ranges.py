@@ -26,7 +26,7 @@ DType = Any
 def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = None) -> Value:
     """Return the numbers from `start` to before `stop` in steps of `step`; `arange(stop)` starts at 0.
 
-    Dtype: `dtype`, or that of the arguments; the default of their kind for Python numbers.
+    Dtype: `dtype`, or the dtype of the arguments; the default of their kind for Python numbers.
     Raises: TracerIntegerConversionError or ConcretizationTypeError for a traced argument: the length must be known;
     ZeroDivisionError if `step` is 0.
 

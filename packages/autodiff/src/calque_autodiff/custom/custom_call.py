@@ -119,7 +119,7 @@ def _count(fun: Callable[..., Any]) -> int | None:
 class CustomCall:
     """One call: its static values, and the structure of its differentiated arguments.
 
-    Programs hold it longer than those arguments live.
+    Programs hold it longer than the arguments live.
     """
 
     __slots__ = ("in_tree", "out_avals", "out_tree", "signature", "statics")

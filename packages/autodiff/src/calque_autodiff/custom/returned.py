@@ -1,6 +1,7 @@
-"""What the rules of users return: pairs, tangents and cotangents, checked.
+"""Checks of the results of users' rules: pairs, tangents and cotangents.
 
-One idea: a rule is the user's, so each error names the rule, and the argument or the output whose value does not fit.
+One idea: the user wrote the rule, so each error names the rule, and the argument or the output that its value does not
+fit.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def checked_cotangents(call: CustomCall, who: str, cts: Sequence[Any], avals: Se
 
 
 def _ill_typed(call: CustomCall, who: str, i: int, aval: Any, actual: str) -> str:
-    """Return the message for a cotangent whose type is not that of leaf `i` of the arguments."""
+    """Return the message for a cotangent that does not have the type of leaf `i` of the arguments."""
     aval, name = aval.strip_weak_type(), call.arg_names()[i]
     tangent_aval = aval.to_tangent_aval()
     advice = "None, because it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)

@@ -49,7 +49,7 @@ Value = Any
 
 
 def summed_to(ct: Value, operand: Value) -> Value:
-    """Return the cotangent of the operand from that of the result: the sum for an operand of rank 0.
+    """Return the cotangent of the operand from the result's cotangent: its sum for an operand of rank 0.
 
     None if the operand is known.
     """

@@ -1,4 +1,4 @@
-"""The derivatives of comparisons, logic and shifts, which are zero, and of choices, which choose among tangents.
+"""The derivatives of comparisons, logic and shifts are zero; the derivatives of choices choose among tangents.
 
 Where `clamp` meets a bound, its derivative is zero in every operand.
 """
@@ -68,7 +68,7 @@ def select_n_transpose(ct: Value, which: Value, *cases: Value) -> list[Value]:
 
 
 def kept_where(mask: Value, x_dot: Value, out: Value) -> Value:
-    """Return the tangent of an operand as one of the result, zero where `mask` is False."""
+    """Return the tangent of an operand as a tangent of the result, zero where `mask` is False."""
     return select(mask, spread(x_dot, out), typeof(out).dtype.type(0))
 
 

@@ -1,9 +1,9 @@
 """The derivatives of `real`, `imag`, `conj` and `complex`: all linear over the reals.
 
 One idea: a derivative treats complex numbers as pairs of reals.  Tangents are pairs like their primals; the product of
-a cotangent u and a tangent v is the real part of u v, without conjugation.  So the cotangent of x + i y is that of x
-minus i times that of y, a holomorphic function multiplies cotangents by its derivative, and every formula for real
-numbers holds for complex numbers.  Conjugation occurs only here, and in the rule of `abs`.
+a cotangent u and a tangent v is the real part of u v, without conjugation.  So the cotangent of x + i y is x_bar - i
+y_bar, a holomorphic function multiplies cotangents by its derivative, and every formula for real numbers holds for
+complex numbers.  Conjugation occurs only here, and in the rule of `abs`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays made of nothing but a shape have nothing to be differentiated by."""
+"""Operations without operands, and the reason that they have no derivative rules."""
 
 from __future__ import annotations
 

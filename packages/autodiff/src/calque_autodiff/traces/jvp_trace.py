@@ -48,8 +48,8 @@ class JVPTracer(Tracer):
 
     def __init__(self, trace: Trace, primal: Value, tangent: Value) -> None:
         self._trace, self.primal, self.tangent = trace, primal, tangent
-        # A recorded tangent knows its type, which is the primal's unless that is weak, as no array is; asking a NumPy
-        # array for its type takes 0.3 us.
+        # A recorded tangent knows its type, the type of its primal unless the primal is weak.  No array is weak;
+        # `typeof` of a NumPy array takes 0.3 us.
         is_known = type(primal) is np.ndarray and type(tangent) is JitTracer and not tangent.aval.weak_type
         self.aval = tangent.aval if is_known else typeof(primal)
 

@@ -72,9 +72,9 @@ def checkpoint(
     """Return `fun` as a function whose derivative keeps the arguments, and computes other values again.
 
     `policy` chooses results to keep as well: one of `checkpoint_policies`, or a function of an operation.
-    `prevent_cse=False` lets a compiler merge the second computation with the first: right inside a loop, whose steps it
-    cannot merge anyway.  Static arguments, at the positions `static_argnums` or with the names `static_argnames`, are
-    passed unchanged and need no hash.  Without `fun`, a decorator is returned.
+    `prevent_cse=False` lets a compiler merge the second computation with the first: right inside a loop, where it
+    cannot merge steps anyway.  Static arguments, at the positions `static_argnums` or with the names `static_argnames`,
+    are passed unchanged and need no hash.  Without `fun`, a decorator is returned.
     Raises: TypeError if `fun` or `policy` is not a function or, when called, for an argument that is not an array;
     ValueError if a static argument does not exist.
 

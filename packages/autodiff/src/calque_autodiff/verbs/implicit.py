@@ -57,12 +57,14 @@ def custom_root(
 
     `f` maps the space of the guess, a pytree of floating arrays, to itself.  The derivative of x is with respect to the
     values that `f` closes over: `tangent_solve(g, y)` solves the linear equation `g(x) == y`, where `g` is `f`
-    linearized at the root.  For scalars it is `lambda g, y: y / g(1.0)`.  Reverse mode transposes its operations; an
-    iterative one calls `custom_linear_solve`.  The derivative does not depend on the guess.  With `has_aux`, `solve`
-    returns a pair `(x, aux)`, and so does `custom_root`; aux has no derivative.
+    linearized at the root.  For scalars it is `lambda g, y: y / g(1.0)`.  Reverse mode transposes its operations, so an
+    iteration in it must call `custom_linear_solve`.  The derivative does not depend on the guess.  With `has_aux`,
+    `solve` returns a pair `(x, aux)`, and so does `custom_root`; aux has no derivative.
     `solve` runs in Python, on values, where they are known: in evaluation, and under `jvp`, `linearize`, `vjp` and
-    `grad` of evaluation.  Under other transformations it is traced; under all of them, `f` and `tangent_solve` are.
-    Raises: TypeError if the guess is not floating, or a function returns another structure or other types than its.
+    `grad` of evaluation.  Under other transformations it is traced; `f` and `tangent_solve` are traced under all
+    transformations.
+    Raises: TypeError if the guess is not floating, or a function returns another structure or other types than the
+    guess.
 
     >>> from calque_autodiff import custom_root, grad
     >>> def newton(f, x):

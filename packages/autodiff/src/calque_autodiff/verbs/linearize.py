@@ -1,7 +1,7 @@
 """`linearize` and `vjp`: the value of a function, and its derivative as a linear program.
 
-One idea: run the function once over a tangent trace.  The run computes the value and records a linear program, whose
-constants are the numbers it needs; the program runs forwards (`linearize`) or backwards (`vjp`), any number of times.
+One idea: run the function once over a tangent trace.  The run computes the value and records a linear program with the
+numbers it needs as constants.  The program runs forwards (`linearize`) or backwards (`vjp`), any number of times.
 
 Read next: `linear_functions.py` for the linear functions; `gradient.py` for `grad`.
 """
@@ -97,7 +97,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """Return `fun(*primals)` and its derivative as a function of tangents, which does not run `fun` again.
 
     The function takes one tangent per primal, with the primal's structure, shapes and dtypes.  It is a pytree whose
-    leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, whose second value is returned as a third.
+    leaves are the numbers it needs.  With `has_aux`, `fun` returns a pair, and its second value is returned as a third.
     Raises: TypeError if a primal is not an array, or a tangent does not fit its primal.
 
     >>> from calque_autodiff import linearize
@@ -132,7 +132,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     """Return `fun(*primals)` and a function from a cotangent of its output to a tuple of cotangents of `primals`.
 
     The function is a pytree whose leaves are the numbers it needs.  Integer primals get `float0` cotangents.  With
-    `has_aux`, `fun` returns a pair, whose second value is returned as a third.
+    `has_aux`, `fun` returns a pair, and its second value is returned as a third.
     Raises: TypeError if a primal is not an array, or a cotangent does not fit the output.
 
     >>> from calque_autodiff import vjp

@@ -1,7 +1,7 @@
 """`map` in batches: a compromise between a loop over elements and one operation for all elements.
 
-One idea: `vmap` computes a batch of elements at once, and `scan` computes the batches one after the other: so the
-memory is that of one batch, and the number of steps is the number of batches.
+One idea: `vmap` computes a batch of elements at once, and `scan` computes the batches one after the other: so it needs
+the memory of one batch, and one step per batch.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _length(caller: str, xs: Any) -> int:
             raise TypeError(f"{caller}: {name} is a scalar, which has no axis to map. Close over it.")
         if shape[0] != shapes[names[0]][0]:
             raise ValueError(
-                f"{caller}: the leading axis of {name} has size {shape[0]}, but that of {names[0]} has size "
-                f"{shapes[names[0]][0]}. All inputs must have one leading size."
+                f"{caller}: the leading axis of {name} has size {shape[0]}, but the leading axis of {names[0]} has "
+                f"size {shapes[names[0]][0]}. All inputs must have one leading size."
             )
     if not names:
         raise ValueError(f"{caller} got no inputs. Give xs with at least one array.")

@@ -1,7 +1,7 @@
 """Lists and tuples in place of arrays; they may hold tracers and device arrays.
 
 One idea: a list stands for the array that NumPy would make from it, so it becomes an array before any rule runs.  The
-names of the parameters, which are NumPy's, tell which arguments of a function are arrays.
+names of the parameters, which are NumPy's, mark the arguments of a function that are arrays.
 
 Read next: `numpy_protocol.py`, which converts the arguments of NumPy's functions.
 """

@@ -193,7 +193,7 @@ def _no_hash_message(verb: str, fun: Any, place: Place, value: Value, error: Typ
 def explain_comparison(
     verb: str, fun: Any, keys: StaticKeys, keys_of_programs: Iterable[StaticKeys], error: Exception
 ) -> None:
-    """Raise a clear error if `error` comes from comparing the static arguments of a call with those of earlier calls.
+    """Raise a clear error if `error` comes from comparing the static arguments of a call with earlier calls.
 
     Raises: TypeError that names the argument whose `==` returns neither True nor False.
     """

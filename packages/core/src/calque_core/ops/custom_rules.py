@@ -211,8 +211,8 @@ def _closed_around(key: Hashable) -> ClosedRules | None:
 class RuleProgram(NamedTuple):
     """A rule as a program of held values, primals, and the tangents of floats.
 
-    `positions` are those of its held values among the tracers of all rules; `out_mask` marks the tangents that it
-    returns.
+    `positions` are the positions of its held values among the tracers of all rules; `out_mask` marks the tangents that
+    it returns.
     """
 
     jaxpr: Jaxpr

@@ -257,7 +257,7 @@ def _canonical_side(side: str, ndim: int, contract: Sequence[int], batch: Sequen
 def dot(lhs: Value, rhs: Value, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the product of vectors and matrices: the sum over the last axis of `lhs` and the first axis of `rhs`.
 
-    `precision` and `preferred_element_type` are those of `dot_general`.
+    `precision` and `preferred_element_type` are as for `dot_general`.
     Shapes: lhs [k] or [m, k], rhs [k] or [k, n] -> [], [m], [n] or [m, n].
     Dtype: promoted, or `preferred_element_type`.
     Raises: ShapeError if the operands are not vectors or matrices, or their sizes differ.

@@ -1,4 +1,4 @@
-"""Linear functions as one equation: `linear_call`, which has a transpose, and `linear_transpose`, which is one.
+"""Linear functions as one equation: `linear_call`, which has a transpose, and `linear_transpose`, which is a transpose.
 
 One idea: the first `num_res` operands are residuals, in which the program need not be linear; values that the functions
 close over are residuals too.  The program is jointly linear in the operands after them.  `linear_call` holds a second

@@ -211,7 +211,7 @@ def _length(caller: str, xs: Any, length: int | None) -> int:
                 "inputs must have one leading size."
             )
         if steps is None:
-            steps, first = shape[0], f"that of {name}"
+            steps, first = shape[0], f"the leading axis of {name}"
     if steps is None:
         raise ValueError(f"{caller} got neither inputs nor a length. Give xs, or length.")
     return steps
