@@ -118,6 +118,14 @@ OPERATIONS: dict[str, list[Program]] = {
     "acosh": [unary("acosh", numbers(low=1.2, high=3.0), FIELD, complex_ulps=64)],
     "atanh": [unary("atanh", SMALL, FIELD, complex_ulps=64)],
     "logistic": [unary("logistic", dtypes=FIELD, ulps=8, complex_ulps=64)],
+    "erf": [unary("erf", dtypes=("float16", *FLOATS))],
+    "erfc": [unary("erfc", dtypes=("float16", *FLOATS), ulps=8)],
+    "lgamma": [unary("lgamma", POSITIVE, ulps=8)],
+    "digamma": [unary("digamma", POSITIVE, ulps=8)],
+    "zeta": [Program("zeta", lambda q: lax.zeta(2.5, q), (POSITIVE,), FLOATS, 8)],
+    "polygamma": [Program("polygamma", lambda x: lax.polygamma(2.0, x), (POSITIVE,), FLOATS, 16)],
+    "bessel_i0e": [unary("bessel_i0e", POSITIVE)],
+    "bessel_i1e": [unary("bessel_i1e", POSITIVE)],
     "erf_inv": [unary("erf_inv", SMALL, ulps=8)],
     # rounding
     "floor": [unary("floor")],
@@ -126,6 +134,7 @@ OPERATIONS: dict[str, list[Program]] = {
         unary("round"),
         Program("round to even", lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), (X,)),
     ],
+    "nextafter": [Program("nextafter", lax.nextafter, (X, numbers(low=5.0, high=9.0)))],
     "is_finite": [unary("is_finite")],
     # comparison, bits, choice
     **{name: [Program(name, getattr(lax, name), (X, Y), ANY)] for name in ("eq", "ne")},
@@ -136,6 +145,8 @@ OPERATIONS: dict[str, list[Program]] = {
         name: [Program(name, getattr(lax, name), (X, Y), INTEGERS)]
         for name in ("shift_left", "shift_right_logical", "shift_right_arithmetic")
     },
+    "population_count": [Program("population_count", lax.population_count, (X,), INTEGERS)],
+    "clz": [Program("clz", lax.clz, (X,), INTEGERS)],
     "select_n": [
         Program("select_n", lax.select_n, (always("bool"), X, Y), ANY),
         Program(

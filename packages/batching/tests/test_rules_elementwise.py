@@ -35,6 +35,8 @@ UNARY = {
     "atanh": (lambda x: lax.atanh(lax.tanh(x)), FLOATS + COMPLEX),
     "exp2": (lax.exp2, FLOATS + COMPLEX),
     "cbrt": (lax.cbrt, FLOATS),
+    "population_count": (lax.population_count, INTEGERS),
+    "clz": (lax.clz, INTEGERS),
 }
 
 
@@ -53,6 +55,9 @@ BINARY = {
     "min": (lax.min, (*FLOATS, *INTEGERS, "bool")),
     "pow": (lambda x, y: lax.pow(never_zero(x), y), FLOATS),
     "atan2": (lax.atan2, FLOATS),
+    "nextafter": (lax.nextafter, FLOATS),
+    "zeta": (lambda x, y: lax.zeta(lax.add(never_zero(x), 1), never_zero(y)), FLOATS),
+    "polygamma": (lambda x, y: lax.polygamma(lax.floor(lax.abs(x)), never_zero(y)), FLOATS),
 }
 
 

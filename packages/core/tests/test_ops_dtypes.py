@@ -28,14 +28,14 @@ REFUSED = [
 ]  # fmt: skip
 
 UNARY = [
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cosh", "exp2", "sinh",
-    "abs", "ceil", "conj", "cos", "discard", "erf_inv", "exp", "expm1", "floor", "imag", "is_finite", "log", "log1p",
-    "logistic", "neg", "optimization_barrier", "real", "round", "rsqrt", "sign", "sin", "sqrt", "square",
-    "stop_gradient", "tan", "tanh",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clz",
+    "conj", "cos", "cosh", "digamma", "discard", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag",
+    "is_finite", "lgamma", "log", "log1p", "logistic", "neg", "optimization_barrier", "population_count", "real",
+    "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "tan", "tanh",
 ]  # fmt: skip
 BINARY = [
-    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "pow", "rem",
-    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sub",
+    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "nextafter",
+    "polygamma", "pow", "rem", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sub", "zeta",
 ]  # fmt: skip
 PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n"]

@@ -25,18 +25,20 @@ REAL, ALL = "biuf", "biufc"
 UNARY = {
     **dict.fromkeys(["asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2"], ALL),
     **dict.fromkeys(["sin", "cos", "tan", "tanh", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "logistic"], ALL),
-    **dict.fromkeys(["floor", "ceil", "round", "is_finite", "erf_inv", "cbrt"], REAL),
+    **dict.fromkeys(["floor", "ceil", "round", "is_finite", "erf_inv", "erf", "erfc", "lgamma", "digamma"], REAL),
+    **dict.fromkeys(["bessel_i0e", "bessel_i1e", "cbrt"], REAL),
     **dict.fromkeys(["neg", "square", "sign"], "iufc"),
     **dict.fromkeys(["abs", "stop_gradient", "zeros_like", "ones_like"], ALL),
     **dict.fromkeys(["real", "imag", "conj"], ALL),
     "bitwise_not": "biu",
+    **dict.fromkeys(["population_count", "clz"], "iu"),
 }
 BINARY = {
     **dict.fromkeys(["add", "mul", "eq", "ne", "pow"], ALL),
     **dict.fromkeys(["sub", "div"], "iufc"),
     "rem": "iuf",
     "complex": REAL,
-    "atan2": REAL,
+    **dict.fromkeys(["atan2", "nextafter", "zeta", "polygamma"], REAL),
     **dict.fromkeys(["max", "min", "lt", "le", "gt", "ge"], REAL),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], "biu"),
     **dict.fromkeys(["shift_left", "shift_right_logical", "shift_right_arithmetic"], "iu"),

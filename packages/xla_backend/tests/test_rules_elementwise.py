@@ -29,6 +29,12 @@ UNARY = {
     "exp2": ("fc", 4, 64),
     "cbrt": ("f", 4, 0),
     "logistic": ("fc", 4, 64),
+    "erf": ("f", 4, 0),
+    "lgamma": ("f", 1e4, 0),  # beside its negative zeros; `test_rules_special.py` has the positive axis
+    "bessel_i0e": ("f", 4, 0),
+    "bessel_i1e": ("f", 4, 0),
+    "population_count": ("iu", 0, 0),
+    "clz": ("iu", 0, 0),
     "erf_inv": ("f", 32, 0),
     "sin": ("fc", 2, 64),
     "cos": ("fc", 2, 64),
@@ -57,6 +63,7 @@ BINARY = {
     "min": ("biuf", 0, 0),
     "pow": ("fc", 4, 128),
     "atan2": ("f", 4, 0),
+    "nextafter": ("f", 0, 0),
 }
 
 

@@ -29,6 +29,7 @@ from calque_core.ops.arithmetic import (
     sub,
     sub_p,
 )
+from calque_core.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
 from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_shapes, expand_dims
 from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
 from calque_core.ops.collective import (
@@ -51,6 +52,8 @@ from calque_core.ops.compare import (
     bitwise_xor,
     clamp,
     clamp_p,
+    clz,
+    clz_p,
     eq,
     eq_p,
     ge,
@@ -65,6 +68,8 @@ from calque_core.ops.compare import (
     ne_p,
     not_p,
     or_p,
+    population_count,
+    population_count_p,
     select,
     select_n,
     select_n_p,
@@ -141,6 +146,7 @@ from calque_core.ops.exponential import (
     square,
     square_p,
 )
+from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
 from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
 from calque_core.ops.jit import jit_p
 from calque_core.ops.joining import (
@@ -183,6 +189,8 @@ from calque_core.ops.rounding import (
     floor_p,
     is_finite,
     is_finite_p,
+    nextafter,
+    nextafter_p,
     round,
     round_p,
 )
@@ -217,7 +225,7 @@ from calque_core.ops.shape import (
     transpose_p,
 )
 from calque_core.ops.sort import sort, sort_p
-from calque_core.ops.special import erf_inv, erf_inv_p, logistic, logistic_p
+from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
 from calque_core.ops.trigonometric import (
     acos,
     acos_p,
@@ -263,14 +271,19 @@ __all__ = [
     # complex
     "real", "imag", "conj", "complex", "real_p", "imag_p", "conj_p", "complex_p",
     # special
-    "logistic", "erf_inv", "logistic_p", "erf_inv_p",
+    "logistic", "erf", "erfc", "erf_inv", "logistic_p", "erf_p", "erfc_p", "erf_inv_p",
+    # gamma
+    "lgamma", "digamma", "zeta", "polygamma", "lgamma_p", "digamma_p", "zeta_p", "polygamma_p",
+    # bessel
+    "bessel_i0e", "bessel_i1e", "bessel_i0e_p", "bessel_i1e_p",
     # rounding
-    "RoundingMethod", "floor", "ceil", "round", "is_finite", "floor_p", "ceil_p", "round_p", "is_finite_p",
+    "RoundingMethod", "floor", "ceil", "round", "nextafter", "is_finite", "floor_p", "ceil_p", "round_p",
+    "nextafter_p", "is_finite_p",
     # compare
     "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
-    "shift_right_logical", "shift_right_arithmetic", "select_n", "select", "clamp", "eq_p", "ne_p", "lt_p", "le_p",
-    "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p",
-    "shift_right_arithmetic_p", "select_n_p", "clamp_p",
+    "shift_right_logical", "shift_right_arithmetic", "population_count", "clz", "select_n", "select", "clamp", "eq_p",
+    "ne_p", "lt_p", "le_p", "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p",
+    "shift_right_arithmetic_p", "population_count_p", "clz_p", "select_n_p", "clamp_p",
     # convert
     "convert_element_type", "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p",
     "bitcast_convert_type_p", "stop_gradient_p", "discard_p",

@@ -2,6 +2,7 @@
 
 from calque_autodiff.rules import (
     arithmetic,
+    bessel,
     broadcast,
     checkpoint,
     collective,
@@ -13,6 +14,7 @@ from calque_autodiff.rules import (
     dot,
     dynamic,
     exponential,
+    gamma,
     gather,
     joining,
     linear_call,

@@ -16,6 +16,7 @@ from calque_core.lax import (
     and_p,
     bitwise_and,
     clamp_p,
+    clz_p,
     eq_p,
     ge_p,
     gt,
@@ -27,6 +28,7 @@ from calque_core.lax import (
     ne_p,
     not_p,
     or_p,
+    population_count_p,
     select,
     select_n,
     select_n_p,
@@ -49,6 +51,10 @@ zero_derivative(and_p, or_p, xor_p, not_p, reason="the operands are bools or int
 # Shifts
 
 zero_derivative(shift_left_p, shift_right_logical_p, shift_right_arithmetic_p, reason="the operands are integers")
+
+# Counts of bits
+
+zero_derivative(population_count_p, clz_p, reason="the operands are integers")
 
 # Choices
 

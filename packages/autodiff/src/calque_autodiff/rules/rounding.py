@@ -1,9 +1,12 @@
-"""The derivatives of rounding: zero, wherever they exist."""
+"""The derivatives of rounding: zero, wherever they exist.  A neighbour moves as its first operand does."""
 
 from __future__ import annotations
 
-from calque_autodiff.define import zero_derivative
-from calque_core.lax import ceil_p, floor_p, is_finite_p, round_p
+from calque_autodiff.define import defjvp, not_linear, zero_derivative
+from calque_core.extend import spread
+from calque_core.lax import ceil_p, floor_p, is_finite_p, nextafter_p, round_p
 
 zero_derivative(floor_p, ceil_p, round_p, reason="rounding is piecewise constant")
+defjvp(nextafter_p, lambda x_dot, out, x, y: spread(x_dot, out), None)
+not_linear(nextafter_p)
 zero_derivative(is_finite_p, reason="the result is a bool")

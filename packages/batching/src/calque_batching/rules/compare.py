@@ -10,6 +10,7 @@ from calque_batching.define import defbroadcasting, defvectorized
 from calque_core.lax import (
     and_p,
     clamp_p,
+    clz_p,
     eq_p,
     ge_p,
     gt_p,
@@ -18,6 +19,7 @@ from calque_core.lax import (
     ne_p,
     not_p,
     or_p,
+    population_count_p,
     select_n_p,
     shift_left_p,
     shift_right_arithmetic_p,
@@ -37,6 +39,10 @@ defvectorized(not_p)
 # Shifts
 
 defbroadcasting(shift_left_p, shift_right_logical_p, shift_right_arithmetic_p)
+
+# Counts of bits
+
+defvectorized(population_count_p, clz_p)
 
 # Choices
 

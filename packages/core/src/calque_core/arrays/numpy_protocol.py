@@ -212,6 +212,13 @@ def _name_of(function: Any) -> str:
 
 _INSTEAD = {
     "expit": "calque_core.lax.logistic(x)",
+    "erf": "calque_core.lax.erf(x)",
+    "erfc": "calque_core.lax.erfc(x)",
+    "gammaln": "calque_core.lax.lgamma(x)",
+    "digamma": "calque_core.lax.digamma(x)",
+    "psi": "calque_core.lax.digamma(x)",
+    "i0e": "calque_core.lax.bessel_i0e(x)",
+    "i1e": "calque_core.lax.bessel_i1e(x)",
     "erfinv": "calque_core.lax.erf_inv(x)",
     "logit": "numpy.log(x / (1 - x))",
     "median": "numpy.sort and an index in the middle",

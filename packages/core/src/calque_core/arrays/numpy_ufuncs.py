@@ -61,6 +61,16 @@ def rint(x: Value) -> Value:
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
+def nextafter(x: Value, y: Value) -> Value:
+    """Return the float next to x on the side of y."""
+    return lax.nextafter(*_floats("nextafter", x, y))
+
+
+def bitwise_count(x: Value) -> Value:
+    """Return how many bits of |x| are 1, in uint8."""
+    return as_dtype(lax.population_count(lax.abs(x)), np.dtype("uint8"))
+
+
 # Exponentials, logarithms, lengths, angles
 
 
@@ -256,6 +266,7 @@ ufuncs |= {
     np.ceil: lax.ceil,
     np.trunc: trunc,
     np.rint: rint,
+    np.nextafter: nextafter,
     np.exp: lax.exp,
     np.exp2: lax.exp2,
     np.expm1: lax.expm1,
@@ -303,6 +314,7 @@ ufuncs |= {
     np.bitwise_or: lax.bitwise_or,
     np.bitwise_xor: lax.bitwise_xor,
     np.invert: lax.bitwise_not,
+    np.bitwise_count: bitwise_count,
     np.left_shift: left_shift,
     np.right_shift: right_shift,
     np.conjugate: conjugate,

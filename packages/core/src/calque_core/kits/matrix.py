@@ -9,7 +9,7 @@ from calque_core import lax
 from calque_core.primitives.primitive import Primitive
 
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
-_ALTERNATIVES = {"batch": ("axis_batch",)}
+_ALTERNATIVES = {"batch": ("axis_batch",), "lowering": ("decomposition",)}
 
 
 def standard_primitives() -> list[Primitive]:

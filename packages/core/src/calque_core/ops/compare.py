@@ -231,6 +231,40 @@ def shift_right_arithmetic(x: Value, y: Value) -> Value:
     return shift_right_arithmetic_p.bind(*operands)
 
 
+# Counts of bits
+
+population_count_p = declare("population_count", INTEGER, formulas.count_ones)
+clz_p = declare("clz", INTEGER, formulas.count_leading_zeros)
+
+
+def population_count(x: Value) -> Value:
+    """Return how many bits of x are 1, elementwise; of a negative number, the bits of its two's complement.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for anything but integers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import population_count
+    >>> population_count(np.array([0, 6, -1], np.int8))
+    array([0, 2, 8], dtype=int8)
+    """
+    return population_count_p.bind(*insist("population_count", INTEGER, strong(x)))
+
+
+def clz(x: Value) -> Value:
+    """Return how many bits of x are 0 before the first 1, elementwise: the width of the dtype for 0.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for anything but integers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import clz
+    >>> clz(np.array([0, 6, -1], np.int8))
+    array([8, 5, 0], dtype=int8)
+    """
+    return clz_p.bind(*insist("clz", INTEGER, strong(x)))
+
+
 # Choices
 
 select_n_p = Primitive("select_n")

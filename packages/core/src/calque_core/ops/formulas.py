@@ -127,3 +127,22 @@ def shift_right(x: Value, y: Value, *, signed: bool) -> Value:
     bits, size = np.dtype(f"{'i' if signed else 'u'}{dtype.itemsize}"), np.dtype(f"u{dtype.itemsize}")
     places = np.minimum(np.asarray(y, dtype).view(size), size.type(8 * dtype.itemsize)).astype(bits)
     return np.right_shift(np.asarray(x, dtype).view(bits), places).view(dtype)
+
+
+def _unsigned(x: Value) -> Value:
+    x = np.asarray(x)
+    return x.view(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def count_ones(x: Value) -> Value:
+    """Return how many bits of x are 1; NumPy's `bitwise_count` takes the absolute value."""
+    return np.bitwise_count(_unsigned(x)).astype(np.asarray(x).dtype)[()]
+
+
+def count_leading_zeros(x: Value) -> Value:
+    """Return how many bits of x are 0 before the first 1: copies of the first 1 fill all lower places."""
+    bits, width = _unsigned(x), 8 * np.asarray(x).dtype.itemsize
+    places = 1
+    while places < width:
+        bits, places = bits | bits >> bits.dtype.type(places), 2 * places
+    return (width - np.bitwise_count(bits).astype(np.int64)).astype(np.asarray(x).dtype)[()]

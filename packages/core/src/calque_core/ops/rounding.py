@@ -1,4 +1,4 @@
-"""Rounding to whole numbers, and telling which numbers are finite.
+"""Rounding to whole numbers, neighbours among the floats, and telling which numbers are finite.
 
 Integers and bools are whole and finite already: the public functions handle them, the primitives take floats only.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from calque_core.ops import formulas
 from calque_core.ops.declare import BITS, FLOAT, as_result, declare, insist, undefined_message
-from calque_core.ops.operands import floating
+from calque_core.ops.operands import floating, floating_pair
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
 
@@ -29,6 +29,7 @@ class RoundingMethod(IntEnum):
 floor_p = declare("floor", FLOAT, np.floor, linearity="constant")
 ceil_p = declare("ceil", FLOAT, np.ceil, linearity="constant")
 round_p = Primitive("round", linearity="constant")
+nextafter_p = declare("nextafter", FLOAT, np.nextafter)
 is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
 
 
@@ -93,6 +94,22 @@ def round(x: Value, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_Z
     (np.float64(3.0), np.float64(2.0))
     """
     return _rounded(round_p, x, rounding_method=RoundingMethod(rounding_method))
+
+
+def nextafter(x: Value, y: Value) -> Value:
+    """Return the float next to x on the side of y, elementwise; y itself where they are equal.
+
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import nextafter
+    >>> nextafter(np.array([1.0, 2.0]), 2.0)
+    array([1., 2.])
+    >>> nextafter(1.0, 2.0) - 1.0
+    np.float64(2.220446049250313e-16)
+    """
+    return nextafter_p.bind(*insist("nextafter", FLOAT, *floating_pair("nextafter", x, y)))
 
 
 def is_finite(x: Value) -> Value:

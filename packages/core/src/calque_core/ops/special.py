@@ -5,12 +5,19 @@ They are elementwise primitives as in `arithmetic.py`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
+from calque_core.ops.arithmetic import abs, add, div, min, mul, neg, sub
+from calque_core.ops.coefficients import SCALED_ERFC
+from calque_core.ops.compare import lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.exponential import exp, square
 from calque_core.ops.operands import floating
+from calque_core.ops.rounding import floor
 
 Value = Any
 
@@ -35,6 +42,70 @@ def logistic(x: Value) -> Value:
     np.float64(0.5)
     """
     return logistic_p.bind(floating(x))
+
+
+# The error functions.  Source of the series of erfc: Shepherd & Laframboise (1981), Chebyshev approximation of
+# (1 + 2x) exp(x**2) erfc(x) in 0 <= x < inf, Mathematics of Computation 36, 249-253.
+
+
+def _upper_tail(x: Value) -> Value:
+    """Return erfc(x) for x >= 0; exp(-x**2) is split where x is a multiple of 1/16, so that its square is exact."""
+    x = min(x, _UNDERFLOW)
+    near = mul(floor(mul(x, 16.0)), 1 / 16)
+    scaled = div(chebyshev(div(sub(x, 3.75), add(x, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
+    return mul(mul(exp(neg(square(near))), scaled), exp(neg(mul(sub(x, near), add(x, near)))))
+
+
+_UNDERFLOW = 100.0  # erfc(x) is 0 long before
+_ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(16)]
+
+
+def _erf_near_zero(x: Value) -> Value:
+    """Return erf(x) for |x| < 0.75 by its power series (DLMF 7.6.1)."""
+    return mul(x, polynomial(square(min(abs(x), 1.0)), _ERF_SERIES))
+
+
+def _erf_formula(x: Value) -> Value:
+    far = sub(1.0, _upper_tail(abs(x)))
+    return select(lt(abs(x), 0.75), _erf_near_zero(x), select(lt(x, 0.0), neg(far), far))
+
+
+def _erfc_formula(x: Value) -> Value:
+    tail = _upper_tail(abs(x))
+    far = select(lt(x, 0.0), sub(2.0, tail), tail)
+    return select(lt(abs(x), 0.5), sub(1.0, _erf_near_zero(x)), far)
+
+
+erf_p = declare_formula("erf", _erf_formula)
+erfc_p = declare_formula("erfc", _erfc_formula)
+
+
+def erf(x: Value) -> Value:
+    """Return the error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.  Accuracy: 4 ulp.
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import erf
+    >>> erf(np.array([0.0, 0.5, np.inf]))
+    array([0.        , 0.52049988, 1.        ])
+    """
+    return erf_p.bind(*insist("erf", FLOAT, floating(x)))
+
+
+def erfc(x: Value) -> Value:
+    """Return 1 - erf(x) without cancellation for large x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.  Accuracy: 8 ulp.
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import erfc
+    >>> erfc(np.array([-np.inf, 0.0, 10.0]))
+    array([2.00000000e+00, 1.00000000e+00, 2.08848758e-45])
+    """
+    return erfc_p.bind(*insist("erfc", FLOAT, floating(x)))
 
 
 # erf_inv.  Source: M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied

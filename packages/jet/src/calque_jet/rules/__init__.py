@@ -5,6 +5,7 @@ A primitive that core declares linear, bilinear or constant needs none: `derived
 
 from calque_jet.rules import (
     arithmetic,
+    bessel,
     checkpoint,
     collective,
     compare,
@@ -12,11 +13,13 @@ from calque_jet.rules import (
     create,
     custom,
     exponential,
+    gamma,
     gather,
     linear_call,
     linear_solve,
     reduce,
     root,
+    rounding,
     scan,
     scatter,
     sort,

@@ -11,6 +11,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core.lax import (
     and_p,
     clamp_p,
+    clz_p,
     eq_p,
     ge_p,
     gt_p,
@@ -19,6 +20,7 @@ from calque_core.lax import (
     ne_p,
     not_p,
     or_p,
+    population_count_p,
     select_n_p,
     shift_left_p,
     shift_right_arithmetic_p,
@@ -51,6 +53,11 @@ elementwise(not_p, hlo.not_)
 elementwise(shift_left_p, hlo.shift_left)
 elementwise(shift_right_logical_p, hlo.shift_right_logical)
 elementwise(shift_right_arithmetic_p, hlo.shift_right_arithmetic)
+
+# Counts of bits
+
+elementwise(population_count_p, hlo.popcnt)
+elementwise(clz_p, hlo.count_leading_zeros)
 
 # Choices
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from jaxlib.mlir.dialects import chlo
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.lax import RoundingMethod, ceil_p, floor_p, is_finite_p, round_p
+from calque_core.lax import RoundingMethod, ceil_p, floor_p, is_finite_p, nextafter_p, round_p
 from calque_xla_backend.define import IrValue, elementwise, inferred
 
 elementwise(floor_p, hlo.floor)
@@ -17,4 +18,5 @@ def round_build(x: IrValue, *, rounding_method: RoundingMethod) -> IrValue:
 
 
 inferred(round_p, round_build)
+elementwise(nextafter_p, chlo.next_after)
 elementwise(is_finite_p, hlo.is_finite)

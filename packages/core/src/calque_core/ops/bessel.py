@@ -1,0 +1,81 @@
+"""The modified Bessel functions of the first kind, of order 0 and 1, times exp(-|x|).
+
+They are power series below 8, whose terms are positive (DLMF 10.25.2), and Chebyshev series in 1 / x above.
+
+They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
+from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, sub
+from calque_core.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
+from calque_core.ops.compare import lt, select
+from calque_core.ops.declare import FLOAT, insist
+from calque_core.ops.exponential import exp, rsqrt, square
+from calque_core.ops.operands import floating
+
+Value = Any
+
+_LARGE = 8.0
+
+
+_I0_SERIES = [1 / (math.factorial(k) ** 2 * 4**k) for k in range(27)]
+_I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1) * 4**k) for k in range(27)]
+
+
+def _near_series(size: Value, coefficients: Sequence[float]) -> Value:
+    size = min(size, _LARGE)
+    return mul(exp(neg(size)), polynomial(square(size), coefficients))
+
+
+def _far_series(size: Value, coefficients: Sequence[float]) -> Value:
+    size = max(size, _LARGE)
+    return mul(chebyshev(sub(div(16.0, size), 1.0), coefficients), rsqrt(size))
+
+
+def _bessel_i0e_formula(x: Value) -> Value:
+    size = abs(x)
+    return select(lt(size, _LARGE), _near_series(size, _I0_SERIES), _far_series(size, BESSEL_I0_LARGE))
+
+
+def _bessel_i1e_formula(x: Value) -> Value:
+    size = abs(x)
+    far = _far_series(size, BESSEL_I1_LARGE)
+    return select(lt(size, _LARGE), mul(x, _near_series(size, _I1_SERIES)), select(lt(x, 0.0), neg(far), far))
+
+
+bessel_i0e_p = declare_formula("bessel_i0e", _bessel_i0e_formula)
+bessel_i1e_p = declare_formula("bessel_i1e", _bessel_i1e_formula)
+
+
+def bessel_i0e(x: Value) -> Value:
+    """Return exp(-|x|) I_0(x), elementwise; I_0 is the modified Bessel function of order 0.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.  Accuracy: 8 ulp.
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import bessel_i0e
+    >>> bessel_i0e(np.array([0.0, 1.0, 1e6]))
+    array([1.00000000e+00, 4.65759608e-01, 3.98942330e-04])
+    """
+    return bessel_i0e_p.bind(*insist("bessel_i0e", FLOAT, floating(x)))
+
+
+def bessel_i1e(x: Value) -> Value:
+    """Return exp(-|x|) I_1(x), elementwise; I_1 is the modified Bessel function of order 1, an odd function.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.  Accuracy: 8 ulp.
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import bessel_i1e
+    >>> bessel_i1e(np.array([0.0, 1.0, -1e6]))
+    array([ 0.        ,  0.20791042, -0.00039894])
+    """
+    return bessel_i1e_p.bind(*insist("bessel_i1e", FLOAT, floating(x)))

@@ -1,0 +1,247 @@
+"""The gamma function's logarithm with its derivatives, and Hurwitz' zeta function.
+
+Between 1 and 2 the functions are Chebyshev series that vanish exactly where the function does; recurrences lead there
+from (0, 8), asymptotic series serve larger arguments, and reflection serves negative ones.
+
+They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
+from calque_core.ops.coefficients import (
+    DIGAMMA,
+    DIGAMMA_ROOT,
+    EULER_MACLAURIN,
+    HARMONIC,
+    LOG_GAMMA,
+    LOG_GAMMA_ABOVE,
+    STIRLING,
+)
+from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, le, lt, ne, select
+from calque_core.ops.declare import FLOAT, insist
+from calque_core.ops.exponential import exp, log, pow, square
+from calque_core.ops.operands import floating, floating_pair
+from calque_core.ops.rounding import RoundingMethod, floor, round
+from calque_core.ops.trigonometric import cos, sin, tan
+
+Value = Any
+
+_LARGE = 8.0  # from here on the asymptotic series have all digits
+_STEPS = 6  # from below 8 to below 2
+
+# The logarithm of the gamma function
+
+
+def _stirling(x: Value) -> Value:
+    """Return log(gamma(x)) for x >= 8 (DLMF 5.11.1)."""
+    inverse = div(1.0, x)
+    series = mul(inverse, polynomial(square(inverse), STIRLING))
+    half_log = math.log(2 * math.pi) / 2
+    return add(add(mul(sub(x, 0.5), sub(log(x), 1.0)), half_log - 0.5), series)
+
+
+def _lgamma_between(x: Value) -> Value:
+    """Return log(gamma(x)) for 0 < x < 8: log(gamma(1 + y)) with y in [0, 1) for x < 2, else from [2, 3).
+
+    The logarithm of the factors is added.
+    """
+    is_small = lt(x, 1.0)
+    y = select(is_small, x, sub(min(x, 2.0), 1.0))
+    at_one = mul(mul(y, sub(1.0, y)), chebyshev(sub(add(y, y), 1.0), LOG_GAMMA))
+    below = sub(select(is_small, neg(log(x)), 0.0), at_one)  # 0.0, not -0.0, for x = 1
+    y, factors = max(x, 2.0), select(lt(x, 2.0), x, 1.0)
+    for _ in range(_STEPS):
+        factors = select(ge(y, 3.0), mul(factors, sub(y, 1.0)), factors)
+        y = select(ge(y, 3.0), sub(y, 1.0), y)
+    distance = sub(y, 2.0)
+    above = add(mul(distance, chebyshev(sub(add(distance, distance), 1.0), LOG_GAMMA_ABOVE)), log(factors))
+    return select(lt(x, 2.0), below, above)
+
+
+def _lgamma_formula(x: Value) -> Value:
+    size = abs(x)
+    shifted = select(lt(x, 0.0), add(size, 1.0), size)
+    large = _stirling(max(shifted, _LARGE))
+    out = select(lt(shifted, _LARGE), _lgamma_between(min(shifted, _LARGE)), large)
+    mirrored = sub(math.log(math.pi), add(log(abs(_sin_of_turns(size))), out))
+    out = select(lt(x, 0.0), mirrored, out)
+    return select(eq(size, math.inf), math.inf, out)
+
+
+def _fraction(x: Value) -> Value:
+    """Return x minus the nearest whole number."""
+    return sub(x, round(x, RoundingMethod.TO_NEAREST_EVEN))
+
+
+def _sin_of_turns(x: Value) -> Value:
+    """Return sin(pi x) with all digits beside whole numbers, up to its sign."""
+    return sin(mul(_fraction(x), math.pi))
+
+
+# Its derivative
+
+
+def _digamma_between(x: Value) -> Value:
+    """Return digamma(x) for 0 < x < 8: digamma(1 + y) for y in [0, 1), and the sum of the reciprocals."""
+    is_small = lt(x, 1.0)
+    y, total = select(is_small, x, sub(x, 1.0)), select(is_small, neg(div(1.0, x)), 0.0)
+    for _ in range(_STEPS):
+        total = select(ge(y, 1.0), add(total, div(1.0, y)), total)
+        y = select(ge(y, 1.0), sub(y, 1.0), y)
+    head, remainder = DIGAMMA_ROOT
+    # The second piece depends on y for XLA, which would otherwise round the sum of both before it subtracts.
+    distance = sub(sub(y, head), select(lt(y, 1.0), remainder, y))
+    return add(mul(distance, chebyshev(sub(add(y, y), 1.0), DIGAMMA)), total)
+
+
+def _digamma_large(x: Value) -> Value:
+    """Return digamma(x) for x >= 8 (DLMF 5.11.2)."""
+    inverse = div(1.0, x)
+    series = mul(inverse, polynomial(square(inverse), HARMONIC))
+    return sub(log(x), mul(inverse, add(0.5, series)))
+
+
+def _digamma_formula(x: Value) -> Value:
+    size = abs(x)
+    shifted = select(lt(x, 0.0), add(size, 1.0), x)
+    out = select(lt(shifted, _LARGE), _digamma_between(min(shifted, _LARGE)), _digamma_large(max(shifted, _LARGE)))
+    fraction = _fraction(x)
+    mirrored = sub(out, div(math.pi, tan(mul(fraction, math.pi))))
+    return select(lt(x, 0.0), select(eq(fraction, 0.0), math.nan, mirrored), out)
+
+
+# Hurwitz' zeta function, by Euler-Maclaurin summation after N terms (DLMF 25.11.5 and 25.11.7)
+
+_TERMS = 10
+
+
+def _zeta_formula(x: Value, q: Value) -> Value:
+    total = pow(q, neg(x))
+    for k in range(1, _TERMS):
+        total = add(total, pow(add(q, float(k)), neg(x)))
+    end = add(q, float(_TERMS))
+    last = pow(end, neg(x))
+    total = add(total, mul(last, add(div(end, sub(x, 1.0)), 0.5)))
+    factor = div(mul(x, last), end)
+    for k, c in enumerate(EULER_MACLAURIN):
+        total = add(total, mul(c, factor))
+        rising = mul(div(add(x, 2.0 * k + 1), end), div(add(x, 2.0 * k + 2), end))
+        factor = mul(factor, rising)
+    total = select(eq(q, math.inf), 0.0, select(eq(total, math.inf), math.inf, total))
+    total = select(bitwise_or(eq(x, 1.0), eq(q, 0.0)), math.inf, total)
+    is_outside = bitwise_or(lt(x, 1.0), lt(q, 0.0))
+    return select(bitwise_or(is_outside, bitwise_or(ne(x, x), ne(q, q))), math.nan, total)
+
+
+# Derivatives of digamma
+
+
+def gamma_of(x: Value) -> Value:
+    """Return gamma(x) for x >= 1, with 4 digits more than exp(lgamma(x)): a power of x has no error that grows with x.
+
+    The recurrence leads to x >= 8, and Stirling's series (DLMF 5.11.3) is a product there.
+    """
+    y, divisor = x, select(eq(x, x), 1.0, x)
+    for _ in range(_STEPS + 1):
+        divisor = select(lt(y, _LARGE), mul(divisor, y), divisor)
+        y = select(lt(y, _LARGE), add(y, 1.0), y)
+    inverse = div(1.0, y)
+    correction = exp(mul(inverse, polynomial(square(inverse), STIRLING)))
+    root = mul(pow(y, mul(0.5, sub(y, 0.5))), exp(mul(-0.5, y)))
+    return div(mul(mul(root, math.sqrt(2 * math.pi)), mul(root, correction)), divisor)
+
+
+def _polygamma_formula(m: Value, x: Value) -> Value:
+    """Return (-1)**(m + 1) m! zeta(m + 1, x) (DLMF 25.11.12), digamma for m = 0, and a reflection where x < 0."""
+    order, is_negative = add(m, 1.0), lt(x, 0.0)
+    is_even = eq(mul(floor(mul(m, 0.5)), 2.0), m)
+    factorial = select(le(m, 1.0), 1.0, gamma_of(order))
+    size = mul(factorial, _zeta_formula(order, select(is_negative, sub(1.0, x), x)))
+    out = select(bitwise_and(is_even, bitwise_not(is_negative)), neg(size), size)
+    out = select(is_negative, sub(_cotangent_derivative(m, x), size), out)
+    is_order = bitwise_and(ge(m, 0.0), eq(floor(m), m))
+    return select(eq(m, 0.0), _digamma_formula(x), select(is_order, out, math.nan))
+
+
+def _cotangent_derivative(m: Value, x: Value) -> Value:
+    """Return -pi times the derivative of order m of cot(pi x), for m = 1, 2, 3: differentiate DLMF 5.5.4 m times."""
+    angle = mul(_fraction(x), math.pi)
+    sine, cosine = sin(angle), cos(angle)
+    ratio = div(math.pi, sine)
+    first = square(ratio)
+    second = mul(-2.0, mul(mul(first, ratio), cosine))
+    third = mul(2.0, mul(square(first), add(1.0, mul(2.0, square(cosine)))))
+    return select(eq(m, 1.0), first, select(eq(m, 2.0), second, select(eq(m, 3.0), third, math.nan)))
+
+
+lgamma_p = declare_formula("lgamma", _lgamma_formula)
+digamma_p = declare_formula("digamma", _digamma_formula)
+zeta_p = declare_formula("zeta", _zeta_formula)
+polygamma_p = declare_formula("polygamma", _polygamma_formula)
+
+
+def lgamma(x: Value) -> Value:
+    """Return log(|gamma(x)|), elementwise: infinite for 0 and negative whole numbers.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.  Accuracy: 8 ulp for x > 0; for x < 0 the
+    error is 8 ulp of the largest of 1 and the terms of the reflection formula (DLMF 5.5.3).
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import lgamma
+    >>> lgamma(np.array([0.5, 1.0, 11.0]))
+    array([ 0.57236494,  0.        , 15.10441257])
+    """
+    return lgamma_p.bind(*insist("lgamma", FLOAT, floating(x)))
+
+
+def digamma(x: Value) -> Value:
+    """Return the derivative of lgamma(x), elementwise: NaN for negative whole numbers, -inf for 0.0, inf for -0.0.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.  Accuracy: 8 ulp for x > 0; for x < 0 the
+    error is 8 ulp of the larger term of the reflection formula (DLMF 5.5.4).
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import digamma
+    >>> digamma(np.array([0.5, 1.0, 100.0]))
+    array([-1.96351003, -0.57721566,  4.60016185])
+    """
+    return digamma_p.bind(*insist("digamma", FLOAT, floating(x)))
+
+
+def zeta(x: Value, q: Value) -> Value:
+    """Return the sum of (q + k)**-x over k = 0, 1, ..., elementwise: infinite for x = 1 or q = 0.
+
+    NaN where x < 1 or q < 0.
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.  Accuracy: 8 + x
+    ulp, where q**-x is a normal number.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import zeta
+    >>> zeta(2.0, np.array([1.0, 2.0]))
+    array([1.64493407, 0.64493407])
+    """
+    return zeta_p.bind(*insist("zeta", FLOAT, *floating_pair("zeta", x, q)))
+
+
+def polygamma(m: Value, x: Value) -> Value:
+    """Return the derivative of order m of digamma(x), elementwise; m = 0 is digamma itself.
+
+    NaN where m is negative or not whole, and for m > 3 where x < 0.
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.  Accuracy: 16 + m
+    ulp, where x**-m and m! are normal numbers.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import polygamma
+    >>> polygamma(np.array([0.0, 1.0, 2.0]), 1.0)
+    array([-0.57721566,  1.64493407, -2.40411381])
+    """
+    return polygamma_p.bind(*insist("polygamma", FLOAT, *floating_pair("polygamma", m, x)))

@@ -1,0 +1,223 @@
+"""Derivation of the coefficients in `calque_core.ops.coefficients`, in decimal arithmetic of 90 digits or more.
+
+Run as a script, it writes that module; `test_ops_coefficients.py` compares the two.  A Chebyshev series of a function f
+has the coefficients 2/N sum f(cos a) cos(k a) over the N angles a = pi (2j + 1) / 2N.  The values of f come from power
+series, continued fractions and recurrences that need no table.
+Source of the discrete orthogonality: Mason & Handscomb, Chebyshev Polynomials (2003), section 4.6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+
+DIGITS = 90
+SMALLEST = Decimal(10) ** -(DIGITS + 20)
+Function = Callable[[Decimal], Decimal]
+
+
+def inverse_tangent(n: int) -> Decimal:
+    """Return atan(1 / n) by its power series."""
+    total = term = Decimal(1) / n
+    k = 1
+    while abs(term) > SMALLEST:
+        term, k = -term / (n * n), k + 2
+        total += term / k
+    return total
+
+
+def circle() -> Decimal:
+    """Return pi by Machin's formula."""
+    return 4 * (4 * inverse_tangent(5) - inverse_tangent(239))
+
+
+def cosine(x: Decimal) -> Decimal:
+    """Return cos(x) by its power series."""
+    total = term = Decimal(1)
+    k = 0
+    while abs(term) > SMALLEST:
+        k += 2
+        term *= -x * x / (k * (k - 1))
+        total += term
+    return total
+
+
+def chebyshev_series(f: Function, count: int, nodes: int = 64) -> list[Decimal]:
+    """Return the first coefficients of the Chebyshev series of f on [-1, 1]; the first is halved."""
+    points = [cosine(circle() * (2 * j + 1) / (2 * nodes)) for j in range(nodes)]
+    values = [f(t) for t in points]
+    before, now = [Decimal(1)] * nodes, points
+    coefficients = [sum(values) / nodes]
+    for _ in range(count - 1):
+        coefficients.append(2 * sum(a * b for a, b in zip(values, now)) / nodes)
+        before, now = now, [2 * t * b - a for t, a, b in zip(points, before, now)]
+    return coefficients
+
+
+def bernoulli(count: int) -> list[Fraction]:
+    """Return the Bernoulli numbers B_0 to B_count by their recurrence (DLMF 24.5.3)."""
+    numbers = [Fraction(1)]
+    for m in range(1, count + 1):
+        numbers.append(-sum(math.comb(m + 1, k) * numbers[k] for k in range(m)) / (m + 1))
+    return numbers
+
+
+BERNOULLI = bernoulli(80)
+
+
+def decimal(x: Fraction) -> Decimal:
+    """Return a fraction in decimal digits."""
+    return Decimal(x.numerator) / x.denominator
+
+
+def log_gamma(x: Decimal) -> Decimal:
+    """Return log(gamma(x)): the recurrence to x > 60, then DLMF 5.11.1."""
+    product = Decimal(1)
+    while x < 60:
+        product, x = product * x, x + 1
+    total = (x - Decimal("0.5")) * x.ln() - x + (2 * circle()).ln() / 2
+    total += sum(decimal(BERNOULLI[2 * k]) / (2 * k * (2 * k - 1) * x ** (2 * k - 1)) for k in range(1, 38))
+    return total - product.ln()
+
+
+def digamma(x: Decimal) -> Decimal:
+    """Return the derivative of `log_gamma`: the recurrence to x > 60, then DLMF 5.11.2."""
+    total = Decimal(0)
+    while x < 60:
+        total, x = total - 1 / x, x + 1
+    total += x.ln() - 1 / (2 * x)
+    return total - sum(decimal(BERNOULLI[2 * k]) / (2 * k * x ** (2 * k)) for k in range(1, 38))
+
+
+def digamma_root() -> Decimal:
+    """Return the positive zero of digamma by the secant method."""
+    low, high = Decimal("1.46"), Decimal("1.47")
+    while abs(high - low) > Decimal(10) ** -60:
+        low, high = high, high - digamma(high) * (high - low) / (digamma(high) - digamma(low))
+    return high
+
+
+def scaled_erfc(x: Decimal) -> Decimal:
+    """Return exp(x**2) erfc(x): for x < 8 by DLMF 7.6.2, above by the continued fraction DLMF 7.9.2."""
+    if x >= 8:
+        tail = Decimal(0)
+        for k in range(900, 0, -1):
+            tail = Decimal(k) / 2 / (x + tail)
+        return 1 / ((x + tail) * circle().sqrt())
+    total = term = x
+    n = 0
+    while term > SMALLEST:
+        n += 1
+        term *= 2 * x * x / (2 * n + 1)
+        total += term
+    return (x * x).exp() - 2 / circle().sqrt() * total
+
+
+def scaled_bessel(order: int) -> Function:
+    """Return exp(-x) I_n(x) as a function, by the power series DLMF 10.25.2."""
+
+    def function(x: Decimal) -> Decimal:
+        total = term = (x / 2) ** order if order else Decimal(1)
+        k = 0
+        while term > SMALLEST * total or k < x:
+            k += 1
+            term *= x * x / (4 * k * (k + order))
+            total += term
+        return total * (-x).exp()
+
+    return function
+
+
+def large(order: int) -> Function:
+    """Return sqrt(x) exp(-x) I_n(x) as a function of t = 16 / x - 1, with the limit at x = inf by DLMF 10.40.1."""
+    bessel = scaled_bessel(order)
+
+    def function(t: Decimal) -> Decimal:
+        x = 16 / (1 + t)
+        if x < 400:
+            return x.sqrt() * bessel(x)
+        total = term = Decimal(1)
+        for k in range(1, 200):
+            term *= -Decimal(4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
+            total += term
+            if abs(term) < SMALLEST:
+                break
+        return total / (2 * circle()).sqrt()
+
+    return function
+
+
+def erfc_factor(t: Decimal) -> Decimal:
+    """Return (1 + 2x) exp(x**2) erfc(x) with t = (x - 3.75) / (x + 3.75)."""
+    x = Decimal("3.75") * (1 + t) / (1 - t)
+    return (1 + 2 * x) * scaled_erfc(x)
+
+
+def tables() -> dict[str, tuple[str, list[Decimal]]]:
+    """Return, by name, the comment and the coefficients of each table."""
+    with localcontext() as context:
+        context.prec = DIGITS + 70
+        root = digamma_root()
+        on_unit = lambda f: lambda t: f((t + 3) / 2)
+        return {
+            "SCALED_ERFC": (
+                "(1 + 2x) exp(x**2) erfc(x) for x >= 0, a Chebyshev series in (x - 3.75) / (x + 3.75)",
+                chebyshev_series(erfc_factor, 30),
+            ),
+            "LOG_GAMMA": (
+                "log(gamma(x)) / ((x - 1) (x - 2)) for 1 <= x <= 2, a Chebyshev series in 2x - 3",
+                chebyshev_series(on_unit(lambda x: log_gamma(x) / ((x - 1) * (x - 2))), 23),
+            ),
+            "LOG_GAMMA_ABOVE": (
+                "log(gamma(x)) / (x - 2) for 2 <= x <= 3, a Chebyshev series in 2x - 5",
+                chebyshev_series(lambda t: log_gamma((t + 5) / 2) / ((t + 1) / 2), 19),
+            ),
+            "DIGAMMA": (
+                "digamma(x) / (x - r) for 1 <= x <= 2, with the zero r, a Chebyshev series in 2x - 3",
+                chebyshev_series(on_unit(lambda x: digamma(x) / (x - root)), 24),
+            ),
+            "DIGAMMA_ROOT": ("r - 1 in two pieces, the first of 20 bits, for 1.4616... = r", pieces(root - 1, 20)),
+            "STIRLING": (
+                "B_2k / (2k (2k - 1)), DLMF 5.11.1",
+                [decimal(BERNOULLI[2 * k]) / (2 * k * (2 * k - 1)) for k in range(1, 12)],
+            ),
+            "HARMONIC": ("B_2k / 2k, DLMF 5.11.2", [decimal(BERNOULLI[2 * k]) / (2 * k) for k in range(1, 13)]),
+            "EULER_MACLAURIN": (
+                "B_2k / (2k)!, DLMF 25.11.7",
+                [decimal(BERNOULLI[2 * k] / math.factorial(2 * k)) for k in range(1, 13)],
+            ),
+            "BESSEL_I0_LARGE": (
+                "sqrt(x) exp(-x) I_0(x) for x >= 8, a Chebyshev series in 16 / x - 1",
+                chebyshev_series(large(0), 26),
+            ),
+            "BESSEL_I1_LARGE": (
+                "sqrt(x) exp(-x) I_1(x) for x >= 8, a Chebyshev series in 16 / x - 1",
+                chebyshev_series(large(1), 26),
+            ),
+        }
+
+
+def pieces(x: Decimal, bits: int) -> list[Decimal]:
+    """Return `x` to a number of bits, which is exact in each float dtype from 32 bits, and the remainder."""
+    head = (x * 2**bits).to_integral_value() / 2**bits
+    return [head, x - head]
+
+
+def module() -> str:
+    """Return the text of the module of the tables."""
+    summary = "Coefficients of the special functions; `tests/coefficient_tables.py` derives them and writes this file."
+    lines = [f'"""{summary}"""', "", "# fmt: off"]
+    for name, (comment, numbers) in tables().items():
+        texts = [repr(float(x)) for x in numbers]
+        rows = [", ".join(texts[i : i + 4]) for i in range(0, len(texts), 4)]
+        lines += ["", f"# {comment}", f"{name} = ("] + [f"    {row}," for row in rows] + [")"]
+    return "\n".join([*lines, ""])
+
+
+TARGET = Path(__file__).parents[1] / "src/calque_core/ops/coefficients.py"
+
+if __name__ == "__main__":
+    TARGET.write_text(module(), encoding="utf-8")
