@@ -122,6 +122,7 @@ SCANS = [
     Row("scan unrolled", partial(cumulative, unroll=2), (MATRIX,)),
     Row("scan unrolled with a rest", partial(cumulative, unroll=3, reverse=True), (numbers((7, 2)),)),
     Row("scan unrolled altogether", partial(cumulative, unroll=9), (MATRIX,)),
+    Row("scan of one iteration", partial(cumulative, unroll=0), (MATRIX,)),
     Row("scan of no steps", empty_scan, (numbers((0, 3)), VECTOR)),
     Row("scan of no steps and no inputs", lambda flow, x: flow.scan(lambda c, _: (c * x, c), x, None, 0), (VECTOR,)),
     Row("scan of one step", cumulative, (numbers((1, 2)),)),

@@ -375,3 +375,16 @@ def test_nested_conds_stage_to_equal_programs_each_time():
         return cond(x > 0, lambda: cond(x > 1, lambda: x, lambda: x * 2.0), lambda: -x)
 
     assert jaxpr_equal(make_jaxpr(fun)(1.0), make_jaxpr(fun)(1.0))
+
+
+def test_one_operand_may_be_passed_by_name():
+    assert cond(True, lambda x: x + 1.0, lambda x: x, operand=2.0) == 3.0
+    assert cond(True, lambda x: 1.0 if x is None else 0.0, lambda x: 2.0, operand=None) == 1.0
+    assert lax.switch(1, [lambda x: x, lambda x: 2.0 * x], operand=3.0) == 6.0
+
+
+def test_an_operand_by_name_beside_operands_is_refused():
+    with pytest.raises(TypeError, match=r"cond at .* got operand= beside 1 operands\. Pass all of them by position\."):
+        cond(True, lambda x: x, lambda x: x, 1.0, operand=2.0)
+    with pytest.raises(TypeError, match=r"switch at .* got operand= beside 2 operands"):
+        lax.switch(0, [lambda x, y: x, lambda x, y: y], 1.0, 2.0, operand=2.0)

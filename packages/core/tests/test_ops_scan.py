@@ -463,9 +463,8 @@ def test_what_is_no_pair_is_refused(result):
         ({}, ValueError, r" got neither inputs nor a length\. Give xs, or length\."),
         ({"length": -1}, ValueError, r" got length=-1\. Give 0 or more\."),
         ({"length": 2.5}, TypeError, r" got length=2\.5\. Give an int\."),
-        ({"xs": np.ones(3), "unroll": 0}, ValueError, r" got unroll=0\. Give 1 or more\."),
+        ({"xs": np.ones(3), "unroll": -1}, ValueError, r" got unroll=-1\. Give 0 or more\."),
         ({"length": True}, TypeError, r" got length=True\. Give an int\."),
-        ({"xs": np.ones(3), "unroll": True}, TypeError, r" got unroll=True\. Give an int\."),
         ({"xs": np.ones(3), "unroll": "2"}, TypeError, r" got unroll='2'\. Give an int\."),
     ],
 )
@@ -517,3 +516,21 @@ def test_programs_that_do_not_fit_are_refused_when_staged(program, args, words):
     step = make_jaxpr(program)(np.float64(1), np.float64(1))
     with pytest.raises(TypeError, match=words):
         make_jaxpr(lambda *args: bind(step, *args, length=2))(*args)
+
+
+@pytest.mark.parametrize(("unroll", "steps"), [(0, 5), (True, 5), (False, 1), (1, 1), (3, 3), (9, 9)])
+def test_unroll_may_ask_for_all_steps(unroll, steps):
+    total = lambda xs: scan(lambda c, x: (c + x, c), 0.0, xs, unroll=unroll)
+    assert make_jaxpr(total)(np.ones(5)).eqns[0].params["unroll"] == steps
+    assert total(np.ones(5))[0] == 5.0
+
+
+def test_unroll_of_no_steps_at_all_is_one():
+    jaxpr = make_jaxpr(lambda xs: scan(lambda c, x: (c + x, c), 0.0, xs, unroll=0))(np.ones(0))
+    assert jaxpr.eqns[0].params["unroll"] == 1
+
+
+@pytest.mark.parametrize(("unroll", "kind"), [(-1, ValueError), (1.5, TypeError), ("all", TypeError)])
+def test_an_unroll_that_is_no_number_of_steps_is_refused(unroll, kind):
+    with pytest.raises(kind, match=r"scan of <lambda> .* got unroll="):
+        scan(lambda c, x: (c + x, c), 0.0, np.ones(3), unroll=unroll)

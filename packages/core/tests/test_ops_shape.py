@@ -216,3 +216,10 @@ def test_pad_refuses_a_configuration_that_does_not_fit(of, config, words):
 def test_pad_refuses_padding_that_is_not_a_scalar(of):
     with pytest.raises(ShapeError, match=r"the padding value is not one float64\. Give a scalar of this dtype\."):
         of(lambda x: lax.pad(x, np.zeros(2), ((0, 0, 0),)), np.zeros(4))
+
+
+def test_reshape_with_dimensions_transposes_first():
+    np.testing.assert_array_equal(lax.reshape(X, (4, 6), (2, 0, 1)), X.transpose(2, 0, 1).reshape(4, 6))
+    np.testing.assert_array_equal(lax.reshape(X, (2, 4, 3), dimensions=(0, 2, 1)), X.transpose(0, 2, 1))
+    with pytest.raises(ValueError, match=r"transpose of float64\[2,3,4\] at .*"):
+        lax.reshape(X, (24,), (0, 0, 1))

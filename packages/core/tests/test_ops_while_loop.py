@@ -437,3 +437,16 @@ def test_a_number_of_values_to_keep_that_means_nothing_is_refused():
 def test_a_negative_number_of_steps_is_refused():
     with pytest.raises(ValueError, match=rf"while_loop of {at(increment)} at .* got max_steps=-1\. Give 0 or more\."):
         while_loop(below(1), increment, 0, max_steps=-1)
+
+
+@pytest.mark.parametrize(("unroll", "steps"), [(None, 1), (2, 2), (0, 4), (True, 4)])
+def test_a_counted_loop_takes_the_unroll_of_scan(unroll, steps):
+    jaxpr = make_jaxpr(lambda x: fori_loop(0, 4, lambda i, x: x * 2.0, x, unroll=unroll))(1.0)
+    (eqn,) = [eqn for eqn in jaxpr.eqns if eqn.primitive is scan_p]
+    assert eqn.params["unroll"] == steps
+
+
+def test_unroll_beside_a_traced_bound_is_refused():
+    words = r"fori_loop of <lambda> .* got unroll=2 beside a traced bound, .* Give integers as bounds"
+    with pytest.raises(ValueError, match=words):
+        make_jaxpr(lambda n: fori_loop(0, n, lambda i, x: x * 2.0, 1.0, unroll=2))(4)

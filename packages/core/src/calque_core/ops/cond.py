@@ -41,6 +41,7 @@ from calque_pytree import PyTreeDef, tree_flatten
 Value = Any
 _Program = tuple[Jaxpr, PyTreeDef]
 BATCHED = ("select", "skip", "error")
+NO_OPERAND: Any = object()  # None is an operand
 
 cond_p = Primitive("cond", multiple_results=True)
 
@@ -89,14 +90,21 @@ cond_p.def_rule("dce", dce_cond)
 
 @api_boundary
 def cond(
-    pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, batched: str = "select"
+    pred: Value,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = NO_OPERAND,
+    batched: str = "select",
 ) -> Any:
     """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
 
     Both functions are traced; one runs.  They must return the same pytree of the same types; a Python scalar takes the
     dtype of its counterpart.  `batched` says how `vmap` handles a mapped `pred`: "select" (run both, choose by
-    element), "skip" (run a branch only if some element takes it) or "error".
-    Raises: TypeError if `pred` is not a bool scalar, or the branches differ in structure or types.
+    element), "skip" (run a branch only if some element takes it) or "error".  `operand=x` is another spelling of one
+    operand.
+    Raises: TypeError if `pred` is not a bool scalar, the branches differ in structure or types, or `operand` stands
+    beside operands.
 
     >>> from calque_core.lax import cond
     >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
@@ -105,14 +113,29 @@ def cond(
     for fun in (true_fun, false_fun):
         check_callable(fun, "cond")
     _check_predicate(pred)
-    return _choose("cond", pred, (false_fun, true_fun), operands, batched)
+    return _choose("cond", pred, (false_fun, true_fun), _one_spelling("cond", operands, operand), batched)
+
+
+def _one_spelling(verb: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """Return the operands, of which one may have been passed as `operand=`."""
+    if operand is NO_OPERAND:
+        return operands
+    if operands:
+        raise TypeError(f"{verb}{where()} got operand= beside {len(operands)} operands. Pass all of them by position.")
+    return (operand,)
 
 
 @api_boundary
-def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any, batched: str = "select") -> Any:
+def switch(
+    index: Value,
+    branches: Sequence[Callable[..., Any]],
+    *operands: Any,
+    operand: Any = NO_OPERAND,
+    batched: str = "select",
+) -> Any:
     """Return `branches[index](*operands)`; an index out of range takes the nearest branch.
 
-    The functions are traced; one runs.  Results and `batched` are as for `cond`.
+    The functions are traced; one runs.  Results, `operand` and `batched` are as for `cond`.
     Raises: TypeError if `index` is not an integer scalar, or the branches differ in structure or types; ValueError if
     there are none.
 
@@ -120,7 +143,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any,
     >>> switch(1, [lambda x: x + 1.0, lambda x: x - 2.0, lambda x: x + 3.0], 5.0)
     3.0
     """
-    functions = tuple(branches)
+    functions, operands = tuple(branches), _one_spelling("switch", operands, operand)
     if not functions:
         raise ValueError(f"switch{where()} got no branches. Give at least one function.")
     for fun in functions:

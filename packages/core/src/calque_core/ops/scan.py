@@ -116,13 +116,14 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
-    unroll: int = 1,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` over the leading axis of `xs`; return the last carry and the stacked `y`s.
 
     `init`, `xs` and the `y`s are pytrees of arrays; the carry keeps its structure, shapes and dtypes, but a Python
     scalar takes the dtype of the result of `f`.  Without `xs`, `f` gets None `length` times.  With `reverse`, the last
-    slice comes first, and the `y`s are in the order of the `xs`.  `unroll` steps are compiled into one.
+    slice comes first, and the `y`s are in the order of the `xs`.  `unroll` steps are compiled into one, all
+    steps with 0 or True.
     Shapes: xs [n, *s] -> ys [n, *t].
     Raises: TypeError if the carry changes its type, or `f` does not return a pair; ValueError if lengths differ.
 
@@ -137,7 +138,7 @@ def scan(
     xs_leaves, xs_tree = tree_flatten(xs)
     xs_leaves = [*narrow(xs_leaves)]
     steps = _length(caller, xs, length)
-    options = {"length": steps, "reverse": bool(reverse), "unroll": _count(caller, "unroll", unroll, 1)}
+    options = {"length": steps, "reverse": bool(reverse), "unroll": steps_at_once(caller, unroll, steps)}
     if here().settings.disable_jit and steps:
         order = range(steps)[::-1] if reverse else range(steps)
         return _run_by_python(caller, f, carry_tree.unflatten(carry), xs_tree.unflatten(xs_leaves), order)
@@ -215,6 +216,16 @@ def _length(caller: str, xs: Any, length: int | None) -> int:
     if steps is None:
         raise ValueError(f"{caller} got neither inputs nor a length. Give xs, or length.")
     return steps
+
+
+def steps_at_once(caller: str, unroll: int | bool, length: int) -> int:
+    """Return the argument `unroll` of a loop of `length` steps as a number of steps; 0 and True stand for all.
+
+    Raises: TypeError if it is no integer; ValueError if it is negative.
+    """
+    if isinstance(unroll, bool):
+        unroll = 0 if unroll else 1
+    return _count(caller, "unroll", unroll, 0) or max(length, 1)
 
 
 def _count(caller: str, name: str, value: Any, least: int) -> int:

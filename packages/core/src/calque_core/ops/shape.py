@@ -64,11 +64,13 @@ def reshape_impl(x: Value, *, new_sizes: Shape) -> Value:
 reshape_p.def_impl(reshape_impl, leaf=True)
 
 
-def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
+def reshape(operand: Value, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Value:
     """Return the elements of `operand`, in row-major order, with the shape `new_sizes`.
 
+    With `dimensions`, a permutation of the axes, the operand is transposed first.
     Shapes: operand [*s] -> new_sizes.  Dtype: kept.
-    Raises: ShapeError if the numbers of elements differ, or a size is negative.
+    Raises: ShapeError if the numbers of elements differ, or a size is negative; ValueError if `dimensions` is no
+    permutation of the axes.
 
     >>> import numpy as np
     >>> from calque_core.lax import reshape
@@ -76,6 +78,7 @@ def reshape(operand: Value, new_sizes: Sequence[int]) -> Value:
     array([[0, 1],
            [2, 3]])
     """
+    operand = operand if dimensions is None else transpose(operand, dimensions)
     new_sizes, aval = integers("reshape", "new_sizes", new_sizes), typeof(operand)
     if aval.shape == new_sizes:
         return as_result(operand)

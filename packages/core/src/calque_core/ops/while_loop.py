@@ -40,7 +40,7 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.scan import scan
+from calque_core.ops.scan import scan, steps_at_once
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
@@ -249,13 +249,20 @@ def _check_condition(caller: str, cond_fun: Any, avals: Sequence[Any]) -> None:
 
 
 @api_boundary
-def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Value,
+    upper: Value,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
     """Run `value = body_fun(i, value)` for i from `lower` up to, and without, `upper`; return the last value.
 
     If both bounds are known when this is traced, the loop is a `scan`, and reverse mode keeps every step; otherwise it
-    is a `while_loop`.
+    is a `while_loop`.  `unroll` is that of `scan`; it needs known bounds.
     Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
-    bound cannot hold the other.
+    bound cannot hold the other, or for `unroll` beside a traced bound.
 
     >>> from calque_core.lax import fori_loop
     >>> fori_loop(0, 4, lambda i, total: total + i, 0)
@@ -265,7 +272,14 @@ def fori_loop(lower: Value, upper: Value, body_fun: Callable[[Any, Any], Any], i
     caller = loop_name("fori_loop", body_fun)
     dtype = _counter_dtype(caller, lower, upper)
     if not is_tracer(lower) and not is_tracer(upper):
-        return _counted(dtype.type(int(lower)), max(int(upper) - int(lower), 0), body_fun, init_val)
+        count = max(int(upper) - int(lower), 0)
+        unroll = 1 if unroll is None else steps_at_once(caller, unroll, count)
+        return _counted(dtype.type(int(lower)), count, body_fun, init_val, unroll)
+    if unroll is not None:
+        raise ValueError(
+            f"{caller} got unroll={unroll!r} beside a traced bound, so the number of steps is not known. Give integers "
+            "as bounds, or leave unroll out."
+        )
     start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
 
     @wraps(body_fun)  # so that messages name the user's function
@@ -296,11 +310,11 @@ def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
     return dtype
 
 
-def _counted(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def _counted(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int) -> Any:
     @wraps(body_fun)
     def step(state: tuple[Value, Any], _: None) -> tuple[tuple[Value, Any], None]:
         i, value = state
         return (add(i, 1), body_fun(i, value)), None
 
-    (_, value), _ = scan(step, (start, init_val), None, length=count)
+    (_, value), _ = scan(step, (start, init_val), None, length=count, unroll=unroll)
     return value
