@@ -331,37 +331,38 @@ import sys
 import numpy as np
 from calque_core import make_jaxpr
 {setup}
-try:
-    print(make_jaxpr(lambda x: {call})(np.ones(2)))
-except TypeError as error:
-    print(error)
+for fun in [{funs}]:
+    try:
+        print(make_jaxpr(fun)(np.ones(2)))
+    except TypeError as error:
+        print(error)
+    print("end of this call")
 """
 
 
-def run(call, setup):
-    program = PROGRAM.format(setup=setup, call=call)
-    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
+def run(*calls, setup):
+    """Return what each call of a traced `x` gives, or the words of its error; all are made in one new process."""
+    program = PROGRAM.format(setup=setup, funs=", ".join(f"lambda x: {call}" for call in calls))
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return [words.strip() for words in done.stdout.split("end of this call")[:-1]]
 
 
-@pytest.mark.parametrize("name", ["numpy.unwrap", "numpy.linalg.norm", "numpy.fft.fft"])
-def test_without_calque_numpy_the_error_names_the_package(name):
-    words = run(name.replace("numpy", "np", 1) + "(x)", setup="sys.modules['calque_numpy'] = None")
-    assert words.startswith(f"{name} of a traced array at <string>:")
-    assert "needs the package calque-numpy. Install it: pip install calque-numpy." in words
-    assert words.endswith("Or write it with the functions of calque_core.lax, or define a primitive.")
-
-
-def test_a_ufunc_without_calque_numpy_names_the_package_too():
-    assert run("np.spacing(x)", setup="sys.modules['calque_numpy'] = None").startswith(
-        "numpy.spacing of a traced array"
-    )
+def test_without_calque_numpy_the_error_names_the_package():
+    names = ["numpy.unwrap", "numpy.linalg.norm", "numpy.fft.fft"]
+    calls = [name.replace("numpy", "np", 1) + "(x)" for name in names]
+    *functions, ufunc = run(*calls, "np.spacing(x)", setup="sys.modules['calque_numpy'] = None")
+    for name, words in zip(names, functions, strict=True):
+        assert words.startswith(f"{name} of a traced array at <string>:")
+        assert "needs the package calque-numpy. Install it: pip install calque-numpy." in words
+        assert words.endswith("Or write it with the functions of calque_core.lax, or define a primitive.")
+    assert ufunc.startswith("numpy.spacing of a traced array")
 
 
 EMPTY = "import types; sys.modules['calque_numpy'] = types.ModuleType('calque_numpy')"
 
 
 def test_a_function_that_nobody_implements_is_named():
-    words = run("np.unwrap(x)", setup=EMPTY)
+    [words] = run("np.unwrap(x)", setup=EMPTY)
     assert words.startswith("numpy.unwrap of a traced array at <string>:")
     assert words.endswith("has no rule. Write it with the functions of calque_core.lax, or define a primitive.")
 
@@ -378,7 +379,7 @@ def unwrap(p):
 
 def test_calque_numpy_is_loaded_when_a_function_of_its_is_first_called(tmp_path):
     (tmp_path / "calque_numpy.py").write_text("import numpy as np\n" + ANSWERS)
-    jaxpr = run("np.unwrap(x)", setup=f"sys.path.insert(0, {str(tmp_path)!r})")
+    [jaxpr] = run("np.unwrap(x)", setup=f"sys.path.insert(0, {str(tmp_path)!r})")
     assert "mul" in jaxpr
     assert "add" not in jaxpr  # what the module computes when it is loaded is not traced
 
@@ -394,11 +395,12 @@ def test_a_function_without_a_rule_names_what_to_use_instead():
     words = refused(lambda x: np.median(x), X)
     assert words.startswith("numpy.median of a traced array at test_numpy_protocol.py:")
     assert words.endswith("has no rule. Use numpy.sort and an index in the middle.")
-    assert "A similar function with a rule is numpy.packbits. Write it" in run(
+    [words] = run(
         "np.unpackbits(x)",
         setup=EMPTY + "; import numpy as np; from calque_core import implements\n"
         "@implements(np.packbits)\ndef packed(x): return x",
     )
+    assert "A similar function with a rule is numpy.packbits. Write it" in words
 
 
 def test_a_function_of_scipy_is_called_scipys():
