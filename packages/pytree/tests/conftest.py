@@ -1,0 +1,9 @@
+"""How many trees a law is tested with: a hundred, and twenty where a run tests a sample and the test is not named."""
+
+from hypothesis import settings
+
+
+def pytest_configure(config):
+    is_full = config.getoption("full", default=True) or any("::" in str(arg) for arg in config.args)
+    settings.register_profile("sample", max_examples=20)
+    settings.load_profile("default" if is_full else "sample")
