@@ -196,6 +196,7 @@ SPECIAL = {
 }
 
 
+@pytest.mark.sampled(keep=0.2)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_derivatives_at_special_points_are_those_of_the_function_in_every_mode(name):
     # https://github.com/jax-ml/jax/issues/18450, https://github.com/jax-ml/jax/issues/40627

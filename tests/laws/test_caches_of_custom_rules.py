@@ -235,6 +235,7 @@ def test_a_compiled_derivative_runs_no_rule_again(make):
     assert len(runs) <= traced + 10  # once per derivative of a program, at most
 
 
+@pytest.mark.sampled(keep=0.2)
 @each_kind
 def test_a_thousand_calls_in_a_jitted_loop_of_python(make):
     f, runs = counted(make)

@@ -97,10 +97,10 @@ def test_jet_is_nested_jvp(program):
 
 
 @each([*OPERATION_ROWS, *COMPOSITES, *FLOW])
-def test_derivatives_that_are_zero_may_be_left_out(program):
+def test_derivatives_that_are_zero_may_be_left_out(program, sample):
     example = example_of(program)
     series = series_along(example.leaves, ORDER)
-    for is_kept in (lambda i, k: k == 0, lambda i, k: k % 2 == 1, lambda i, k: i == 0):
+    for is_kept in sample([lambda i, k: k == 0, lambda i, k: k % 2 == 1, lambda i, k: i == 0], 0.3):
         stated = [
             [d if is_kept(i, k) else 0 for k, d in enumerate(derivatives)] for i, derivatives in enumerate(series)
         ]
