@@ -44,7 +44,7 @@ class AxisData(NamedTuple):
 
 
 class BatchTracer(Tracer):
-    """One element of a batch, in place of each of them: the whole array and the position of its batch axis.
+    """An element of a batch, in place of each element: the whole array and the position of its batch axis.
 
     An element may be weak: for one element alone, the function would have a Python scalar.  An array of such elements
     is not weak.

@@ -80,7 +80,7 @@ def align_operands(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]
 
 
 def align_batch_axes(args: Sequence[Value], dims: Dims, bdim: int | None = None) -> tuple[list[Value], int]:
-    """Return the operands with the batch axis at one dimension, and this: `bdim`, or that of the first mapped operand.
+    """Return the operands with the batch axis at one dimension, and this: `bdim`, or the first mapped operand's.
 
     >>> import numpy as np
     >>> x, y = align_batch_axes([1.0, np.zeros((2, 3))], [None, 1])[0]

@@ -114,7 +114,7 @@ class _Branch(NamedTuple):
 
 
 def _forwarded_operands(branches: Branches) -> list[int | None]:
-    """Return for each result the number of the operand that every branch returns as it, or None."""
+    """Return, for each result, the number of the operand that every branch returns in its place, or None."""
     sources = zip(*map(forwarded_inputs, branches))
     return [first if all(source == first for source in later) else None for first, *later in sources]
 

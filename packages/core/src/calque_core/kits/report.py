@@ -92,7 +92,7 @@ def _described(error: Exception) -> str:
     return " ".join([*text.split(), *getattr(error, "__notes__", ())])
 
 
-def compare(label: str, got: Sequence[Value], want: Sequence[Value], tolerance: float = 0.0) -> None:
+def compare(label: str, actual: Sequence[Value], expected: Sequence[Value], tolerance: float = 0.0) -> None:
     """Compare types exactly, and values to `tolerance` units of roundoff of the dtype, relative to the largest value.
 
     NaN equals NaN.  Raises: AssertionError with both types, or the first values that differ.
@@ -101,11 +101,11 @@ def compare(label: str, got: Sequence[Value], want: Sequence[Value], tolerance: 
     >>> from calque_core.testing import compare
     >>> compare("twice the same", [np.ones(2)], [np.ones(2)])
     """
-    types = [[str(typeof(x)) for x in xs] for xs in (got, want)]
+    types = [[str(typeof(x)) for x in xs] for xs in (actual, expected)]
     if types[0] != types[1]:
         raise AssertionError(f"{label} gives ({', '.join(types[0])}) where ({', '.join(types[1])}) is right.")
-    for number, (x, y) in enumerate(zip(map(np.asarray, got), map(np.asarray, want))):
-        _compare_values(f"{label}, result {number}," if len(want) > 1 else label, x, y, tolerance)
+    for number, (x, y) in enumerate(zip(map(np.asarray, actual), map(np.asarray, expected))):
+        _compare_values(f"{label}, result {number}," if len(expected) > 1 else label, x, y, tolerance)
 
 
 def _compare_values(label: str, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], tolerance: float) -> None:

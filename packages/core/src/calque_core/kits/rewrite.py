@@ -93,11 +93,11 @@ def _with_added(jaxpr: Jaxpr, added: Jaxpr, atoms: dict[Any, Atom]) -> Jaxpr:
 def _result_atoms(trace: JaxprTrace, eqn: JaxprEqn, outs: Sequence[Value]) -> list[Atom]:
     """Return the atoms for new results; check that they have the types of the old results."""
     if [_type(typeof(x)) for x in outs] != [_type(v.aval) for v in eqn.outvars]:
-        got = ", ".join(str(typeof(x)) for x in outs)
-        want = ", ".join(str(v.aval) for v in eqn.outvars)
+        new_types = ", ".join(str(typeof(x)) for x in outs)
+        old_types = ", ".join(str(v.aval) for v in eqn.outvars)
         raise TypeError(
-            f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, with results of types ({want}), by values "
-            f"of types ({got}). Return values of the same types, or None to keep the equation."
+            f"{trace.describe()} replaced '{eqn.primitive.name}'{where()}, with results of types ({old_types}), by "
+            f"values of types ({new_types}). Return values of the same types, or None to keep the equation."
         )
     retyped = map(as_declared, outs, [v.aval for v in eqn.outvars])
     return [x.variable if type(x) is JitTracer and x._trace is trace else trace.constant(x) for x in retyped]

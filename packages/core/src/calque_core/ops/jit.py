@@ -86,9 +86,10 @@ def check_operands(name: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
     """
     in_avals = jaxpr.in_avals
     if len(avals) != len(in_avals) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, in_avals)):
-        got, want = (", ".join(str(a) for a in types) for types in (avals, in_avals))
+        operand_types, argument_types = (", ".join(str(a) for a in types) for types in (avals, in_avals))
         raise TypeError(
-            f"{name} got operands of types ({got}), but its program takes ({want}). Trace it again for these types."
+            f"{name} got operands of types ({operand_types}), but its program takes ({argument_types}). Trace it "
+            "again for these types."
         )
 
 

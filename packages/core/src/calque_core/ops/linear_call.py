@@ -100,11 +100,11 @@ linear_transpose_p = Primitive("linear_transpose", multiple_results=True)
 def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> list[Any]:
     linear_avals = jaxpr.in_avals[num_res:]
     check_operands("linear_transpose", jaxpr, [*avals[:num_res], *linear_avals])
-    required, got = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
-    if required != got:
+    out_types, cotangent_types = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
+    if out_types != cotangent_types:
         raise TypeError(
-            f"linear_transpose got cotangents of types ({got}), but the program returns ({required}). Give cotangents "
-            "of these types."
+            f"linear_transpose got cotangents of types ({cotangent_types}), but the program returns ({out_types}). "
+            "Give cotangents of these types."
         )
     return [aval.strip_weak_type() for aval in linear_avals]
 

@@ -58,8 +58,10 @@ def check_endomorphism(name: str, jaxpr: Jaxpr, avals: Sequence[Any], vector_ava
     check_operands(name, jaxpr, avals)
     out_avals = jaxpr.out_avals[: len(vector_avals)]
     if [(a.shape, a.dtype) for a in out_avals] != [(a.shape, a.dtype) for a in vector_avals]:
-        got, want = (", ".join(str(a) for a in types) for types in (out_avals, vector_avals))
-        raise TypeError(f"{name} returned ({got}) for a vector of types ({want}). Return the types of the vector.")
+        out_types, vector_types = (", ".join(str(a) for a in types) for types in (out_avals, vector_avals))
+        raise TypeError(
+            f"{name} returned ({out_types}) for a vector of types ({vector_types}). Return the types of the vector."
+        )
 
 
 @custom_linear_solve_p.def_pp

@@ -109,10 +109,10 @@ class Checker:
 
     def check_value(self, x: Atom, value: Any) -> None:
         """Check the value of a constant or a literal against its declared type."""
-        got = typeof(value)
-        if _strong(got) != _strong(x.aval):
+        value_type = typeof(value)
+        if _strong(value_type) != _strong(x.aval):
             atom = f"the {'literal' if type(x) is Literal else 'constant'} {self.name(x)}"
-            problem = f"{atom} is declared {x.aval}, but its value is {got}"
+            problem = f"{atom} is declared {x.aval}, but its value is {value_type}"
             raise self.error(problem, "Convert the value, or declare its type")
 
     def check_results(self, eqn: JaxprEqn) -> None:
@@ -127,8 +127,8 @@ class Checker:
             raise self.error(problem, "Pass operands that the rule accepts") from refusal
         declared = [v.aval for v in eqn.outvars]
         if [_strong(a) for a in avals] != [_strong(a) for a in declared]:
-            want, got = (", ".join(map(str, types)) for types in (declared, avals))
-            problem = f"the results are declared ({want}), but the type rule of '{name}' gives ({got})"
+            declared_types, rule_types = (", ".join(map(str, types)) for types in (declared, avals))
+            problem = f"the results are declared ({declared_types}), but the type rule of '{name}' gives ({rule_types})"
             raise self.error(problem, "Declare the types that the rule gives")
 
     def name(self, x: Atom) -> str:
@@ -157,9 +157,9 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
     except Exception as refusal:
         refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation accepts.")
         raise
-    got = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
-    if got is None or got != [_strong(aval) for aval in avals]:
-        pairs = [(outs, None)] if got is None else zip(outs, got)
+    types = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
+    if types is None or types != [_strong(aval) for aval in avals]:
+        pairs = [(outs, None)] if types is None else zip(outs, types)
         results = ", ".join(str(aval or describe_value(x)) for x, aval in pairs) or "nothing"
         raise TypeError(
             f"{_rule(primitive, 'impl')} gave {results}{where()}, but {_rule(primitive, 'abstract_eval')} says "

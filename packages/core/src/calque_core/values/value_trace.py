@@ -277,9 +277,9 @@ class ValueTrace(Trace):
         )
 
     def _wrong_number(self, primitive: Primitive, outs: Any, count: int) -> str:
-        got = f"{len(outs)} values" if isinstance(outs, (list, tuple)) else short_repr(outs)
+        results = f"{len(outs)} values" if isinstance(outs, (list, tuple)) else short_repr(outs)
         return (
-            f"the rule of {self.kind or type(self).__name__!r} for '{primitive.name}'{where()} returned {got}, but "
+            f"the rule of {self.kind or type(self).__name__!r} for '{primitive.name}'{where()} returned {results}, but "
             f"'{primitive.name}' has {count} result{'s' * (count != 1)}. Return a list with one value for each."
         )
 

@@ -1,7 +1,7 @@
 """Lowering of functions with derivative rules of their own: they mean their programs, and need no rule.
 
-Only differentiation reads the rules, and it runs before lowering.  What it leaves of a vjp rule for forward mode is
-compiled as the jvp rule of the function; without one, lowering raises a TypeError.
+Only differentiation reads the rules, and it runs before lowering.  In forward mode, a call with a vjp rule is compiled
+as the jvp rule of the function; without a jvp rule, lowering raises a TypeError.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def log1p_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 
 def _real_log1p(aval: ShapedArray, x: IrValue) -> IrValue:
-    """Return -log(1 - x / (1 + x)) in (-0.5, -0.25), a part of which has an error of up to 128 ulp in jaxlib 0.10."""
+    """Return -log(1 - x / (1 + x)) in (-0.5, -0.25): XLA's error there is up to 128 ulp in jaxlib 0.10."""
     half, quarter = splat(-0.5, aval), splat(-0.25, aval)
     is_inaccurate = hlo.and_(compare("GT", x, half), compare("LT", x, quarter))
     mirrored = hlo.negate(hlo.divide(x, hlo.add(x, splat(1, aval))))

@@ -114,7 +114,7 @@ class Array(ArrayMethods):
         return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # added by `array_method`
 
     def item(self, *args: int) -> Any:
-        """Return one element as a Python scalar; without an index, the only one."""
+        """Return one element as a Python scalar; without an index, the only element."""
         return self.__array__().item(*args)
 
     def tolist(self) -> Any:

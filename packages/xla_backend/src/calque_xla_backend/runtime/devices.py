@@ -61,7 +61,7 @@ def default_backend() -> str:
 
 
 def device_put(x: Tree, device: Device | None = None) -> Tree:
-    """Return a pytree of arrays and scalars as arrays on a device, by default the first one.
+    """Return a pytree of arrays and scalars as arrays on a device, by default the first device.
 
     Arrays that are already on the device, and tracers, are returned unchanged.
     Raises: TypeError if a leaf is not an array.
