@@ -3,8 +3,9 @@ import weakref
 
 import pytest
 
-from calque_core import config, make_jaxpr
+from calque_core import config, jaxprs_in_params, make_jaxpr
 from calque_core.extend import StaticArguments, advance_rule_epoch, entered
+from calque_core.lax import fori_loop
 from calque_xla_backend import clear_caches, device_put, jit
 from calque_xla_backend.calls import cache
 from calque_xla_backend.calls.compiled import NOT_COMPILED
@@ -165,6 +166,21 @@ def test_clear_caches_leaves_nothing_in_any_cache():
     assert all(not (p.by_types or p.by_settings) and p.last is NOT_COMPILED for p in programs)
     assert not any(c.traces for c in cache._all)
     assert doubles(device_put(1.0)) == 2.0
+
+
+def test_clear_caches_drops_the_stored_steps_of_loops():
+    step = lambda i, x: x + 1.0
+    loop = lambda x: fori_loop(0, 3, step, x)
+    programs = [make_jaxpr(loop)(1.0).eqns[0].params for _ in range(2)]
+    assert same_objects(*programs)
+    clear_caches()
+    assert not same_objects(programs[0], make_jaxpr(loop)(1.0).eqns[0].params)
+
+
+def same_objects(*params):
+    """Tell whether the equations of two loops hold the same jaxpr objects."""
+    first, second = ([id(jaxpr) for jaxpr in jaxprs_in_params(p)] for p in params)
+    return first == second != []
 
 
 def test_a_cleared_function_is_traced_once_more_by_every_jit_of_it():

@@ -119,7 +119,10 @@ class XlaCompiler:
         return outs
 
     def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
-        """Return the program of a jaxpr for one device, compiled at the first call."""
+        """Return the program of a jaxpr for one device, compiled at the first call.
+
+        The jaxpr keeps it: an equation of `jit`, as derivatives make them, has no function with a cache.
+        """
         key = (self, place, donated, here().settings, rule_epoch())
         return jaxpr.memo(key, lambda: compile_jaxpr(jaxpr, place, self.options, donated))  # type: ignore[no-any-return]
 
@@ -127,7 +130,7 @@ class XlaCompiler:
         return f"XlaCompiler({dict(self.options) or ''})"
 
 
-_compilers: dict[Hashable, XlaCompiler] = {}
+_compilers: dict[Hashable, XlaCompiler] = {}  # keys of programs hold compilers: equal options must be one object
 
 
 def compiler_of(options: Options) -> XlaCompiler:

@@ -53,7 +53,7 @@ from calque_core.ops.axes import integer
 from calque_core.ops.broadcast import spread
 from calque_core.ops.collective import named_axes
 from calque_core.ops.complex import real_dtype
-from calque_core.ops.cond import chosen_branches, join_constants, program_of
+from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import Pullback, close_rules, closure_message
@@ -124,7 +124,8 @@ __all__ = [
     "nested_jaxprs", "join_constants", "captured_tracers", "cells_of", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",
     # Branches and loops
-    "chosen_branches", "program_of", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
+    "chosen_branches", "program_of", "forget_staged_programs", "Loop", "ScanOptions", "consts_first",
+    "marked_carries", "split_while",
     # Custom rules and solvers
     "Pullback", "close_rules", "closure_message", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",

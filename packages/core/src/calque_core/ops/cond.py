@@ -257,9 +257,18 @@ def _staged(
     return stage(flat, avals, verb=verb, user_fun=fun, trace_type=trace_type), flat.out_tree
 
 
-_programs: dict[Hashable, _Program] = {}
+_programs: dict[Hashable, _Program] = {}  # a loop that runs again and again stages its step once
 _stored: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
 _MAX_PROGRAMS = 1024
+
+
+def forget_staged_programs() -> None:
+    """Drop the stored programs of branches, steps and checkpointed functions; the next use stages them again.
+
+    >>> from calque_core.extend import forget_staged_programs
+    >>> forget_staged_programs()
+    """
+    _programs.clear()
 
 
 def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_trees: Sequence[PyTreeDef]) -> PyTreeDef:

@@ -13,8 +13,10 @@ Where jaxprs and programs are kept, from the first place that a call asks to the
     Jaxpr.memo       compile.py     device        -> Program: an equation of jit has its jaxpr alone
     JaxprTrace.memo                 a trace that captured tracers; dies with the trace of these tracers
     evaluate.py      _programs      single operation on device arrays -> Program
+    ops/cond.py      _programs      in core: branch or step of a loop -> jaxpr
 
-All keys have the settings and the rule epoch; those of a function have its named axes too.  `clear_caches` clears all.
+Every key has the settings and the rule epoch; a key of a function has the named axes too.  `clear_caches` clears all of
+these but the memos, which die with their jaxprs and traces.
 
 Read next: `tracing.py`, which traces once; `dispatch.py`, the fast path to the program.
 """
@@ -32,6 +34,7 @@ from calque_core.extend import (
     check_callable,
     describe_function,
     explain_comparison,
+    forget_staged_programs,
     here,
     is_debugging,
     narrow,
@@ -175,9 +178,10 @@ class JitFunction:
 
 
 def clear_caches() -> None:
-    """Drop all traces and programs; the next call of each function traces and compiles again."""
+    """Drop all traces and programs, also of branches and steps; the next call of a function traces and compiles it."""
     clear_all()
     forget_programs()
+    forget_staged_programs()
 
 
 @overload
