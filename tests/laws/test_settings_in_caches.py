@@ -56,6 +56,7 @@ REMEMBERING = {
     "calque_core.show.layout._place": "a line of a file",
     "calque_core.ops.linear.UndefinedPrimal": "holds its key, a type",
     "calque_core.ops.linear.Zero": "holds its key, a type",
+    "calque_core.ops.windows.Windows": "holds its key, shapes and axes",
     "calque_core.arrays.numpy_sequences._name": "the name of a function",
     "calque_core.ops.broadcast._broadcast_shapes": "sizes",
     "calque_core.ops.dot._canonical_dimensions_of": "numbers of axes",
