@@ -11,12 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NoReturn
 
 from calque_autodiff.checks import fitting_cotangent, only_argument
 from calque_autodiff.transpose import backward_linear
 from calque_core import Jaxpr, api_boundary, eval_jaxpr, instantiate_zeros
-from calque_core.extend import copy_shared, is_float, strong, tangent_leaves, with_integer_zeros
+from calque_core.extend import (
+    copy_shared,
+    is_float,
+    marked,
+    merged,
+    strong,
+    tangent_leaves,
+    unmarked,
+    zeros_of,
+)
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any
@@ -116,8 +126,6 @@ def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -
 
     Raises: TypeError if a cotangent does not have the type of its primal.
     """
-    all_cts = with_integer_zeros(cts, avals)
-    return [
-        fitting_cotangent(caller, ct, aval) if is_float(aval.dtype) else instantiate_zeros(ct)
-        for ct, aval in zip(all_cts, avals)
-    ]
+    is_floating = [is_float(aval.dtype) for aval in avals]
+    float_cts = map(fitting_cotangent, repeat(caller), cts, marked(avals, is_floating))
+    return merged(is_floating, float_cts, (zeros_of(a.to_tangent_aval()) for a in unmarked(avals, is_floating)))

@@ -79,6 +79,12 @@ def align_operands(args: Sequence[Value], dims: Dims) -> tuple[list[Value], int]
     return [_fit(x, s, d, shape, dim) for x, s, d in zip(args, shapes, dims)], dim
 
 
+def batch_size(args: Sequence[Value], dims: Dims) -> int:
+    """Return the size of the batch axis, which every mapped operand has."""
+    size: int = next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
+    return size
+
+
 def align_batch_axes(args: Sequence[Value], dims: Dims, bdim: int | None = None) -> tuple[list[Value], int]:
     """Return the operands with the batch axis at one dimension, and this: `bdim`, or the first mapped operand's.
 
@@ -87,8 +93,9 @@ def align_batch_axes(args: Sequence[Value], dims: Dims, bdim: int | None = None)
     >>> x.shape, y.shape
     ((3,), (2, 3))
     """
-    first, size = next((d, typeof(x).shape[d]) for x, d in zip(args, dims) if d is not None)
-    bdim = first if bdim is None else bdim
+    size = batch_size(args, dims)
+    if bdim is None:
+        bdim = next(d for d in dims if d is not None)
     return [matchaxis(x, d, bdim, size) for x, d in zip(args, dims)], bdim
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis
-from calque_batching.define import defbatch, with_entry
+from calque_batching.define import batch_size, defbatch, with_entry
 from calque_batching.rules.gather import gather_batch
 from calque_batching.rules.scatter import scatter_batch
 from calque_core import typeof
@@ -51,7 +51,7 @@ def dynamic_slice_batch(args: Sequence[Value], dims: Dims, *, slice_sizes: Shape
 def dynamic_update_slice_batch(args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
     (x, update, *starts), (x_bdim, u_bdim, *start_dims) = args, dims
     if all(d is None for d in start_dims):
-        size = next(typeof(operand).shape[d] for operand, d in zip(args, dims) if d is not None)
+        size = batch_size(args, dims)
         bdim = 0 if x_bdim is None else x_bdim
         x, update = matchaxis(x, x_bdim, bdim, size), matchaxis(update, u_bdim, bdim, size)
         return dynamic_update_slice_p.bind(x, update, *with_zero(starts, bdim)), bdim
@@ -73,7 +73,7 @@ def with_zero(starts: Sequence[Value], bdim: int) -> tuple[Value, ...]:
 
 def one_row(starts: Sequence[Value], dims: Dims) -> tuple[Value, Shape]:
     """Return indices [batch, axes] of the corners, and the axes."""
-    size = next(typeof(i).shape[d] for i, d in zip(starts, dims) if d is not None)
+    size = batch_size(starts, dims)
     columns = [expand_dims(matchaxis(i, d, 0, size), (1,)) for i, d in zip(starts, dims)]
     return concatenate(columns, 1), tuple(range(len(starts)))
 

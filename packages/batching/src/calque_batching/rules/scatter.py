@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
-from calque_batching.define import defbatch
+from calque_batching.define import batch_size, defbatch
 from calque_batching.rules.gather import paired_with_batch, windows_with_batch
 from calque_core import Primitive, typeof
 from calque_core.lax import (
@@ -34,7 +34,7 @@ def batch_rule(primitive: Primitive) -> Callable[..., tuple[Value, int]]:
         **params: Any,
     ) -> tuple[Value, int]:
         (x, indices, updates), (x_bdim, i_bdim, u_bdim) = args, dims
-        size = next(typeof(operand).shape[d] for operand, d in zip(args, dims) if d is not None)
+        size = batch_size(args, dims)
         bdim = 0 if x_bdim is None else x_bdim
         x = matchaxis(x, x_bdim, bdim, size)
         if i_bdim is None:

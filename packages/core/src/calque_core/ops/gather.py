@@ -13,6 +13,7 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ConcretizationTypeError, ShapeError
 from calque_core.frames.source import where
+from calque_core.jaxprs.masks import merged
 from calque_core.ops.axes import integers
 from calque_core.ops.declare import as_result
 from calque_core.ops.windows import (
@@ -79,8 +80,8 @@ def gather_abstract_eval(  # noqa: PLR0913 -- JAX's parameters
             f"gather of {x_aval}{where()}: offset_dims is {offset_dims}. Give {len(windows.kept)} axes of the result, "
             f"which has {ndim}, in increasing order."
         )
-    rows, window = iter(indices_aval.shape[:-1]), iter(windows.window_shape)
-    return shaped_array(tuple(next(window if axis in offset_dims else rows) for axis in range(ndim)), x_aval.dtype)
+    is_offset = [axis in offset_dims for axis in range(ndim)]
+    return shaped_array(tuple(merged(is_offset, windows.window_shape, indices_aval.shape[:-1])), x_aval.dtype)
 
 
 def gather_impl(  # noqa: PLR0913 -- JAX's parameters
@@ -117,9 +118,8 @@ def gather_impl(  # noqa: PLR0913 -- JAX's parameters
 def result_order(windows: Windows, offset_dims: Shape, num_rows: int) -> list[int]:
     """Return, for each axis of the result, its position in [*rows, *cut, *filled]."""
     behind = (*windows.cut, *windows.filled)
-    offsets = iter(num_rows + behind.index(axis) for axis in windows.kept)
-    rows = iter(range(num_rows))
-    return [next(offsets if axis in offset_dims else rows) for axis in range(num_rows + len(behind))]
+    is_offset = [axis in offset_dims for axis in range(num_rows + len(behind))]
+    return merged(is_offset, (num_rows + behind.index(axis) for axis in windows.kept), range(num_rows))
 
 
 def check_promise(name: str, windows: Windows, indices: Value) -> None:
