@@ -31,7 +31,7 @@ def gather_tangent(
     fill_value: Any,
     **params: Any,
 ) -> Value:
-    """Read the tangent at the same positions; what lies outside is a constant."""
+    """Read the tangent at the same positions; values outside of the array are constants."""
     return gather(x_dot, indices, dimension_numbers, slice_sizes, fill_value=0, **params)
 
 

@@ -1,7 +1,7 @@
 """The derivatives of writing windows at positions that are values.
 
 Several updates of one element: of a replaced element, the last has the derivative; of a product, each has the product
-of the others; of an extreme, the equal ones share it.
+of the other updates; of an extreme, equal updates share it.
 """
 
 from __future__ import annotations

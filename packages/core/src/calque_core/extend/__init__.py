@@ -131,7 +131,7 @@ __all__ = [
     "without_aux",
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by",
-    # Windows of a gather or scatter, and what becomes of updates
+    # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",
     # Named axes, arrays outside NumPy

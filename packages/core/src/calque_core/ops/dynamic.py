@@ -41,7 +41,7 @@ def dynamic_slice_abstract_eval(x_aval: ShapedArray, *start_avals: ShapedArray, 
     if len(slice_sizes) != x_aval.ndim or any(not 0 <= n <= whole for n, whole in zip(slice_sizes, x_aval.shape)):
         raise ShapeError(
             f"dynamic_slice of {x_aval}{where()}: the sizes of the slice are {slice_sizes}. Give one size for each "
-            "axis, at most that of the axis."
+            "axis, at most the size of the axis."
         )
     return shaped_array(slice_sizes, x_aval.dtype)
 
@@ -55,7 +55,7 @@ def dynamic_update_slice_abstract_eval(
     if not fits or update_aval.dtype != x_aval.dtype:
         raise ShapeError(
             f"dynamic_update_slice of {x_aval} with {update_aval}{where()}: the update does not fit. Give an array of "
-            "the same dtype and number of axes, of which none is longer."
+            "the same dtype and number of axes, with no axis longer."
         )
     return x_aval.strip_weak_type()
 
@@ -144,7 +144,7 @@ def dynamic_slice_in_dim(operand: Value, start_index: Value, slice_size: int, ax
 
 
 def dynamic_update_slice_in_dim(operand: Value, update: Value, start_index: Value, axis: int) -> Value:
-    """Return `operand` with entries from `start_index`, an integer scalar, along `axis` replaced by those of `update`.
+    """Return `operand` with `update` in place of entries along `axis`, from `start_index`, an integer scalar, on.
 
     Shapes: operand [.., n, ..], update [.., m, ..] -> [.., n, ..].  Dtype, indices out of bounds, errors: as
     `dynamic_update_slice`; ValueError if the axis is out of range.

@@ -33,10 +33,10 @@ Value = Any
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """What the axes of a gather mean.
+    """The meaning of the axes of a gather.
 
-    `offset_dims`: the axes of the result that are axes of a window; the other axes are those of the indices.
-    `collapsed_slice_dims`: the axes of the operand on which windows have size 1, and which windows leave out.
+    `offset_dims`: the axes of the result that are axes of a window; the other axes come from the indices.
+    `collapsed_slice_dims`: the axes of the operand where windows have size 1, and that windows leave out.
     `start_index_map`: the axis of the operand that each column of the indices points along.
     `operand_batching_dims`, `start_indices_batching_dims`: pairs of axes of equal size; a row of indices points into
     the entry of the operand with its own position.
@@ -135,7 +135,7 @@ def check_promise(name: str, windows: Windows, indices: Value) -> None:
 
 
 def default_fill(dtype: np.dtype[Any]) -> Value:
-    """Return what a gather reads outside of an array: nan, the least signed or greatest unsigned integer, or True.
+    """Return the value outside of an array for a gather: nan, the least signed or greatest unsigned integer, or True.
 
     >>> import numpy as np
     >>> from calque_core.extend import default_fill
@@ -166,10 +166,10 @@ def gather(  # noqa: PLR0913 -- JAX's signature
 ) -> Value:
     """Return the windows of size `slice_sizes` of `operand` whose corners are the rows of `start_indices`.
 
-    `mode` says what a window outside of the operand reads: "clip" the nearest window inside; "fill", the default,
-    `fill_value`, by default nan, the least signed or greatest unsigned integer, or True; "promise_in_bounds" is "clip".
-    `unique_indices` and `indices_are_sorted` promise that rows differ, and are in order; a broken promise may give any
-    elements.
+    `mode` decides the value of a window outside of the operand: "clip" takes the nearest window inside; "fill", the
+    default, `fill_value`, by default nan, the least signed or greatest unsigned integer, or True; "promise_in_bounds"
+    is "clip".  `unique_indices` and `indices_are_sorted` promise that rows differ, and are in order; a broken promise
+    may give any elements.
     Shapes: operand [*s], start_indices [*rows, k] -> rows and windows, whose axes `offset_dims` are.  Dtype: kept.
     Raises: ShapeError, ValueError, TypeError for dimension numbers that do not fit; IndexError, while `enable_checks`
     is on, where evaluation finds a broken promise of bounds.

@@ -39,7 +39,7 @@ def concatenate_abstract_eval(*avals: ShapedArray, dimension: int) -> ShapedArra
         if _without(aval.shape, dimension) != _without(first.shape, dimension) or aval.ndim != first.ndim:
             raise ShapeError(
                 _concatenate_text(avals, dimension)
-                + "the shapes do not fit. All axes but that one must have equal sizes."
+                + "the shapes do not fit. All axes except the joined one must have equal sizes."
             )
     return _resized(first, dimension, sum(aval.shape[dimension] for aval in avals))
 
@@ -116,7 +116,8 @@ def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> list[Value]:
     """Return consecutive sections of `operand` along `axis`, of the given sizes.
 
     Shapes: operand [*a, n, *b] -> [*a, size, *b] per size, with sum n.  Dtype: kept.
-    Raises: ValueError if a size is negative, the sizes do not add up to that of the axis, or the axis is out of range.
+    Raises: ValueError if a size is negative, the sizes do not add up to the size of the axis, or the axis is out of
+    range.
 
     >>> import numpy as np
     >>> from calque_core.lax import split

@@ -1,9 +1,9 @@
 """Writing windows of an array at positions that are values: `scatter` and its kinds, which combine old with new.
 
-One idea: a scatter is a gather read backwards; its windows are those of `windows.py`.  Of several updates of one
+One idea: a scatter is a gather read backwards, over the same windows (`windows.py`).  Of several updates of one
 element, `scatter` keeps the last, and the other kinds combine all of them.
 
-Read next: `updates.py`, which tells what becomes of each update, for derivatives.
+Read next: `updates.py`, which follows each update, for derivatives.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Value = Any
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """What the axes of a scatter mean.
+    """The meaning of the axes of a scatter.
 
-    `update_window_dims`: the axes of the updates that are axes of a window; the other axes are those of the indices.
-    `inserted_window_dims`: the axes of the operand on which windows have size 1, and which the updates leave out.
+    `update_window_dims`: the axes of the updates that are axes of a window; the other axes come from the indices.
+    `inserted_window_dims`: the axes of the operand where windows have size 1, and that the updates leave out.
     `scatter_dims_to_operand_dims`: the axis of the operand that each column of the indices points along.
     `operand_batching_dims`, `scatter_indices_batching_dims`: pairs of axes of equal size; a row of indices points into
     the entry of the operand with its own position.
@@ -237,10 +237,10 @@ def scatter(
 ) -> Value:
     """Return `operand` with windows replaced: the corners of the windows are the rows of `scatter_indices`.
 
-    Of several updates of one element the last is kept.  `mode` says what becomes of an update outside of the operand,
-    wholly or in part: "clip" moves it inside; "drop", the default, and "promise_in_bounds" leave it out.
-    `unique_indices` promises that no element is updated twice, `indices_are_sorted` that rows are in order; a broken
-    promise may give any elements.
+    Of several updates of one element the last is kept.  `mode` decides about an update outside of the operand, wholly
+    or in part: "clip" moves it inside; "drop", the default, and "promise_in_bounds" leave it out.  `unique_indices`
+    promises that no element is updated twice, `indices_are_sorted` that rows are in order; a broken promise may give
+    any elements.
     Shapes: operand [*s], scatter_indices [*rows, k], updates rows and windows -> [*s].  Dtype: promoted.
     Raises: ShapeError, ValueError, TypeError for dimension numbers that do not fit; IndexError, while `enable_checks`
     is on, where evaluation finds a broken promise of bounds.
@@ -265,9 +265,9 @@ def scatter_add(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Value:
-    """Return `operand` with the updates added, all of those of one element.
+    """Return `operand` with all updates of each element added.
 
-    Windows, modes, promises and shapes are those of `scatter`.  Bools are added as by `or`.
+    Windows, modes, promises and shapes are as for `scatter`.  Bools are added as by `or`.
     Raises: as `scatter`.
 
     >>> import numpy as np
@@ -290,9 +290,9 @@ def scatter_sub(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Value:
-    """Return `operand` with the updates subtracted, all of those of one element.
+    """Return `operand` with all updates of each element subtracted.
 
-    Windows, modes, promises and shapes are those of `scatter`.
+    Windows, modes, promises and shapes are as for `scatter`.
     Raises: as `scatter`; TypeError for bools.
 
     >>> import numpy as np
@@ -315,9 +315,9 @@ def scatter_mul(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Value:
-    """Return `operand` with elements multiplied by the updates, all of those of one element.
+    """Return `operand` with each element multiplied by all its updates.
 
-    Windows, modes, promises and shapes are those of `scatter`.
+    Windows, modes, promises and shapes are as for `scatter`.
     Raises: as `scatter`.
 
     >>> import numpy as np
@@ -340,9 +340,9 @@ def scatter_min(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Value:
-    """Return `operand` with elements replaced by smaller updates, all of those of one element.
+    """Return `operand` with each element replaced by the least of it and its updates.
 
-    Windows, modes, promises and shapes are those of `scatter`.  NaN wins.  Equal elements share the derivative.
+    Windows, modes, promises and shapes are as for `scatter`.  NaN wins.  Equal elements share the derivative.
     Raises: as `scatter`; TypeError for complex numbers.
 
     >>> import numpy as np
@@ -365,9 +365,9 @@ def scatter_max(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Value:
-    """Return `operand` with elements replaced by greater updates, all of those of one element.
+    """Return `operand` with each element replaced by the greatest of it and its updates.
 
-    Windows, modes, promises and shapes are those of `scatter`.  NaN wins.  Equal elements share the derivative.
+    Windows, modes, promises and shapes are as for `scatter`.  NaN wins.  Equal elements share the derivative.
     Raises: as `scatter`; TypeError for complex numbers.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""What becomes of the updates of a scatter: where they go, which are kept, which are combined.
+"""The updates of a scatter: their places, and the updates that are kept or combined.
 
 The rules of derivatives, of any order, are written with these; so is `scatter_apply`.
 """
@@ -37,7 +37,7 @@ Params = dict[str, Any]
 def read_windows(
     x: Value, indices: Value, update_shape: Shape, params: Params, *, unread: Any = 0, is_clipped: bool = False
 ) -> Value:
-    """Return what `x` holds where a scatter with these parameters puts updates; `unread` for a dropped update.
+    """Return the elements of `x` where a scatter with these parameters puts updates; `unread` for a dropped update.
 
     Shapes: x [*s] -> update_shape.  Dtype: kept.
     """
@@ -56,7 +56,7 @@ def read_windows(
 
 
 def is_last(x: Value, indices: Value, update_shape: Shape, params: Params) -> Value:
-    """Tell which elements of the updates a `scatter` into `x` keeps: the last ones, if several go to one place."""
+    """Tell which elements of the updates a `scatter` into `x` keeps: the last update, if several go to one place."""
     numbers = reshape(iota(np.int32, prod(update_shape)), update_shape)
     kept = scatter(zeros_like(x, np.int32), indices, numbers, **params)
     return eq(read_windows(kept, indices, update_shape, params, unread=-1), numbers)
@@ -100,7 +100,7 @@ def product_with_updates(x: Value, indices: Value, updates: Value, params: Param
 
 
 def extreme_shares(operands: Sequence[Value], out: Value, params: Params) -> tuple[Value, Value]:
-    """Return the weights of elements and of updates in `out`, the extreme of both: those equal to it share it."""
+    """Return the weights of elements and of updates in `out`, the extreme of both; equal values share the weight."""
     x, indices, updates = operands
     shape, dtype = typeof(updates).shape, typeof(x).dtype
     is_old = convert_element_type(eq(x, out), dtype)
@@ -124,7 +124,7 @@ def scatter_apply(  # noqa: PLR0913 -- JAX's signature
 
     `func` acts on each element alone.  It is applied once for each row of indices that points to an element; with
     `unique_indices`, which promises that it is one row, only to these elements, otherwise to all and then chosen.
-    `update_shape` is the shape that the updates of `scatter` have.  Windows, modes and promises are those of `scatter`.
+    `update_shape` is the shape that the updates of `scatter` have.  Windows, modes and promises are as for `scatter`.
     Shapes: operand [*s], scatter_indices [*rows, k] -> [*s].  Dtype: of `operand`.
     Raises: as `scatter`.
 

@@ -30,7 +30,7 @@ N = TypeVar("N", bound=Any)  # a named tuple
 
 
 class GatherScatterMode(Enum):
-    """What becomes of a window that lies outside of the operand, wholly or in part.
+    """The treatment of a window that lies outside of the operand, wholly or in part.
 
     `CLIP` moves it inside.  `FILL_OR_DROP` reads a fill value, and drops an update.  `PROMISE_IN_BOUNDS` costs no
     operation: reads are clipped and updates dropped, and evaluation raises an IndexError while `enable_checks` is on.
@@ -72,7 +72,7 @@ _MODES: dict[str | None, GatherScatterMode] = {
 class Windows:
     """Windows of `sizes` in an operand of `shape`; `windows_of` returns the same object for the same fields.
 
-    `removed` are the axes on which windows have size 1 and which are no axes of a window: collapsed or batching axes.
+    `removed` are the axes where windows have size 1 and that are no axes of a window: collapsed or batching axes.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Windows:
 
     @cached_property
     def cut(self) -> Shape:
-        """The axes of which windows have a part: each is an axis of the positions, behind the axes of the indices."""
+        """The axes that windows fill in part: each is an axis of the positions, behind the axes of the indices."""
         return tuple(axis for axis in self.indexed if axis not in self.removed)
 
     @cached_property
@@ -189,8 +189,8 @@ def check_windows(name: str, windows: Windows, indices_aval: ShapedArray, fields
         raise TypeError(f"{name}{where()}: the indices have type {indices_aval}. Give integers.")
     if not indices_aval.ndim or indices_aval.shape[-1] != len(windows.mapped):
         raise ShapeError(
-            f"{name}{where()}: the indices have type {indices_aval}, but {mapped} has {len(windows.mapped)} axes. "
-            "Give indices whose last axis has one index for each of them."
+            f"{name}{where()}: the indices have type {indices_aval}, but {mapped} has {len(windows.mapped)} axes. Give "
+            "indices with one index per axis along their last axis."
         )
     ndim = len(windows.shape)
     _check_axes(name, collapsed, windows.collapsed, ndim, is_sorted=True)

@@ -14,7 +14,7 @@ Value = Any
 
 @gather_p.def_rule("jet")
 def gather_jet(primals: Sequence[Value], series: Sequence[Series], *, fill_value: Any, **params: Any) -> Result:
-    """Read the coefficients at the same positions; what lies outside is a constant."""
+    """Read the coefficients at the same positions; values outside of the array are constants."""
     (x, indices), (xs, _) = primals, series
     out = gather(x, indices, fill_value=fill_value, **params)
     return out, [None if c is None else gather(c, indices, fill_value=0, **params) for c in xs]

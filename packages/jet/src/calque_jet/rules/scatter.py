@@ -1,7 +1,7 @@
 """The Taylor rules of combining an array with updates at positions that are values.
 
 A product is made of operations that have rules of their own.  Of an extreme, each coefficient is a coefficient of the
-extreme element; equal ones have its average, as for tangents.
+extreme element; equal elements have its average, as for tangents.
 """
 
 from __future__ import annotations
