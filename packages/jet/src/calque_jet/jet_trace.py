@@ -19,16 +19,14 @@ from calque_core import (
     Primitive,
     Trace,
     Tracer,
-    UnexpectedTracerError,
     Zero,
     current_trace,
     decompose,
-    hand_custom_down,
     hand_down,
     tracing,
     typeof,
 )
-from calque_core.extend import Position, cells_of, check_lift, closure_message, here, zero_tangent
+from calque_core.extend import Position, call_by_rules, check_lift, here, zero_tangent
 from calque_jet.derived import derived_rules
 from calque_jet.series import Series, derivative, instantiate, integral
 
@@ -91,18 +89,7 @@ class JetTrace(Trace):
             context.trace = before
         return [self.value(x, s) for x, s in zip(outs, out_series)]
 
-    def process_custom_derivative(
-        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value]:
-        """Apply the jvp rule of the function if an argument carries a series, otherwise leave it to the parent."""
-        rules = params["rules"]
-        if not rules.has_derivative:
-            return list(fun(*args))
-        if any(self.owns(x) for x in cells_of(rules.functions[0])):
-            raise UnexpectedTracerError(closure_message(rules.name))
-        if any(self.owns(x) for x in args):
-            return self.process_primitive(primitive, args, params)
-        return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
+    process_custom_derivative = call_by_rules
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` carries a series of this trace."""

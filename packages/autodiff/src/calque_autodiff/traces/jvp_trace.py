@@ -9,7 +9,7 @@ Read next: `forward.py` for `jvp`, `linearize.py` for the other half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,8 @@ from calque_core import (
     Primitive,
     Trace,
     Tracer,
-    UnexpectedTracerError,
     Zero,
     decompose,
-    hand_custom_down,
     hand_down,
     typeof,
 )
@@ -29,10 +27,8 @@ from calque_core.extend import (
     SCALAR_TYPES,
     JitTracer,
     Position,
-    captured_tracers,
-    cells_of,
+    call_by_rules,
     check_lift,
-    closure_message,
     current_position,
     here,
     zero_tangent,
@@ -124,23 +120,7 @@ class JVPTrace(Trace):
             return [JVPTracer(self, outs[0], out_dots[0])]
         return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
 
-    def process_custom_derivative(
-        self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value]:
-        """Apply the rules of the function if an argument carries a tangent; otherwise hand it to the parent."""
-        rules = params["rules"]
-        if not rules.has_derivative:
-            return list(fun(*args))
-        if any(self.owns(x) for fun_itself in rules.functions[:1] for x in cells_of(fun_itself)):
-            raise UnexpectedTracerError(closure_message(rules.name))
-        try:
-            if any(self.owns(x) for x in args):
-                return self.process_primitive(primitive, args, params)
-            return hand_custom_down(self.parent, primitive, fun, args, params)  # type: ignore[arg-type]
-        except UnexpectedTracerError as error:
-            if any(self.owns(x) for x in captured_tracers(rules.functions)):
-                raise UnexpectedTracerError(closure_message(rules.name)) from error
-            raise
+    process_custom_derivative = call_by_rules
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` carries a tangent of this trace."""

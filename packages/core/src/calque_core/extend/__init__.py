@@ -43,7 +43,7 @@ from calque_core.frames.source import (
     where,
 )
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
-from calque_core.jaxprs.captured import captured_tracers, cells_of
+from calque_core.jaxprs.captured import captured_tracers
 from calque_core.jaxprs.debugging import check_program, is_debugging
 from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
@@ -56,7 +56,7 @@ from calque_core.ops.complex import real_dtype
 from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
-from calque_core.ops.custom_rules import Pullback, close_rules, closure_message
+from calque_core.ops.custom_rules import Pullback, call_by_rules, close_rules
 from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
@@ -121,13 +121,13 @@ __all__ = [
     # Rules
     "means", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs
-    "nested_jaxprs", "join_constants", "captured_tracers", "cells_of", "is_debugging", "check_program", "run_program",
+    "nested_jaxprs", "join_constants", "captured_tracers", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",
     # Branches and loops
     "chosen_branches", "program_of", "forget_staged_programs", "Loop", "ScanOptions", "consts_first",
     "marked_carries", "split_while",
     # Custom rules and solvers
-    "Pullback", "close_rules", "closure_message", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
+    "Pullback", "close_rules", "call_by_rules", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by",

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import where
-from calque_core.jaxprs.captured import captured_tracers
+from calque_core.jaxprs.captured import captured_tracers, cells_of
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var
 from calque_core.jaxprs.masks import marked, merged
 from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_integer_zeros, zero_tangent
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.traces.trace import current_trace
+from calque_core.traces.trace import current_trace, hand_custom_down
 from calque_core.traces.tracer import Tracer
 from calque_core.types.dtypes import is_float
 
@@ -163,6 +163,29 @@ def closure_message(name: str) -> str:
         "derivative rules speak of its other arguments only. Pass the value as an argument that is not static, or "
         "through stop_gradient if it is a constant."
     )
+
+
+def call_by_rules(
+    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, params: dict[str, Any]
+) -> list[Value]:
+    """Return the results of a function under a trace that differentiates: its method `process_custom_derivative`.
+
+    The rules apply if an argument is a tracer of this trace; otherwise the parent processes the call.
+    Raises: UnexpectedTracerError if the function, or a rule that runs, closes over such a tracer.
+    """
+    rules: CustomRules = params["rules"]
+    if not rules.has_derivative:
+        return list(fun(*args))
+    if any(trace.owns(x) for function in rules.functions[:1] for x in cells_of(function)):
+        raise UnexpectedTracerError(closure_message(rules.name))
+    try:
+        if any(trace.owns(x) for x in args):
+            return trace.process_primitive(primitive, args, params)  # type: ignore[no-any-return]
+        return hand_custom_down(trace.parent, primitive, fun, args, params)
+    except UnexpectedTracerError as error:
+        if any(trace.owns(x) for x in captured_tracers(rules.functions)):
+            raise UnexpectedTracerError(closure_message(rules.name)) from error
+        raise
 
 
 # Rules that close over tracers
