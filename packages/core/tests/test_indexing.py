@@ -1,4 +1,4 @@
-"""Basic indexing of tracers is NumPy's: every combination of parts, in few equations, and clear words for the rest."""
+"""Indexing of tracers is NumPy's: every combination of parts, in few equations, and clear words for the rest."""
 
 import itertools
 
@@ -122,44 +122,68 @@ def test_a_step_of_zero_is_refused():
     assert "slice step cannot be zero at test_indexing.py:" in refused(lambda x: x[::0], X, error=ValueError)
 
 
-def test_a_boolean_mask_is_refused_with_a_way_to_keep_the_shape():
+def test_a_traced_mask_is_refused_with_a_way_to_keep_the_shape():
     words = refused(lambda x: x[x > 0], X, error=NonConcreteBooleanIndexError)
     assert words.startswith("an index of float64[2,3,4] at test_indexing.py:")
     assert "is a boolean mask of type bool[2,3,4]: how many elements it takes is not known while tracing." in words
     assert words.endswith("Use numpy.where(mask, x, other), which keeps the shape.")
 
 
-@pytest.mark.parametrize("mask", [np.array([True, False]), True, np.True_], ids=repr)
-def test_a_static_mask_is_refused_as_well(mask):
-    words = refused(lambda x: x[mask], X)
-    assert "is a boolean mask of type bool[" in words
-    assert words.endswith("Use numpy.where(mask, x, other), which keeps the shape.")
+@pytest.mark.parametrize("mask", [np.array([True, False]), [False, True], True, np.False_, X > 5.0], ids=repr)
+def test_a_known_mask_takes_what_numpy_takes(mask):
+    np.testing.assert_array_equal(traced(lambda x: x[mask], X), X[mask])
 
 
-def test_a_traced_integer_is_refused_with_two_ways_out():
-    words = refused(lambda x, i: x[i], X, 1)
-    assert words.startswith("an index of float64[2,3,4] at test_indexing.py:")
-    assert "is a traced integer, but x[i] takes integers that are known while tracing." in words
-    assert words.endswith("Use lax.dynamic_index_in_dim(x, i, axis, keepdims=False), or make the index static.")
-
-
-@pytest.mark.parametrize("index", [np.array([0, 1]), (0, np.zeros((2, 2), int))], ids=["one", "two"])
-def test_an_array_of_integers_is_refused(index):
-    words = refused(lambda x: x[index], X)
-    assert "is an array of integers, int64[2" in words
-    assert words.endswith("Use integers, slices, None and '...'; to take several elements, numpy.stack them.")
-
-
-def test_a_list_is_refused():
-    words = refused(lambda x: x[[0, 1]], X, error=TypeError)
+def test_a_mask_of_other_sizes_is_refused():
+    words = refused(lambda x: x[:, np.array([True, False])], X)
     assert words.endswith(
-        "is a list. Use integers, slices, None and '...'; to take several elements, numpy.stack them."
+        "is a mask of shape (2,), but the axes from axis 1 on have sizes (3,). Give a mask of these sizes."
     )
+
+
+@pytest.mark.parametrize("index", [1, -1, np.int8(2), np.array([[0, 1], [-1, -2]])], ids=repr)
+def test_traced_integers_take_what_known_ones_take(index):
+    np.testing.assert_array_equal(traced(lambda x, i: x[:, i], X, index), X[:, index])
+    np.testing.assert_array_equal(traced(lambda x, i: x[0, ..., i], X, index), X[0, ..., index])
+
+
+def test_a_list_may_hold_traced_integers():
+    np.testing.assert_array_equal(traced(lambda x, i: x[1, [i, 0]], X, 2), X[1, [2, 0]])
+
+
+def test_traced_integers_out_of_bounds_take_the_nearest_element():
+    np.testing.assert_array_equal(traced(lambda x, i: x[0, 0, i], X, np.array([9, -9, -4])), X[0, 0, [3, 0, 0]])
+    with config.enable_checks(), pytest.raises(IndexError, match="the index 9 along axis 0 is out of bounds for"):
+        traced(lambda x, i: x[0, 0, i], X, np.array([0, 9]))
+
+
+def test_one_traced_index_is_one_gather():
+    names = primitives(lambda x, i: x[:, i], X, np.array([0, 1]))
+    assert names == ["lt", "add", "select_n", "broadcast_in_dim", "gather"]
+    assert primitives(lambda x: x[:, [0, 1]], X) == ["gather"]
+
+
+def test_known_positions_out_of_bounds_are_refused():
+    words = refused(lambda x: x[:, [0, 3]], X)
+    assert words.startswith("index 3 is out of bounds at test_indexing.py:")
+    assert words.endswith("axis 1 of float64[2,3,4] has size 3. Use an index from -3 to 2.")
+
+
+def test_positions_along_an_empty_axis_are_refused():
+    words = refused(lambda x, i: x[:0][i], X, np.array([0]))
+    assert words.endswith("points along axis 0 of float64[0,3,4], which has no elements. Take a slice.")
+    assert traced(lambda x, i: x[:0][i], X, np.zeros(0, int)).shape == (0, 3, 4)
+
+
+def test_positions_that_do_not_broadcast_are_refused_with_the_way_to_take_a_block():
+    words = refused(lambda x: x[[0, 1], [0, 1, 2]], X)
+    assert "have shapes (2,) and (3,), which do not broadcast." in words
+    assert words.endswith("to take rows and columns, use x[rows[:, None], columns].")
 
 
 @pytest.mark.parametrize("index", [1.5, "a", np.float32(1), 1j, object], ids=repr)
 def test_an_index_of_another_kind_is_refused(index):
-    assert refused(lambda x: x[index], X).endswith("Use integers, slices, None and '...'.")
+    assert refused(lambda x: x[index], X).endswith("Use integers, slices, None, '...', or arrays of integers or bools.")
 
 
 def test_a_traced_float_is_no_index():
@@ -170,7 +194,7 @@ def test_a_traced_bound_of_a_slice_is_refused_with_two_ways_out():
     words = refused(lambda x, n: x[:n], X, 1)
     assert words.startswith("a slice bound at test_indexing.py:")
     assert "is a traced value of type int64[], but how much a slice takes must be known while tracing." in words
-    assert words.endswith("Make the bound static, or mask the array with numpy.where.")
+    assert words.endswith("Use lax.dynamic_slice_in_dim(x, start, size), which takes a known number of elements.")
 
 
 def test_a_slice_bound_of_another_kind_is_refused():
@@ -189,7 +213,7 @@ def test_item_assignment_is_refused_with_what_to_write():
     words = refused(fun, X, error=TypeError)
     assert words.startswith("x[...] = value at test_indexing.py:")
     assert "an array of type float64[2,3,4] that is traced or on a device cannot be changed in place." in words
-    assert words.endswith("Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts.")
+    assert words.endswith("Make a new one: x.at[index].set(value).")
 
 
 # Iteration

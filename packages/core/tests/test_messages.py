@@ -17,11 +17,21 @@ def test_a_format_is_refused_where_the_value_is_not_known():
     assert seen == ["JitTracer(float32[])"]
 
 
-def test_a_traced_index_names_the_operation_that_takes_one():
-    with pytest.raises(IndexError, match=r"Use lax\.dynamic_index_in_dim\(x, i, axis, keepdims=False\), or make the"):
-        make_jaxpr(lambda x, i: x[i])(np.ones(3), 1)
-    advised = make_jaxpr(lambda x, i: lax.dynamic_index_in_dim(x, i, 0, keepdims=False))(np.ones(3), 1)
-    assert advised.out_avals[0].shape == ()
+def test_a_traced_bound_names_the_operation_that_takes_one():
+    with pytest.raises(
+        IndexError, match=r"Use lax\.dynamic_slice_in_dim\(x, start, size\), which takes a known number"
+    ):
+        make_jaxpr(lambda x, i: x[i : i + 2])(np.ones(3), 1)
+    advised = make_jaxpr(lambda x, i: lax.dynamic_slice_in_dim(x, i, 2))(np.ones(3), 1)
+    assert advised.out_avals[0].shape == (2,)
+
+
+def test_a_traced_index_of_an_ndarray_names_what_takes_one():
+    for index in (1, np.array([0, 1])):
+        with pytest.raises(
+            ConcretizationTypeError, match=r"To index an ndarray, use calque\.numpy\.at\(x\)\[i\]\.get\(\)"
+        ):
+            make_jaxpr(lambda i: np.ones(3)[i])(index)
 
 
 @pytest.mark.parametrize("call", [

@@ -9,7 +9,7 @@ import calque_numpy as cnp
 from calque_core.arrays.numpy_protocol import array_functions, ufuncs
 
 CONSTANTS = ["e", "euler_gamma", "inf", "nan", "newaxis", "pi"]
-OURS = {"astype", "copy"}  # functions in later versions of NumPy, or with another signature
+OURS = {"astype", "at", "copy"}  # functions in later versions of NumPy, with another signature, or of jax
 UFUNCS = [name for name in cnp.__all__ if isinstance(getattr(np, name, None), np.ufunc)]
 FUNCTIONS = [name for name in cnp.__all__ if getattr(np, name, None) in array_functions]
 

@@ -5,6 +5,7 @@ Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and 
 """
 
 from calque_core import config, lax
+from calque_core.arrays import at as _at  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import indexing as _indexing  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import methods as _methods
 from calque_core.arrays import missing_methods as _missing_methods

@@ -40,6 +40,7 @@ from calque_core.extend.numpy_functions import (
     argmax,
     argmin,
     astype,
+    at,
     clip,
     conjugate,
     copy,
@@ -218,6 +219,8 @@ __all__ = [
     "bitwise_xor", "bitwise_not", "invert", "left_shift", "right_shift",
     # elements chosen by a condition
     "where", "select", "nan_to_num",
+    # elements read and updated at an index
+    "at",
     # shapes
     "shape", "ndim", "size", "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes",
     "moveaxis", "squeeze", "expand_dims", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "broadcast_arrays",

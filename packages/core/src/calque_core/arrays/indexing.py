@@ -1,41 +1,69 @@
-"""Basic indexing: `x[1, ::-2, None]` with NumPy's semantics, and iteration, which uses it.
+"""Reading elements: `x[1, ::-2, None]`, `x[rows, :, 0]` with NumPy's semantics, and iteration, which uses it.
 
-One idea: the type and the index determine a plan of at most one slice, one reversal and one change of shape, and plans
-are cached.  So the positions of the elements must be known while tracing.
+One idea: slices and integers are a plan of at most one slice, one reversal and one change of shape, which the type and
+the index determine; plans are cached.  Arrays of positions, known or traced, are one `gather` of the rest.
+
+Read next: `indices.py`, the normal form of an index; `at.py`, updates of elements.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from operator import index as integer
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from calque_core import lax
-from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
+from calque_core.arrays.indices import (
+    FULL,
+    Bounds,
+    Form,
+    Part,
+    basic_item,
+    form_of,
+    is_array,
+    normal_form,
+    rows_of,
+    rows_of_indices,
+)
 from calque_core.frames.source import where
+from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
-from calque_core.traces.tracer import is_tracer, view_of
+from calque_core.traces.tracer import is_tracer, unknown, view_of
 from calque_core.types.array_methods import ArrayMethods, array_method
 from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
-Bounds = tuple[int | None, int | None, int | None]
-Item = Any  # an int, None, Ellipsis, or the Bounds of a slice
 Step = tuple[Primitive, dict[str, Any]]
 
 
 @array_method
 def __getitem__(self: Value, index: Any) -> Value:
     items = index if type(index) is tuple else (index,)
-    out = self
-    for primitive, params in _plan(typeof(self), tuple([i if type(i) is int else _item(self, i) for i in items])):
-        out = primitive.bind(out, **params)
-    return view_of(self, out)
+    parts = tuple([i if type(i) is int else basic_item(i) for i in items])
+    if unknown not in parts:
+        return view_of(self, cut(self, parts))
+    return read(self, normal_form(typeof(self), index), lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
+def cut(x: Value, parts: tuple[Part, ...]) -> Value:
+    """Return `x` at an index of integers, bounds of slices, None and `...`."""
+    for primitive, params in _plan(typeof(x), parts):
+        x = primitive.bind(x, **params)
+    return x
+
+
+def check_sizes(aval: ShapedArray, axes: Iterable[int]) -> None:
+    """Check that the axes that positions point along have elements.  Raises: IndexError."""
+    for axis in axes:
+        if not aval.shape[axis]:
+            raise IndexError(
+                f"an index{where()} points along axis {axis} of {aval}, which has no elements. Take a slice."
+            )
 
 
 def is_advanced(index: Any) -> bool:
@@ -55,63 +83,41 @@ def _takes_elements(item: Any) -> bool:
     return isinstance(item, (list, tuple, bool))
 
 
-# From the index of the user to integers, None, Ellipsis and bounds
-
-_KINDS = "Use integers, slices, None and '...'"
-_MASKS = "Use numpy.where(mask, x, other), which keeps the shape"
+# Arrays of positions
 
 
-def _item(x: Value, item: Any) -> Item:
-    """Return one item of an index in the form of the cache keys; refuse all but basic indexing."""
-    if item is None or item is Ellipsis:
-        return item
-    if type(item) is slice:
-        return _bound(item.start), _bound(item.stop), _bound(item.step)
-    if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
-        _refuse_other_kinds(f"an index of {typeof(x)}{where()}", item)
-    try:
-        return integer(item)
-    except TracerIntegerConversionError as error:
-        raise IndexError(
-            f"an index of {typeof(x)}{where()} is a traced integer, but x[i] takes integers that are known while "
-            "tracing. Use lax.dynamic_index_in_dim(x, i, axis, keepdims=False), or make the index static."
-        ) from error
-
-
-def _refuse_other_kinds(name: str, item: Any) -> None:
-    """Refuse all but an array of one integer."""
-    if isinstance(item, (list, tuple)):
-        raise TypeError(f"{name} is a {type(item).__name__}. {_KINDS}; to take several elements, numpy.stack them.")
-    if not isinstance(item, (bool, np.ndarray, np.generic, ArrayMethods)):
-        raise IndexError(f"{name} is {item!r} of type {type(item).__name__}. {_KINDS}.")
-    aval = typeof(item)
-    if aval.dtype.kind == "b":
-        if not isinstance(item, ArrayMethods):
-            raise IndexError(f"{name} is a boolean mask of type {aval}. {_MASKS}.")
-        raise NonConcreteBooleanIndexError(
-            f"{name} is a boolean mask of type {aval}: how many elements it takes is not known while tracing. {_MASKS}."
-        )
-    if aval.dtype.kind not in "iu":
-        raise IndexError(f"{name} has type {aval}. {_KINDS}.")
-    if aval.shape:
-        raise IndexError(
-            f"{name} is an array of integers, {aval}. {_KINDS}; to take several elements, numpy.stack them."
-        )
-
-
-def _bound(value: Any) -> int | None:
-    """Return a bound of a slice as an integer; a traced bound must have a known value."""
-    if value is None or type(value) is int:
-        return value
-    try:
-        return integer(value)
-    except TracerIntegerConversionError as error:
-        raise IndexError(
-            f"a slice bound{where()} is a traced value of type {typeof(value)}, but how much a slice takes "
-            "must be known while tracing. Make the bound static, or mask the array with numpy.where."
-        ) from error
-    except TypeError:
-        raise IndexError(f"a slice bound{where()} is {value!r}. Use an integer or None.") from None
+def read(
+    x: Value,
+    form: Form,
+    mode: lax.GatherScatterMode,
+    *,
+    fill_value: Any = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Value:
+    """Return `x` at an index in normal form: slices and integers first, then positions by one `gather`."""
+    x = cut(x, tuple(FULL if is_array(part) else part for part in form.parts))
+    if form.is_basic:
+        return as_result(x)
+    shape, kept = typeof(x).shape, [part for part in form.parts if type(part) is not int]
+    taken = tuple(axis for axis, part in enumerate(kept) if is_array(part))
+    windows = [n for axis, n in enumerate(shape) if axis not in taken]
+    out_shape = (*windows[: form.place], *form.shape, *windows[form.place :])
+    if not math.prod(out_shape):
+        return lax.full(out_shape, 0, typeof(x).dtype)
+    check_sizes(typeof(x), taken)
+    rows = range(form.place, form.place + len(form.shape))
+    columns = [(kept[axis], shape[axis], rows_of(kept[axis], 0, len(form.shape))) for axis in taken]
+    return lax.gather(
+        x,
+        rows_of_indices(columns, form.shape),
+        lax.GatherDimensionNumbers(tuple(i for i in range(len(out_shape)) if i not in rows), taken, taken),
+        [1 if axis in taken else n for axis, n in enumerate(shape)],
+        mode=mode,
+        fill_value=fill_value,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+    )
 
 
 # From these items to operations
@@ -133,42 +139,24 @@ class AxisPlan(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _plan(aval: ShapedArray, index: tuple[Item, ...]) -> list[Step]:
+def _plan(aval: ShapedArray, index: tuple[Part, ...]) -> list[Step]:
     """Return the operations that compute `x[index]`: at most three, none if it is the array itself."""
     axes: list[AxisPlan] = []
     axis = 0
-    for item in _expand(aval, index):
+    for item in form_of(aval, index).parts:
         axes.append(_plan_axis(aval, axis, item))
         axis += item is not None
     old = [p for p in axes if not p.is_new]
     return [*_cut(aval, old), *_turn(old), *_reshape(axes, old)]
 
 
-def _expand(aval: ShapedArray, index: tuple[Item, ...]) -> list[Item]:
-    """Return the index with its ellipsis, written or implied at the end, as full slices."""
-    places = [place for place, item in enumerate(index) if item is Ellipsis]
-    if len(places) > 1:
-        raise IndexError(f"an index{where()} has {len(places)} ellipses ('...'). Use one at most.")
-    missing = aval.ndim - sum(item is not None and item is not Ellipsis for item in index)
-    if missing < 0:
-        raise IndexError(
-            f"too many indices for an array of type {aval}{where()}: it has {aval.ndim} axes, but "
-            f"{aval.ndim - missing} were indexed. Leave out {-missing}."
-        )
-    place = places[0] if places else len(index)
-    return [*index[:place], *[(None, None, None)] * missing, *index[place + 1 :]]
-
-
-def _plan_axis(aval: ShapedArray, axis: int, item: Item) -> AxisPlan:
+def _plan_axis(aval: ShapedArray, axis: int, item: Part) -> AxisPlan:
     if item is None:
         return AxisPlan(0, 1, is_new=True)
     size = aval.shape[axis]
     if type(item) is tuple:
         return _plan_slice(item, size)
     position = item + size if item < 0 else item
-    if not 0 <= position < size:
-        advice = f"Use an index from {-size} to {size - 1}" if size else "Take a slice"
-        raise IndexError(f"index {item} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}.")
     return AxisPlan(position, position + 1, is_removed=True)
 
 
@@ -236,7 +224,7 @@ def __len__(self: Value) -> int:
 
 @array_method
 def __setitem__(self: Value, index: Any, value: Any) -> None:
-    advice = "Make a new one: numpy.where(mask, value, x), or numpy.concatenate of its parts"
+    advice = "Make a new one: x.at[index].set(value)"
     raise TypeError(
         f"x[...] = value{where()}: an array of type {typeof(self)} that is traced or on a device cannot be "
         f"changed in place. {advice}{'' if is_tracer(self) else '; or change a copy, numpy.array(x)'}."

@@ -4,6 +4,7 @@ They take NumPy's arguments and give NumPy's dtypes; `calque_numpy` re-exports t
 of `__all__` holds the tools for more functions: axes, dtypes and operands as NumPy's functions take them.
 """
 
+from calque_core.arrays.at import at
 from calque_core.arrays.methods import imag, real
 from calque_core.arrays.numpy_arithmetic import (
     absolute,
@@ -72,7 +73,7 @@ from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dt
 
 __all__ = [
     # Complex numbers
-    "imag", "real",
+    "at", "imag", "real",
     # Arithmetic
     "absolute", "as_dtype", "divmod", "fabs", "float_power", "floor_divide", "fmod", "left_shift", "positive",
     "power", "reciprocal", "remainder", "right_shift", "sign", "square", "true_divide",

@@ -26,7 +26,7 @@ from calque_core.errors import (
 )
 from calque_core.frames.source import Position, at_place, called_function, resolve, where
 from calque_core.types.array_methods import ArrayMethods
-from calque_core.types.avals import _aval_functions
+from calque_core.types.avals import ShapedArray, _aval_functions
 
 Value = Any
 
@@ -70,7 +70,7 @@ class Tracer(ArrayMethods):
         return int(_require_known(self, "int()", TracerIntegerConversionError))
 
     def __index__(self) -> int:
-        return index(_require_known(self, "an integer", TracerIntegerConversionError))
+        return index(_require_known(self, "an integer", TracerIntegerConversionError, f"{_STAGED}. {_INDEXING}"))
 
     def __float__(self) -> float:
         raise ConcretizationTypeError(_conversion_message(self, "float()", f"{_ALWAYS}. {_FILLING}"))
@@ -87,7 +87,9 @@ class Tracer(ArrayMethods):
         raise ConcretizationTypeError(_conversion_message(self, "a list of Python numbers (.tolist())", _ALWAYS))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", _array_advice(called_function(np))))
+        raise TracerArrayConversionError(
+            _conversion_message(self, "a NumPy array", _array_advice(self, called_function(np)))
+        )
 
     def __reduce__(self) -> Any:
         raise UnexpectedTracerError(
@@ -141,19 +143,24 @@ _STAGED = (
 )
 
 
-def _array_advice(function: str) -> str:
-    """Return advice for a tracer that `function` of NumPy ('' if unknown) tried to make an array of."""
+_INDEXING = "To index an ndarray, use calque.numpy.at(x)[i].get()"
+
+
+def _array_advice(x: Tracer, function: str) -> str:
+    """Return advice for a tracer that `function` of NumPy ('' if unknown: maybe an index) tried to make an array of."""
     if function in ("full", "full_like"):
         return f"numpy.{function} ignores the class of its arguments. Use calque.numpy.{function}"
     example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
+    if not function and isinstance(x.aval, ShapedArray) and x.aval.dtype.kind in "iu":
+        example = f"{example}. {_INDEXING}"
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 
 
-def _require_known(x: Tracer, target: str, error: type[Exception]) -> Any:
+def _require_known(x: Tracer, target: str, error: type[Exception], advice: str | None = None) -> Any:
     _check_usable(x)
     value = x.known_value
     if value is unknown:
-        raise error(_conversion_message(x, target, _STAGED))
+        raise error(_conversion_message(x, target, advice or _STAGED))
     return value
 
 
