@@ -63,7 +63,7 @@ STRUCTURED = {
     "concatenate": (lambda x: lax.concatenate([x, x], 1), ALL),
     "split": (lambda x: lax.split(x, (0, x.shape[1]), 1)[1], ALL),
     "stack": (lambda x: lax.stack([x, x], 1), ALL),
-    "unstack": (lambda x: lax.unstack(x, 1)[0], ALL),
+    "unstack": (lambda x: lax.unstack(lax.stack([x, x], 1), 1)[1], ALL),
     "tile": (lambda x: lax.tile(x, (2, 3)), ALL),
     "full_like": (lambda x: lax.full_like(x, 1), ALL),
     "reduce_sum": (lambda x: lax.reduce_sum(x, 0), "iufc"),
