@@ -89,9 +89,9 @@ def align_batch_axes(args: Sequence[Value], dims: Dims, bdim: int | None = None)
     """Return the operands with the batch axis at one dimension, and this: `bdim`, or the first mapped operand's.
 
     >>> import numpy as np
-    >>> x, y = align_batch_axes([1.0, np.zeros((2, 3))], [None, 1])[0]
+    >>> x, y = align_batch_axes([np.ones(2), np.zeros((2, 3))], [None, 1])[0]
     >>> x.shape, y.shape
-    ((3,), (2, 3))
+    ((2, 3), (2, 3))
     """
     size = batch_size(args, dims)
     if bdim is None:
