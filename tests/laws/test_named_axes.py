@@ -10,7 +10,19 @@ from calque_xla_backend import jit
 
 X = np.array([-1.0, 0.25, 0.5, 2.0])
 T = np.array([1.0, -2.0, 0.5, 3.0])
-COLLECTIVES = {"psum": lax.psum, "pmean": lax.pmean, "pmax": lax.pmax, "pmin": lax.pmin}
+WEIGHTS = np.array([0.5, -1.0, 2.0, 0.25])
+COLLECTIVES = {
+    "psum": lax.psum,
+    "pmean": lax.pmean,
+    "pmax": lax.pmax,
+    "pmin": lax.pmin,
+    "all_gather": lambda x, i: lax.dot(lax.all_gather(x, i), WEIGHTS) * lax.all_gather(x, i)[1],
+    "psum_scatter": lambda x, i: lax.psum_scatter(x * WEIGHTS, i),
+    "all_to_all": lambda x, i: lax.dot(lax.all_to_all(x * WEIGHTS, i, 0, 0), WEIGHTS),
+    "ppermute": lambda x, i: lax.ppermute(x, i, [(0, 2), (1, 0), (3, 1)]),
+    "pshuffle": lambda x, i: lax.pshuffle(x, i, [3, 0, 1, 2]),
+    "pbroadcast": lambda x, i: lax.pbroadcast(x, i, 1),
+}
 
 
 def program(name):

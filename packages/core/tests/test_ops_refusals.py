@@ -235,6 +235,11 @@ TABLE = {
     "argmax": [[SOME, AXES], [SOME, [0], DTYPE_ARGUMENTS]],
     "sort": [[ALL], [SOME, ONE_AXIS, [True], [1, 0, 2, None]], [[[], (), "ab", None]]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
+    **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "psum_scatter"]},
+    "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],
+    "pswapaxes": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS]],
+    **{name: [[FEW, ["i", None], [[], [(0, 1)], [0], None, 3]]] for name in ["ppermute", "pshuffle"]},
+    "pbroadcast": [[FEW, ["i", None], [0, -1, None, "a"]]],
     **{name: [[["i", (), ("i", "i"), None, [1]]]] for name in ["axis_index", "axis_size"]},
 }
 # These run functions of the caller's, which they trace whoever calls: there is no second way.

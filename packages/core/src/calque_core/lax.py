@@ -122,6 +122,19 @@ from calque_core.ops.dynamic import (
     dynamic_update_slice_p,
     index_take,
 )
+from calque_core.ops.exchange import (
+    all_gather,
+    all_gather_p,
+    all_to_all,
+    all_to_all_p,
+    pbroadcast,
+    ppermute,
+    ppermute_p,
+    pshuffle,
+    psum_scatter,
+    psum_scatter_p,
+    pswapaxes,
+)
 from calque_core.ops.exponential import (
     cbrt,
     cbrt_p,
@@ -317,6 +330,8 @@ __all__ = [
     "custom_linear_solve", "linear_call", "linear_call_p", "linear_transpose_p", "custom_linear_solve_p",
     "custom_root_p",
     # named axes
+    "all_gather", "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
+    "all_to_all_p", "ppermute_p", "psum_scatter_p",
     "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
     # call
     "jit_p",

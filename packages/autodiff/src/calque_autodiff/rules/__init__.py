@@ -13,6 +13,7 @@ from calque_autodiff.rules import (
     custom,
     dot,
     dynamic,
+    exchange,
     exponential,
     gamma,
     gather,

@@ -13,6 +13,7 @@ from calque_batching.rules import (
     custom,
     dot,
     dynamic,
+    exchange,
     exponential,
     gamma,
     gather,

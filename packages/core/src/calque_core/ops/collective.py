@@ -1,15 +1,17 @@
-"""Named axes: operations between the elements of a mapped axis.
+"""Named axes: reductions over the elements of a mapped axis, and their positions.
 
 One idea: a primitive names an axis, and the transformation that maps that axis, such as batching, gives the name its
 meaning.  `here().axis_env` has the bound names and their sizes; of two axes with one name the inner one counts.
 Evaluation has no axes: a name that reaches it is unbound.
+
+Read next: `exchange.py`, the values that elements exchange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,7 +34,7 @@ AxisName = Hashable
 AxisNames = AxisName | tuple[AxisName, ...]
 
 
-def _sizes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
+def sizes_of_axes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
     """Return the sizes of named axes.
 
     Raises: NameError if one is not bound.
@@ -40,19 +42,20 @@ def _sizes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
     env = dict(here().axis_env)
     for axis in axes:
         if axis not in env:
-            raise NameError(_unbound(name, axis))
+            refuse_unbound(name, axis)
     return [env[axis] for axis in axes]
 
 
-def _unbound(name: str, axis: AxisName) -> str:
+def refuse_unbound(name: str, axis: AxisName) -> NoReturn:
+    """Raise the NameError of an operation on a named axis that is not bound."""
     bound = ", ".join(repr(known) for known in dict(here().axis_env) if known != axis) or "none"
-    return (
+    raise NameError(
         f"unbound axis name: {axis}. {name}{where()} needs a mapped axis of that name; the bound names are: {bound}. "
         f"Call it in a function under vmap(..., axis_name={axis!r})."
     )
 
 
-def _names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
+def bound_names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
     """Return the axes that an argument names; all must be bound."""
     axes = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     for axis in axes:
@@ -60,7 +63,7 @@ def _names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
             raise TypeError(f"{name}{where()}: axis_name is {axis_name!r}. Give a name or a tuple of names.")
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}{where()}: axis_name is {axis_name!r}, with one axis twice. Name each axis once.")
-    _sizes(name, axes)
+    sizes_of_axes(name, axes)
     return axes
 
 
@@ -72,15 +75,12 @@ def _declare(name: str, kinds: str, linearity: Linearity | None = None) -> Primi
 
     @primitive.def_abstract_eval
     def abstract_eval(x_aval: ShapedArray, *, axes: tuple[AxisName, ...]) -> ShapedArray:
-        _sizes(name, axes)
+        sizes_of_axes(name, axes)
         if x_aval.dtype.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
         return x_aval.strip_weak_type()
 
-    def impl(x: Value, *, axes: tuple[AxisName, ...]) -> Value:
-        raise NameError(_unbound(name, axes[0]))
-
-    primitive.def_impl(impl, leaf=True)
+    primitive.def_impl(lambda x, *, axes: refuse_unbound(name, axes[0]), leaf=True)
     return primitive
 
 
@@ -102,7 +102,7 @@ def psum(x: Tree, axis_name: AxisNames) -> Tree:
         ...
     NameError: unbound axis name: i. psum at <doctest ...
     """
-    axes = _names("psum", axis_name)
+    axes = bound_names("psum", axis_name)
     return tree_map(lambda leaf: _bind(psum_p, _countable(leaf), axes), x)
 
 
@@ -123,7 +123,7 @@ def pmean(x: Tree, axis_name: AxisNames) -> Tree:
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
     Raises: NameError if the name is not bound.
     """
-    size = prod(_sizes("pmean", _names("pmean", axis_name)))
+    size = prod(sizes_of_axes("pmean", bound_names("pmean", axis_name)))
     return tree_map(lambda leaf: div(floating(psum(leaf, axis_name)), size), x)
 
 
@@ -134,7 +134,7 @@ def pmax(x: Tree, axis_name: AxisNames) -> Tree:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: NameError if the name is not bound; TypeError for complex numbers.
     """
-    axes = _names("pmax", axis_name)
+    axes = bound_names("pmax", axis_name)
     return tree_map(lambda leaf: _bind(pmax_p, leaf, axes), x)
 
 
@@ -145,7 +145,7 @@ def pmin(x: Tree, axis_name: AxisNames) -> Tree:
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: NameError if the name is not bound; TypeError for complex numbers.
     """
-    axes = _names("pmin", axis_name)
+    axes = bound_names("pmin", axis_name)
     return tree_map(lambda leaf: _bind(pmin_p, leaf, axes), x)
 
 
@@ -156,12 +156,12 @@ axis_index_p = Primitive("axis_index")
 
 @axis_index_p.def_abstract_eval
 def axis_index_abstract_eval(*, axis_name: AxisName) -> ShapedArray:
-    _sizes("axis_index", (axis_name,))
+    sizes_of_axes("axis_index", (axis_name,))
     return shaped_array((), np.dtype("int32"))
 
 
 def axis_index_impl(*, axis_name: AxisName) -> Value:
-    raise NameError(_unbound("axis_index", axis_name))
+    refuse_unbound("axis_index", axis_name)
 
 
 axis_index_p.def_impl(axis_index_impl, leaf=True)
@@ -173,9 +173,9 @@ def axis_index(axis_name: AxisNames) -> Value:
     Shapes: -> [].  Dtype: int32.
     Raises: NameError if the name is not bound.
     """
-    axes = _names("axis_index", axis_name)
+    axes = bound_names("axis_index", axis_name)
     position = np.int32(0)
-    for axis, size in zip(axes, _sizes("axis_index", axes)):
+    for axis, size in zip(axes, sizes_of_axes("axis_index", axes)):
         inner = axis_index_p.bind(axis_name=axis)
         position = inner if axis is axes[0] else add(mul(position, np.int32(size)), inner)
     return position
@@ -186,7 +186,7 @@ def axis_size(axis_name: AxisNames) -> int:
 
     Raises: NameError if the name is not bound.
     """
-    return prod(_sizes("axis_size", _names("axis_size", axis_name)))
+    return prod(sizes_of_axes("axis_size", bound_names("axis_size", axis_name)))
 
 
 # The names in a program

@@ -56,7 +56,7 @@ def _adapt_abstract_eval(name: str, fn: Function) -> Function:
 
 
 def _adapt_jvp(name: str, fn: Function) -> Function:
-    def adapted(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    def adapted(primals: Any, tangents: Any, /, **params: Any) -> tuple[list[Any], list[Any]]:
         out, out_dot = _pair(name, "jvp", fn, fn(primals, tangents, **params), "the result and its tangent")
         if not is_array_like(out):
             raise wrong_result(name, "jvp", fn, out, "Return an array as the first of the pair, the result.")
@@ -68,7 +68,7 @@ def _adapt_jvp(name: str, fn: Function) -> Function:
 
 
 def _adapt_pair(name: str, fn: Function) -> Function:
-    def adapted(primals: Any, series: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    def adapted(primals: Any, series: Any, /, **params: Any) -> tuple[list[Any], list[Any]]:
         out, out_series = _pair(name, "jet", fn, fn(primals, series, **params), "the result and its series")
         return [out], [out_series]
 
@@ -76,14 +76,14 @@ def _adapt_pair(name: str, fn: Function) -> Function:
 
 
 def _adapt_batch(name: str, fn: Function) -> Function:
-    def adapted(args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    def adapted(args: Any, dims: Any, /, **params: Any) -> tuple[list[Any], list[Any]]:
         return _batched(name, "batch", fn, fn(args, dims, **params))
 
     return adapted
 
 
 def _adapt_axis_batch(name: str, fn: Function) -> Function:
-    def adapted(axis: Any, args: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    def adapted(axis: Any, args: Any, dims: Any, /, **params: Any) -> tuple[list[Any], list[Any]]:
         return _batched(name, "axis_batch", fn, fn(axis, args, dims, **params))
 
     return adapted

@@ -6,11 +6,13 @@ Read next: `stage.py`, which does the work.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from operator import index
 from typing import Any, ParamSpec
 
 from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable
 from calque_core.calls.static_arguments import static_arguments, with_static
+from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.staging.stage import stage
@@ -25,15 +27,17 @@ def make_jaxpr(
     fun: Callable[P, Any],
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: bool = False,
 ) -> Callable[P, Any]:
     """Return a function that returns the jaxpr of `fun` on its arguments instead of the result.
 
     Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; static arguments, at the positions
     `static_argnums` or with the names `static_argnames`, are passed unchanged and need no hash.
+    `axis_env` has pairs of a name and a size: axes that collectives in `fun` may name, as under `vmap(axis_name=)`.
     With `return_shape`, it returns a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
     Raises: TypeError if `fun` is not a function or, when called, for an argument or a result that is not an array;
-    ValueError if a static argument does not exist.
+    ValueError if a static argument does not exist, or for a negative size in `axis_env`.
 
     >>> from calque_core import lax, make_jaxpr
     >>> print(make_jaxpr(lambda x: lax.sin(x) * 2.0)(3.0))
@@ -42,6 +46,7 @@ def make_jaxpr(
     check_callable(fun, "make_jaxpr")
     caller = f"make_jaxpr of {describe_function(fun)}"
     static = static_arguments(caller, fun, static_argnums, static_argnames)
+    named = _named_axes(caller, axis_env or ())
 
     @api_boundary
     @functools.wraps(fun)
@@ -51,7 +56,8 @@ def make_jaxpr(
         names = functools.partial(arg_names, fun, *dynamic)
         check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
         flat = FlatFunction(with_static(fun, "make_jaxpr", statics), in_tree, "make_jaxpr")
-        jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
+        with entered(axis_env=(*here().axis_env, *named)):
+            jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:
             return jaxpr
         return jaxpr, flat.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.out_avals])
@@ -70,6 +76,18 @@ def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
     ShapeDtypeStruct(shape=(2,), dtype=float32)
     """
     return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]
+
+
+def _named_axes(caller: str, axis_env: Any) -> tuple[tuple[Hashable, int], ...]:
+    """Return the argument `axis_env`, pairs of a name and a size."""
+    try:
+        pairs = tuple((name, index(size)) for name, size in axis_env)
+    except (TypeError, ValueError):
+        raise TypeError(f"{caller}: axis_env is {axis_env!r}. Give pairs of a name and a size.") from None
+    for name, size in pairs:
+        if size < 0 or not isinstance(name, Hashable):
+            raise ValueError(f"{caller}: axis_env has the axis {name!r} of size {size}. Give a name, and zero or more.")
+    return pairs
 
 
 def abstract(x: Any) -> Any:

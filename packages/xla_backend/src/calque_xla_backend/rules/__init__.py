@@ -15,6 +15,7 @@ from calque_xla_backend.rules import (
     custom,
     dot,
     dynamic,
+    exchange,
     exponential,
     gather,
     joining,

@@ -1,0 +1,38 @@
+"""The derivatives of exchanges over named axes: all linear, each transposed by an exchange in the other direction."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from calque_autodiff.define import deflinear
+from calque_core import UndefinedPrimal
+from calque_core.lax import all_gather_p, all_to_all_p, ppermute_p, psum_scatter_p
+
+Value = Any
+
+
+def all_gather_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
+    """Every element uses the value: its cotangents are summed, and each element gets its own."""
+    return [psum_scatter_p.bind(ct, axis_name=axis_name, axis=axis)]
+
+
+def psum_scatter_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
+    return [all_gather_p.bind(ct, axis_name=axis_name, axis=axis)]
+
+
+def all_to_all_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
+    return [all_to_all_p.bind(ct, axis_name=axis_name, axis=axis)]
+
+
+def ppermute_transpose(
+    ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, perm: tuple[tuple[int, int], ...]
+) -> list[Value]:
+    """Send the cotangents back."""
+    return [ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((target, source) for source, target in perm))]
+
+
+deflinear(all_gather_p, all_gather_transpose)
+deflinear(psum_scatter_p, psum_scatter_transpose)
+deflinear(all_to_all_p, all_to_all_transpose)
+deflinear(ppermute_p, ppermute_transpose)

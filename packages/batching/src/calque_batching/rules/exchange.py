@@ -1,0 +1,102 @@
+"""Batching the operations of `calque_core.ops.exchange`: under its own name the batch axis is an axis like any other.
+
+So what an operation trades for the named axis is data that is there already: no element is copied, save for the
+reduction of `psum_scatter` and the order of `ppermute`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_batching.axes import matchaxis, moveaxis
+from calque_batching.batch_trace import AxisData
+from calque_core import Primitive, typeof
+from calque_core.extend import strong
+from calque_core.lax import (
+    all_gather_p,
+    all_to_all_p,
+    broadcast_in_dim,
+    index_take,
+    ppermute_p,
+    psum_scatter_p,
+    reduce_sum,
+    select,
+    zeros_like,
+)
+
+Value = Any
+Dims = Sequence[int | None]
+Permutation = tuple[tuple[int, int], ...]
+
+
+def of_other_axis(
+    primitive: Primitive, x: Value, x_bdim: int | None, axis_name: Hashable, axis: int
+) -> tuple[Value, int | None]:
+    """Return the result for a name that an enclosing transformation binds: the batch axis stays in front."""
+    if x_bdim is None:
+        return primitive.bind(x, axis_name=axis_name, axis=axis), None
+    return primitive.bind(moveaxis(x, x_bdim, 0), axis_name=axis_name, axis=axis + 1), 0
+
+
+def all_gather_batch(
+    own: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: Hashable, axis: int
+) -> tuple[Value, int | None]:
+    """Make the batch axis the axis `axis` of a result that all elements share."""
+    (x,), (x_bdim,) = args, dims
+    if axis_name != own.name:
+        return of_other_axis(all_gather_p, x, x_bdim, axis_name, axis)
+    return strong(matchaxis(x, x_bdim, axis, own.size)), None
+
+
+def psum_scatter_batch(
+    own: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: Hashable, axis: int
+) -> tuple[Value, int | None]:
+    """Sum over the batch axis, and make the axis `axis` the batch axis."""
+    (x,), (x_bdim,) = args, dims
+    if axis_name != own.name:
+        return of_other_axis(psum_scatter_p, x, x_bdim, axis_name, axis)
+    return reduce_sum(matchaxis(x, x_bdim, 0, own.size), 0), axis
+
+
+def all_to_all_batch(
+    own: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: Hashable, axis: int
+) -> tuple[Value, int | None]:
+    """Swap the roles of the batch axis and the axis `axis`."""
+    (x,), (x_bdim,) = args, dims
+    if axis_name != own.name:
+        return of_other_axis(all_to_all_p, x, x_bdim, axis_name, axis)
+    if x_bdim is None:  # element i gets the i-th slice from all elements, which have the same
+        slices = moveaxis(x, axis, 0)
+        shape = typeof(slices).shape
+        spread = [d for d in range(len(shape) + 1) if d != axis + 1]
+        return broadcast_in_dim(slices, (*shape[: axis + 1], own.size, *shape[axis + 1 :]), spread), 0
+    whole = moveaxis(x, x_bdim, 0)
+    return moveaxis(moveaxis(whole, axis + 1, 0), 1, axis + 1), 0
+
+
+def ppermute_batch(
+    own: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: Hashable, perm: Permutation
+) -> tuple[Value, int | None]:
+    """Take the elements in the order of their sources; an element that nothing is sent to gets zeros."""
+    (x,), (x_bdim,) = args, dims
+    if axis_name != own.name:
+        return ppermute_p.bind(x, axis_name=axis_name, perm=perm), x_bdim
+    if x_bdim is None and len(perm) == own.size:
+        return strong(x), None
+    source_of = {target: source for source, target in perm}
+    whole = matchaxis(x, x_bdim, 0, own.size)
+    moved = index_take(whole, [np.array([source_of.get(i, 0) for i in range(own.size)])], [0])
+    if len(perm) == own.size:
+        return moved, 0
+    is_target = np.array([i in source_of for i in range(own.size)])
+    shape = typeof(moved).shape
+    return select(broadcast_in_dim(is_target, shape, (0,)), moved, zeros_like(moved)), 0
+
+
+all_gather_p.def_rule("axis_batch", all_gather_batch)
+psum_scatter_p.def_rule("axis_batch", psum_scatter_batch)
+all_to_all_p.def_rule("axis_batch", all_to_all_batch)
+ppermute_p.def_rule("axis_batch", ppermute_batch)
