@@ -302,7 +302,7 @@ def test_an_array_with_a_value_cannot_be_changed_in_place(host_array, change):
 
 def test_at_does_not_write_to_read_only_memory(host_array):
     x = host_array(VALUES)
-    with pytest.raises(TypeError, match=r"numpy.add.at at test_.* in place\. Use numpy\.add\."):
+    with pytest.raises(TypeError, match=r"numpy.add.at at test_.* in place\. Use x\.at\[index\]\.add\(value\)\."):
         np.add.at(x, 0, 1.0)  # NumPy itself would write
     np.testing.assert_array_equal(x.elements, VALUES)
 

@@ -76,22 +76,25 @@ def _bound(value: Any) -> int | None:
         raise IndexError(f"a slice bound{where()} is {value!r}. Use an integer or None.") from None
 
 
+def _name(aval: ShapedArray) -> str:
+    return f"an index of {aval}{where()}"
+
+
 def _array(aval: ShapedArray, item: Any) -> Value:
     """Return an item of NumPy's advanced indexing as an array of integers or bools, of NumPy's if it is known."""
-    name = f"an index of {aval}{where()}"
     if isinstance(item, (list, tuple)):
         item = array_of(list(item)) if len(item) else np.zeros(0, np.int64)
     if not isinstance(item, (bool, np.ndarray, np.generic, ArrayMethods)):
-        raise IndexError(f"{name} is {item!r} of type {type(item).__name__}. {KINDS}.")
+        raise IndexError(f"{_name(aval)} is {item!r} of type {type(item).__name__}. {KINDS}.")
     if typeof(item).dtype.kind not in "iub":
-        raise IndexError(f"{name} has type {typeof(item)}. {KINDS}.")
+        raise IndexError(f"{_name(aval)} has type {typeof(item)}. {KINDS}.")
     value = known(item)
     if value is not unknown:
         return np.asarray(value)
     if typeof(item).dtype.kind == "b":
         raise NonConcreteBooleanIndexError(
-            f"{name} is a boolean mask of type {typeof(item)}: how many elements it takes is not known while tracing. "
-            f"{MASKS}."
+            f"{_name(aval)} is a boolean mask of type {typeof(item)}: how many elements it takes is not known "
+            f"while tracing. {MASKS}."
         )
     return item
 
@@ -185,7 +188,7 @@ def _positions(aval: ShapedArray, axis: int, item: Any, *, is_checked: bool) -> 
         sizes = aval.shape[axis : axis + item.ndim]
         if sizes != item.shape:
             raise IndexError(
-                f"an index of {aval}{where()} is a mask of shape {item.shape}, but the axes from axis {axis} on have "
+                f"{_name(aval)} is a mask of shape {item.shape}, but the axes from axis {axis} on have "
                 f"sizes {sizes}. Give a mask of these sizes."
             )
         yield from item.nonzero() if item.ndim else ()

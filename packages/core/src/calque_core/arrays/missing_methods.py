@@ -34,7 +34,7 @@ FUNCTIONS = (
 CHANGES = {
     "fill": "Use numpy.full_like(x, value)",
     "partition": "Use numpy.sort(x)",
-    "put": "Use numpy.where(mask, values, x)",
+    "put": "Use x.at[index].set(values)",
     "resize": "Use x.reshape(shape)",
     "setfield": "Use numpy.where(mask, values, x)",
     "setflags": "Such an array is always read-only. Remove the call",

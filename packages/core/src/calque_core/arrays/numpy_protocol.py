@@ -145,7 +145,8 @@ def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: di
     """Apply `ufunc.reduce`; refuse other methods: `at` would write to the read-only memory of a device array."""
     name = f"numpy.{ufunc.__name__}.{method}{where()}"
     if method == "at" and isinstance(inputs[0], ArrayMethods):
-        raise TypeError(f"{name} would change a traced array or a device array in place. Use numpy.{ufunc.__name__}.")
+        update = _UPDATES.get(ufunc, f"apply(numpy.{ufunc.__name__})" if ufunc.nin == 1 else "set(value)")
+        raise TypeError(f"{name} would change a traced array or a device array in place. Use x.at[index].{update}.")
     if method != "reduce":
         raise NumpyRuleError(
             f"{name} is not supported for a traced array. "
@@ -156,6 +157,16 @@ def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: di
         raise NumpyRuleError(f"{name} has no rule. {_ADVICE['function'].capitalize()}.")
     return function(*inputs, **{"axis": 0, **options})
 
+
+_UPDATES: dict[np.ufunc, str] = {
+    np.add: "add(value)",
+    np.subtract: "subtract(value)",
+    np.multiply: "multiply(value)",
+    np.divide: "divide(value)",
+    np.power: "power(value)",
+    np.minimum: "min(value)",
+    np.maximum: "max(value)",
+}
 
 # Other functions
 
@@ -229,7 +240,7 @@ _INSTEAD = {
     "interp": "numpy.where over the intervals",
     "nonzero": "numpy.where with three arguments, which keeps the shape",
     "fill_diagonal": "numpy.where(numpy.eye(n, dtype=bool), value, x)",
-    "put": "numpy.where(positions == index, value, x)",
+    "put": "x.at[index].set(value)",
     "ix_": "x[:, None] and y[None, :]",
     "frexp": "numpy.log2 and numpy.floor",
     "copyto": "calque.numpy.full_like in place of numpy.full_like, and numpy.where(mask, values, x) in place of "
