@@ -65,7 +65,7 @@ def test_sums_are_made_in_the_preferred_dtype(dtype, preferred, check_compiled):
     rng = np.random.default_rng(1)
     numbers = (((1,), (0,)), ((), ()))
     operands = draw(rng, dtype, (3, 200)), draw(rng, dtype, (200, 2))
-    check_compiled(lambda x, y: lax.dot_general(x, y, numbers, preferred), [operands], ulps=4)
+    check_compiled(lambda x, y: lax.dot_general(x, y, numbers, preferred_element_type=preferred), [operands], ulps=4)
 
 
 def test_products_of_single_precision_lose_no_bits(check_compiled):
