@@ -1,10 +1,12 @@
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from calque_core.config import enable_x64
 from calque_xla_backend import compile, device_put, jit
+from calque_xla_backend.calls import transfer
 
 
 def test_many_calls_with_small_numpy_arrays_compile_once(monkeypatch):
@@ -59,3 +61,27 @@ def test_a_0d_array_may_change_between_calls():
     for k in range(4):
         x[()] = k
         assert f(x) == k + 1.0
+
+
+def test_a_numpy_array_that_no_result_depends_on_is_not_transferred(monkeypatch):
+    transferred = []
+    put = transfer.put
+    monkeypatch.setattr(transfer, "put", lambda x, target: transferred.append(x.shape) or put(x, target))
+    f = jit(lambda x, y, z, n: (x + 1.0, z))
+    x, y, z, n = np.ones(2), np.ones(3), np.ones(4), 7
+    f(x, y, z, n)
+    assert transferred == []  # the first call goes by the general path
+    for _ in range(2):
+        out, same = f(x, y, z, n)
+        np.testing.assert_array_equal(out, x + 1.0)
+        np.testing.assert_array_equal(same, z)
+    assert transferred == [(2,), (4,), (), (2,), (4,)]  # a scalar once
+    assert f(x, np.ones(5), z, n)[1].shape == (4,)
+    assert f.cache_info().traces == 2
+
+
+def test_an_integer_that_does_not_fit_is_refused_where_no_result_depends_on_it():
+    f = jit(lambda x, n: x)
+    for value, refuses in ((2**70, True), (1, False), (2**70, True)):
+        with pytest.raises(OverflowError) if refuses else nullcontext():
+            f(np.ones(2), value)

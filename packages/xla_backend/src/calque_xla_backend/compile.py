@@ -35,18 +35,26 @@ Options = tuple[tuple[str, Any], ...]
 
 
 class Program:
-    """A compiled program: `run(buffers)` returns jaxlib's results, and `handlers` make buffers of them."""
+    """A compiled program: `run(buffers)` returns jaxlib's results, and `handlers` make buffers of them.
 
-    __slots__ = ("bounds", "donated", "handlers", "in_types", "name", "out_types", "run")
+    `run` takes a buffer for each argument, and reads the buffers of the arguments in the mask `used`.
+    """
+
+    __slots__ = ("bounds", "donated", "handlers", "in_types", "name", "out_types", "run", "used")
 
     def __init__(
-        self, jaxpr: Jaxpr, run: Callable[[Sequence[Buffer]], Any], place: Placement, donated: tuple[int, ...]
+        self,
+        jaxpr: Jaxpr,
+        run: Callable[[Sequence[Buffer]], Any],
+        used: Sequence[bool],
+        place: Placement,
+        donated: tuple[int, ...],
     ) -> None:
         self.name, self.run, self.bounds = name_of(jaxpr), run, bounds_of(jaxpr)
         self.in_types = [device_type(aval, place) for aval in jaxpr.in_avals]
         self.out_types = [device_type(aval, place) for aval in jaxpr.out_avals]
         self.handlers = [s.handler for s in self.out_types]
-        self.donated = donated
+        self.used, self.donated = used, donated
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars, converted to the program's types."""
@@ -157,7 +165,7 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated
         raise
     consts = [to_buffer(const, device_type(aval, place)) for const, aval in lowered.const_args]
     run = _take_jaxpr_arguments(executable.execute_sharded, consts, kept, len(used))
-    return Program(jaxpr, run, place, donated)
+    return Program(jaxpr, run, used, place, donated)
 
 
 def name_of(jaxpr: Jaxpr) -> str:

@@ -40,7 +40,12 @@ class Inputs:
     )
 
     def __init__(self, leaves: Sequence[Value], program: Program) -> None:
-        self.types, self.targets = [*map(type, leaves)], program.in_types
+        self.types = [*map(type, leaves)]
+        # A scalar is converted even where the program does not read it: an integer that does not fit is refused.
+        self.targets = [
+            target if is_used or kind in _SCALARS else None
+            for target, is_used, kind in zip(program.in_types, program.used, self.types)
+        ]
         self.keeps_scalars = not program.donated
         self.device = [i for i, kind in enumerate(self.types) if kind is Array]
         self.device_types = [leaves[i]._device_type for i in self.device]
@@ -59,7 +64,7 @@ class Inputs:
         )
 
     def buffers(self, leaves: Sequence[Value]) -> list[Buffer]:
-        """Return the buffers of leaves that fit; NumPy values are copied.
+        """Return the buffers of leaves that fit; NumPy values that the program reads are copied.
 
         A scalar that is the same object as at the last call, such as a constant of the program, is not copied again.
         Raises: OverflowError for a Python integer that does not fit its dtype.
@@ -71,7 +76,7 @@ class Inputs:
                 buffer = x._buffer
             elif x is not value:
                 target = self.targets[i]
-                buffer = put(np.asarray(x, target.dtype), target)
+                buffer = None if target is None else put(np.asarray(x, target.dtype), target)
                 if type(x) is not np.ndarray and self.keeps_scalars:
                     self.last_scalars[i] = x, buffer
             buffers.append(buffer)
