@@ -1,4 +1,4 @@
-from calque_core.show.layout import Row, page, unrolled
+from calque_core.show.layout import Row, flatten_rows, page
 
 
 def test_rows_are_indented_and_joined():
@@ -40,7 +40,7 @@ def test_generators_unroll_to_any_depth():
             yield nested(depth - 1)
         yield Row(depth, "up")
 
-    rows = list(unrolled(nested(5000)))
+    rows = list(flatten_rows(nested(5000)))
     assert len(rows) == 2 * 5001
     assert [row.indent for row in rows[:3]] == [5000, 4999, 4998]
     assert rows[-1] == Row(5000, "up")

@@ -165,11 +165,11 @@ def _normal(rng: np.random.Generator, aval: Any) -> Value:
 
 def _differences(f: Callable[..., Any], args: Any, dots: Any, step: float) -> Any:
     """Return (f(args + step dots / 2) - f(args - step dots / 2)) / step; `float0` zeros for integer outputs."""
-    above, below = (f(*tree_map(partial(_moved, step=sign * step), args, dots)) for sign in (0.5, -0.5))
+    above, below = (f(*tree_map(partial(_move, step=sign * step), args, dots)) for sign in (0.5, -0.5))
     return tree_map(lambda hi, lo: _quotient(np.asarray(hi), np.asarray(lo), step), above, below)
 
 
-def _moved(x: Value, x_dot: Value, *, step: float) -> Value:
+def _move(x: Value, x_dot: Value, *, step: float) -> Value:
     return x if np.asarray(x_dot).dtype == float0 else np.asarray(x + step * x_dot).astype(typeof(x).dtype)[()]
 
 

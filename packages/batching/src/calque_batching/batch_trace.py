@@ -116,7 +116,7 @@ class BatchTrace(Trace):
         size = self.axis.size
         for x, d in zip(outs, out_dims):
             if d is not None and _size_at(x, d) != size:
-                raise ValueError(_misplaced(primitive, x, d, size))
+                raise ValueError(_misplaced_message(primitive, x, d, size))
         if (is_weak and primitive.weak_kinds) or (params and _may_be_weak(params)):
             avals = primitive.abstract(*map(typeof, args), **params)
             weak = [getattr(aval, "weak_type", False) for aval in avals]
@@ -184,7 +184,7 @@ def _size_at(x: Value, dim: int) -> int:
     return shape[dim] if 0 <= dim < len(shape) else -1
 
 
-def _misplaced(primitive: Primitive, x: Value, dim: int, size: int) -> str:
+def _misplaced_message(primitive: Primitive, x: Value, dim: int, size: int) -> str:
     return (
         f"the batching rule of '{primitive.name}'{where()} returned {typeof(x)} with the batch axis {dim}, but the "
         f"result has no axis of size {size} there. Return the position of the batch axis in the result."

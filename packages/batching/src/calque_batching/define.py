@@ -38,10 +38,10 @@ def defbatch(primitive: Primitive, rule: Rule) -> None:
 def defvectorized(*primitives: Primitive) -> None:
     """Define rules of primitives of one operand that act on each element alone: the batch axis stays in place."""
     for primitive in primitives:
-        primitive.def_rule("batch", _vectorized(primitive))
+        primitive.def_rule("batch", _vectorize(primitive))
 
 
-def _vectorized(primitive: Primitive) -> Rule:
+def _vectorize(primitive: Primitive) -> Rule:
     @gives_lists
     def batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[list[Value], Dims]:
         return [primitive.bind(args[0], **params)], dims

@@ -163,7 +163,7 @@ def check_adjoint(case: Case) -> None:
         size = float(sum(np.abs(np.asarray(a) * np.asarray(b)).sum() for a, b in zip(u, out_dots)))
         if not abs(forward - backward) <= ROUNDING * roundoff([*outs, *t]) * (1 + size):
             raise AssertionError(
-                f"<u, J t> = {forward} but <J^T u, t> = {backward}, for t = {_shown(t)} and u = {_shown(u)}: the "
+                f"<u, J t> = {forward} but <J^T u, t> = {backward}, for t = {_text(t)} and u = {_text(u)}: the "
                 "transpose rule, or a jvp rule that is not linear in its tangent, is wrong."
             )
 
@@ -214,39 +214,39 @@ def check_compiled(case: Case) -> None:
 
 
 def _transformations() -> Iterator[tuple[str, Callable[[Case], Case]]]:
-    yield "jvp", _pushed
-    yield "vjp", _pulled
-    yield "vmap", _batched
+    yield "jvp", _jvp_case
+    yield "vjp", _vjp_case
+    yield "vmap", _vmap_case
     if _jit() is not None:
-        yield "jit", _compiled
+        yield "jit", _jit_case
 
 
-def _named(name: str, case: Case, fun: Function, args: Sequence[Value] | None = None) -> Case:
+def _named_case(name: str, case: Case, fun: Function, args: Sequence[Value] | None = None) -> Case:
     fun.__name__ = f"{name} of {case.fun.__name__}"  # for messages
     return Case(fun, case.args if args is None else args)
 
 
-def _pushed(case: Case) -> Case:
+def _jvp_case(case: Case) -> Case:
     subset = case.restricted(case.floating)
     t = tuple(directions(subset.args, 1))
-    return _named("jvp", case, lambda *xs: [y for ys in jvp(subset.fun, xs, t) for y in ys], subset.args)
+    return _named_case("jvp", case, lambda *xs: [y for ys in jvp(subset.fun, xs, t) for y in ys], subset.args)
 
 
-def _pulled(case: Case) -> Case:
+def _vjp_case(case: Case) -> Case:
     subset = case.restricted(case.floating)
     u = directions(subset.fun(*subset.args), 2)
-    return _named("vjp", case, lambda *xs: list(vjp(subset.fun, *xs)[1](u)), subset.args)
+    return _named_case("vjp", case, lambda *xs: list(vjp(subset.fun, *xs)[1](u)), subset.args)
 
 
-def _batched(case: Case) -> Case:
+def _vmap_case(case: Case) -> Case:
     args = [np.stack([near(x, k) for k in range(2)]) for x in case.args]
-    return _named("vmap", case, vmap(case.fun), args)
+    return _named_case("vmap", case, vmap(case.fun), args)
 
 
-def _compiled(case: Case) -> Case:
+def _jit_case(case: Case) -> Case:
     jit = _jit()
     assert jit is not None
-    return _named("jit", case, jit(case.fun))
+    return _named_case("jit", case, jit(case.fun))
 
 
 # Numbers
@@ -282,5 +282,5 @@ def roundoff(xs: Sequence[Value]) -> float:
     return max((float(np.finfo(d).eps) if d.kind in "fc" else 2.0**-7 for d in dtypes), default=2.0**-52)
 
 
-def _shown(xs: Sequence[Value]) -> str:
+def _text(xs: Sequence[Value]) -> str:
     return ", ".join(np.array2string(np.asarray(x), precision=3, threshold=6) for x in xs)

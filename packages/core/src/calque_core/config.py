@@ -19,10 +19,10 @@ class scope(entered):
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
-        super().__init__(settings=_changed(here().settings, name, value))
+        super().__init__(settings=_with_setting(here().settings, name, value))
 
     def __enter__(self) -> None:
-        self.settings = _changed(here().settings, self.name, self.value)
+        self.settings = _with_setting(here().settings, self.name, self.value)
         super().__enter__()
 
 
@@ -198,7 +198,7 @@ def update(name: str, value: Any) -> None:
     >>> from calque_core.config import update
     >>> update("default_dtype_bits", 64)
     """
-    settings = _changed(RESTING.settings, name, value)
+    settings = _with_setting(RESTING.settings, name, value)
     RESTING.settings = settings
     for context in (*at_rest, *context_chain(here())):
         if not context.own_settings:
@@ -216,7 +216,7 @@ _WORDS = {
 }
 
 
-def _changed(settings: Settings, name: str, value: Any) -> Settings:
+def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
     if name not in Settings._fields:
         known = ", ".join(Settings._fields)
         raise AttributeError(f"there is no setting named {name!r}. The settings are: {known}.")

@@ -107,7 +107,7 @@ def checkpoint(
             outs = copy_writable(call(*leaves))
             return call.out_tree.unflatten(outs)
         avals = [typeof(x) for x in leaves]
-        make = functools.partial(_staged, call, avals, fun, names)
+        make = functools.partial(_stage, call, avals, fun, names)
         # The values of static arguments are not in the key of a function.
         staged, out_tree = make() if statics else program_of("checkpoint", fun, in_tree, avals, make)
         if policy is not None:
@@ -130,7 +130,7 @@ def _check_leaves(leaves: Sequence[Value], names: Callable[[], Sequence[str]], c
         raise
 
 
-def _staged(
+def _stage(
     call: FlatFunction, avals: Sequence[Any], fun: Any, names: Callable[[], Sequence[str]]
 ) -> tuple[Jaxpr, PyTreeDef]:
     """Return the program of a function and the structure of its result."""

@@ -167,21 +167,21 @@ class _Loop(NamedTuple):
         """
         count = len(self.carry_dims)
         is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
-        taken = self.taken(is_running, before, consts.carry)
-        after = eval_jaxpr(self.body, self.body.consts, *consts.body, *taken)
+        inputs = self.body_inputs(is_running, before, consts.carry)
+        after = eval_jaxpr(self.body, self.body.consts, *consts.body, *inputs)
         finals = [_select(is_running, x, old) for x, old in zip(marked(after, self.is_shared), finals)]
-        after = self.advanced(is_running, after, before)
+        after = self.next_carry(is_running, after, before)
         (holds,) = eval_jaxpr(self.condition, self.condition.consts, *consts.condition, *after)
         return [bitwise_and(is_running, holds), *after, *finals]
 
-    def taken(self, is_running: Value, carry: Sequence[Value], starts: Sequence[Value]) -> Sequence[Value]:
+    def body_inputs(self, is_running: Value, carry: Sequence[Value], starts: Sequence[Value]) -> Sequence[Value]:
         """Return the input of the body; if elements interact, they see the frozen values of finished elements."""
         if self.mixes:
             return carry
         startable = [x if changed else start for x, start, changed in zip(carry, starts, self.is_changed)]
-        return self.advanced(is_running, startable, starts)
+        return self.next_carry(is_running, startable, starts)
 
-    def advanced(self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value]) -> list[Value]:
+    def next_carry(self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value]) -> list[Value]:
         """Return `carry` for running elements, else `finished`; `carry` for all elements if it is not frozen."""
         columns = zip(carry, finished, self.is_frozen)
         return [_select(is_running, x, old) if frozen else x for x, old, frozen in columns]

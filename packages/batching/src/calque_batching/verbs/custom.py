@@ -80,7 +80,7 @@ class CustomBatch:
         """Run the backward half of a vjp rule on residuals, or a transpose rule on operands."""
         with self.trace() as trace:
             in_cts = rule(elements(trace, known, dims), elements(trace, cts, [0] * len(cts)))
-            return [self.gathered(trace, ct, d) for ct, d in zip(in_cts, self.dims)]
+            return [self.argument_cotangent(trace, ct, d) for ct, d in zip(in_cts, self.dims)]
 
     def transpose(self, rule: Rule, operands: Values, cts: Values) -> list[Value]:
         return self.bwd(rule, self.dims, operands, cts)
@@ -91,7 +91,7 @@ class CustomBatch:
         """Return whole batches with their axis in front."""
         return [zero_of(self.batched_aval(x.aval)) if type(x) is Zero else self.whole(trace, x, 0) for x in outs]
 
-    def gathered(self, trace: BatchTrace, ct: Value, dim: int | None) -> Value:
+    def argument_cotangent(self, trace: BatchTrace, ct: Value, dim: int | None) -> Value:
         """Return the cotangent of an argument; an unmapped argument gets the sum over all elements."""
         if ct is None or type(ct) is Zero:
             return None

@@ -42,7 +42,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     count, remainder = divmod(length, size)
     if not count:
         return vmap(f)(xs)
-    ys = tree_map(_joined, lax.map(vmap(f), tree_map(lambda x: _batches(x, count, size), xs)))
+    ys = tree_map(_join_batches, lax.map(vmap(f), tree_map(lambda x: _batches(x, count, size), xs)))
     if not remainder:
         return ys
     last = vmap(f)(tree_map(lambda x: _rows(x, length - remainder, length), xs))
@@ -80,7 +80,7 @@ def _batches(x: Value, count: int, size: int) -> Value:
     return lax.reshape(_rows(x, 0, count * size), (count, size, *typeof(x).shape[1:]))
 
 
-def _joined(y: Value) -> Value:
+def _join_batches(y: Value) -> Value:
     """Return rows in batches as one array of rows."""
     count, size, *row_shape = typeof(y).shape
     return lax.reshape(y, (count * size, *row_shape))

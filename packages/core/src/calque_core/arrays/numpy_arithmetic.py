@@ -18,7 +18,7 @@ from calque_core.context import active
 from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where
 from calque_core.ops.declare import as_result, undefined_message
-from calque_core.ops.operands import _converted, binary, check_dtypes, floating, promoted_dtype, result_type
+from calque_core.ops.operands import _convert, binary, check_dtypes, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
@@ -31,7 +31,7 @@ _FLOAT64 = np.dtype("float64")
 
 def as_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
     """Return `x` in `dtype`; a Python scalar becomes a NumPy scalar without an operation."""
-    return _converted(x, typeof(x), dtype)
+    return _convert(x, typeof(x), dtype)
 
 
 def kind(x: Value) -> str:
@@ -94,7 +94,7 @@ def true_divide(x: Value, y: Value) -> Value:
     if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
         is_weak = x_aval.weak_type and y_aval.weak_type
         dtype = scalar_dtype(float) if is_weak else canonicalize_dtype(_FLOAT64)
-        x, y = _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
+        x, y = _convert(x, x_aval, dtype), _convert(y, y_aval, dtype)
     return lax.div(x, y)
 
 

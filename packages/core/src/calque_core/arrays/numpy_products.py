@@ -52,7 +52,7 @@ def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_e
         return _contract(x1, x2, (len(x1_shape) - 1, 0), options)
     if len(x1_shape) <= 2:
         return _small_times_batched(x1, x2, options)
-    return _batched(x1, x2, options)
+    return _matmul_batches(x1, x2, options)
 
 
 def _misfit(name: str, x: Value, y: Value, problem: str, advice: str) -> ShapeError:
@@ -75,7 +75,7 @@ def _small_times_batched(x1: Value, x2: Value, options: Options) -> Value:
     return out if x1_ndim == 1 else lax.transpose(out, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
-def _batched(x1: Value, x2: Value, options: Options) -> Value:
+def _matmul_batches(x1: Value, x2: Value, options: Options) -> Value:
     x1_shape, x2_shape = typeof(x1).shape, typeof(x2).shape
     try:
         leading = broadcast_shapes(x1_shape[:-2], x2_shape[:-2])

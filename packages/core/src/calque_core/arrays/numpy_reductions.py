@@ -43,7 +43,7 @@ def _keep(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
     return lax.expand_dims(out, axes) if keepdims and axes else out
 
 
-def _masked(x: Value, where: Value, fill: Value) -> Value:
+def _fill_masked(x: Value, where: Value, fill: Value) -> Value:
     """Return `x` with `fill` where the mask is false."""
     if where is True:
         return x
@@ -79,7 +79,7 @@ def sum(
     aval = typeof(a)
     a = as_dtype(a, _sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
     axes = reduced_axes("sum", axis, aval.ndim)
-    a = _masked(a, where, 0)
+    a = _fill_masked(a, where, 0)
     reduce = lax.reduce_or if typeof(a).dtype.kind == "b" else lax.reduce_sum  # bools only by dtype=bool
     total = _keep(reduce(a, axes), axes, keepdims)
     return total if initial is None or _is_zero(initial) else lax.add(total, as_dtype(initial, typeof(total).dtype))
@@ -232,7 +232,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     if initial is None:
         return _keep(reduce(a, axes), axes, keepdims)
     initial = as_dtype(initial, aval.dtype)
-    return combine(_keep(reduce(_masked(a, where, initial), axes), axes, keepdims), initial)
+    return combine(_keep(reduce(_fill_masked(a, where, initial), axes), axes, keepdims), initial)
 
 
 @implements(np.max, np.amax)
@@ -336,7 +336,7 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     """
     refuse("any", out=out)
     axes = reduced_axes("any", axis, typeof(a).ndim)
-    return _keep(lax.reduce_or(_masked(truth(a), where, False), axes), axes, keepdims)
+    return _keep(lax.reduce_or(_fill_masked(truth(a), where, False), axes), axes, keepdims)
 
 
 @implements(np.all)
@@ -352,7 +352,7 @@ def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     """
     refuse("all", out=out)
     axes = reduced_axes("all", axis, typeof(a).ndim)
-    return _keep(lax.reduce_and(_masked(truth(a), where, True), axes), axes, keepdims)
+    return _keep(lax.reduce_and(_fill_masked(truth(a), where, True), axes), axes, keepdims)
 
 
 reductions |= {np.add: sum, np.maximum: max, np.minimum: min, np.logical_and: all, np.logical_or: any}

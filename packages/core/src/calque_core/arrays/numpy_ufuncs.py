@@ -114,7 +114,7 @@ def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     return floating(x), floating(y)
 
 
-def _ordered(is_first: Value, x: Value, y: Value) -> tuple[Value, Value]:
+def _larger_and_smaller(is_first: Value, x: Value, y: Value) -> tuple[Value, Value]:
     """Return (larger, smaller) by a mask.  Unlike max and min, they have all derivatives at a tie."""
     return lax.select(is_first, x, y), lax.select(is_first, y, x)
 
@@ -129,7 +129,7 @@ def logaddexp(x: Value, y: Value) -> Value:
     [array([6.93147181e-01, 1.00000000e+03])]
     """
     x, y = _floats("logaddexp", x, y)
-    high, low = _ordered(lax.ge(x, y), x, y)
+    high, low = _larger_and_smaller(lax.ge(x, y), x, y)
     # inf - inf is avoided: there the sum is the larger operand itself.
     ordinary = lax.bitwise_or(lax.ne(low, high), lax.is_finite(high))
     difference = lax.sub(lax.select(ordinary, low, -math.inf), lax.select(ordinary, high, 0.0))

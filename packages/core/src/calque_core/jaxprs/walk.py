@@ -68,10 +68,10 @@ def replace_jaxprs(eqn: JaxprEqn, changed: dict[int, Jaxpr]) -> JaxprEqn:
     """Return the equation with each jaxpr among its parameters replaced by `changed[id(jaxpr)]`."""
     if all(changed[id(inner)] is inner for inner in jaxprs_in_params(eqn.params)):
         return eqn
-    return eqn.replace(params={name: _replaced(value, changed) for name, value in eqn.params.items()})
+    return eqn.replace(params={name: _replace_jaxprs(value, changed) for name, value in eqn.params.items()})
 
 
-def _replaced(value: Any, changed: dict[int, Jaxpr]) -> Any:
+def _replace_jaxprs(value: Any, changed: dict[int, Jaxpr]) -> Any:
     if type(value) is Jaxpr:
         return changed[id(value)]
     if type(value) in (tuple, list):

@@ -64,7 +64,7 @@ class Report:
 
     def _fail(self, law: str, error: Exception) -> None:
         self.first_error = self.first_error or error
-        self.findings.append(Finding(law, "fails", _described(error)))
+        self.findings.append(Finding(law, "fails", _description(error)))
 
     def outcome(self, law: str) -> str:
         """Return the outcome of a law: "holds", "fails" or "no rule"."""
@@ -87,7 +87,7 @@ def _reason(error: MissingRuleError) -> str:
     return f"{error}. {hole}".strip()
 
 
-def _described(error: Exception) -> str:
+def _description(error: Exception) -> str:
     text = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
     return " ".join([*text.split(), *getattr(error, "__notes__", ())])
 

@@ -141,7 +141,7 @@ def scan_interpret(
     if not _is_traced(args):
         steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
         return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
-    carry, step = args[num_consts : num_consts + num_carry], _interpreted(run, jaxpr)
+    carry, step = args[num_consts : num_consts + num_carry], _stage_interpretation(run, jaxpr)
     program = with_carry_types("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
     sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
     return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
@@ -160,7 +160,7 @@ def scan_by_steps(
         rows.append(ys)
     if not rows:
         return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
-    return [*carry, *(_stacked(column) for column in zip(*(rows[::-1] if reverse else rows)))]
+    return [*carry, *(_stack_rows(column) for column in zip(*(rows[::-1] if reverse else rows)))]
 
 
 def while_interpret(
@@ -172,7 +172,7 @@ def while_interpret(
         return while_by_steps(run, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
     num_consts = cond_nconsts + body_nconsts
     cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
-    condition, body = _interpreted(run, cond_jaxpr), _interpreted(run, body_jaxpr)
+    condition, body = _stage_interpretation(run, cond_jaxpr), _stage_interpretation(run, body_jaxpr)
     return while_p.bind(  # type: ignore[no-any-return]
         *condition.consts,
         *cond_consts,
@@ -202,14 +202,14 @@ def _is_traced(args: Sequence[Value]) -> bool:
     return current_trace() is not evaluation or any(isinstance(x, Tracer) for x in args)
 
 
-def _interpreted(run: Run, jaxpr: Jaxpr) -> Body:
+def _stage_interpretation(run: Run, jaxpr: Jaxpr) -> Body:
     """Return the staged interpretation of a program, with every constant as a leading argument."""
     staged = stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")
     (program,), consts = join_constants([staged])
     return Body(program, consts, tree_structure([0] * len(program.outvars)))
 
 
-def _stacked(rows: Sequence[Value]) -> Value:
+def _stack_rows(rows: Sequence[Value]) -> Value:
     for x in rows:
         if not is_array_like(x):
             raise TypeError(

@@ -203,7 +203,7 @@ def stage_once(
 
     A new program is recorded by a trace of `trace_type`, and stored unless `may_store()` is false afterwards.
     """
-    return program_of(verb, fun, in_tree, avals, lambda: _staged(verb, fun, in_tree, avals, trace_type), may_store)
+    return program_of(verb, fun, in_tree, avals, lambda: _stage(verb, fun, in_tree, avals, trace_type), may_store)
 
 
 def program_of(
@@ -246,7 +246,7 @@ def detach(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
     return [program.replace() if is_stored else program for program, is_stored in zip(programs, stored)]
 
 
-def _staged(
+def _stage(
     verb: str,
     fun: Callable[..., Any],
     in_tree: PyTreeDef,

@@ -88,7 +88,7 @@ def promote(name: str, args: Sequence[Value]) -> list[Value]:
             dtype = promoted_type(avals)
             if name in _COMPARISONS and dtype.kind in "iu":
                 dtype = _comparable(args, dtype)
-            args = [_converted(x, aval, dtype) for x, aval in zip(args, avals)]
+            args = [_convert(x, aval, dtype) for x, aval in zip(args, avals)]
             break
     return _broadcast(name, args, [aval.shape for aval in avals])
 
@@ -169,7 +169,7 @@ def floating(x: Value) -> Value:
     aval = typeof(x)
     if aval.dtype.kind in "fcV":
         return x
-    return _converted(x, aval, float_dtype(aval))
+    return _convert(x, aval, float_dtype(aval))
 
 
 def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
@@ -182,7 +182,7 @@ def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     if x_aval.dtype.kind in "fcV":
         return (strong(x) if y_aval.weak_type else x), y
     dtype = float_dtype(y_aval if x_aval.weak_type else x_aval)
-    return _converted(x, x_aval, dtype), _converted(y, y_aval, dtype)
+    return _convert(x, x_aval, dtype), _convert(y, y_aval, dtype)
 
 
 def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
@@ -219,7 +219,7 @@ def promoted_type(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
     return weak_promotion(strong, tuple(SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
 
 
-def _converted(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
+def _convert(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
     if aval.dtype == dtype:
         return x
     return from_python(x, dtype) if type(x) in PYTHON_SCALARS else convert_element_type(x, dtype)

@@ -47,7 +47,7 @@ def round_impl(x: Value, *, rounding_method: RoundingMethod) -> Value:
 round_p.def_impl(round_impl, leaf=True)
 
 
-def _rounded(primitive: Primitive, x: Value, **params: Any) -> Value:
+def _round(primitive: Primitive, x: Value, **params: Any) -> Value:
     """Bind a rounding of floats; integers and bools are whole already."""
     aval = typeof(x)
     if aval.dtype.kind in BITS:
@@ -67,7 +67,7 @@ def floor(x: Value) -> Value:
     >>> floor(-1.5)
     np.float64(-2.0)
     """
-    return _rounded(floor_p, x)
+    return _round(floor_p, x)
 
 
 def ceil(x: Value) -> Value:
@@ -80,7 +80,7 @@ def ceil(x: Value) -> Value:
     >>> ceil(-1.5)
     np.float64(-1.0)
     """
-    return _rounded(ceil_p, x)
+    return _round(ceil_p, x)
 
 
 def round(x: Value, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Value:
@@ -93,7 +93,7 @@ def round(x: Value, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_Z
     >>> round(2.5), round(2.5, RoundingMethod.TO_NEAREST_EVEN)
     (np.float64(3.0), np.float64(2.0))
     """
-    return _rounded(round_p, x, rounding_method=RoundingMethod(rounding_method))
+    return _round(round_p, x, rounding_method=RoundingMethod(rounding_method))
 
 
 def nextafter(x: Value, y: Value) -> Value:

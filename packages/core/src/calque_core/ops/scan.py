@@ -187,10 +187,10 @@ def _run_by_python(
         ys.append(y)
     if order.step < 0:
         ys.reverse()
-    return copy_writable_tree((carry, tree_map(_stacked, *ys)))
+    return copy_writable_tree((carry, tree_map(_stack_results, *ys)))
 
 
-def _stacked(*ys: Value) -> Value:
+def _stack_results(*ys: Value) -> Value:
     return stack([strong(y) for y in ys])
 
 

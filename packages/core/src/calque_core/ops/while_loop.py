@@ -154,7 +154,7 @@ def while_loop(
     caller = loop_name("while_loop", body_fun)
     kept = _checkpoints(caller, checkpoints, max_steps)
     if max_steps is not None:
-        return _bounded(cond_fun, body_fun, init_val, max_steps)
+        return _run_bounded(cond_fun, body_fun, init_val, max_steps)
     carry, carry_tree = carry_leaves(caller, "init_val", init_val)
     if here().settings.disable_jit:
         value, is_over = _run_by_python(caller, cond_fun, body_fun, carry_tree.unflatten(carry))
@@ -209,7 +209,7 @@ def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) ->
     return count
 
 
-def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int) -> Any:
+def _run_bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int) -> Any:
     """Run a fixed number of steps; a step does nothing after the condition has failed."""
     count = integer("while_loop", "max_steps", max_steps)
     if count < 0:
@@ -274,7 +274,7 @@ def fori_loop(
     if not is_tracer(lower) and not is_tracer(upper):
         count = max(int(upper) - int(lower), 0)
         unroll = 1 if unroll is None else steps_at_once(caller, unroll, count)
-        return _counted(dtype.type(int(lower)), count, body_fun, init_val, unroll)
+        return _scan_counting(dtype.type(int(lower)), count, body_fun, init_val, unroll)
     if unroll is not None:
         raise ValueError(
             f"{caller} got unroll={unroll!r} beside a traced bound, so the number of steps is not known. Give integers "
@@ -310,7 +310,7 @@ def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
     return dtype
 
 
-def _counted(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int) -> Any:
+def _scan_counting(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int) -> Any:
     @wraps(body_fun)
     def step(state: tuple[Value, Any], _: None) -> tuple[tuple[Value, Any], None]:
         i, value = state

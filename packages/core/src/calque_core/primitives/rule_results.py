@@ -77,19 +77,19 @@ def _adapt_pair(name: str, fn: Function) -> Function:
 
 def _adapt_batch(name: str, fn: Function) -> Function:
     def adapted(args: Any, dims: Any, /, **params: Any) -> tuple[list[Any], list[Any]]:
-        return _batched(name, "batch", fn, fn(args, dims, **params))
+        return _check_batched(name, "batch", fn, fn(args, dims, **params))
 
     return adapted
 
 
 def _adapt_axis_batch(name: str, fn: Function) -> Function:
     def adapted(axis: Any, args: Any, dims: Any, /, **params: Any) -> tuple[list[Any], list[Any]]:
-        return _batched(name, "axis_batch", fn, fn(axis, args, dims, **params))
+        return _check_batched(name, "axis_batch", fn, fn(axis, args, dims, **params))
 
     return adapted
 
 
-def _batched(name: str, kind: str, fn: Function, result: Any) -> tuple[list[Any], list[Any]]:
+def _check_batched(name: str, kind: str, fn: Function, result: Any) -> tuple[list[Any], list[Any]]:
     out, dim = _pair(name, kind, fn, result, "the result and its batch axis")
     if not is_array_like(out):
         raise wrong_result(name, kind, fn, out, "Return an array as the first of the pair, the result.")

@@ -26,10 +26,10 @@ class Row(NamedTuple):
     position: Position | None = None
 
 
-def unrolled(generator: Iterator[Any]) -> Iterator[Row]:
+def flatten_rows(generator: Iterator[Any]) -> Iterator[Row]:
     """Yield the rows of a generator that yields rows and further such generators, to any depth.
 
-    >>> list(unrolled(x for x in (1, (y for y in (2, 3)), 4)))
+    >>> list(flatten_rows(x for x in (1, (y for y in (2, 3)), 4)))
     [1, 2, 3, 4]
     """
     stack = [generator]
@@ -50,7 +50,7 @@ def page(rows: Iterable[Row], *, wrap: bool, source_info: bool) -> str:
     for row in rows:
         if source_info and row.position is not None:
             comments[len(lines)] = _place(row.position)
-        lines += _wrapped(row) if wrap else [" " * row.indent + row.text]
+        lines += _wrap(row) if wrap else [" " * row.indent + row.text]
     column = max((len(lines[i]) for i in comments), default=0)
     for i, comment in comments.items():
         lines[i] = f"{lines[i]:<{column}}  # {comment}"
@@ -62,7 +62,7 @@ def _place(position: Position) -> str:
     return str(resolve(position))
 
 
-def _wrapped(row: Row) -> list[str]:
+def _wrap(row: Row) -> list[str]:
     """Return the lines of a row; a long row is broken between words."""
     if row.indent + len(row.text) <= WIDTH:
         return [" " * row.indent + row.text]

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from calque_core.frames.source import Position
 from calque_core.hooks import program_printers
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
-from calque_core.show.layout import WIDTH, Row, page, unrolled
+from calque_core.show.layout import WIDTH, Row, flatten_rows, page
 from calque_core.show.naming import Options, Scope, effects_text, fresh_names, param_text, shared_names, shown_params
 from calque_core.show.printing_autodidax import autodidax_rows
 
@@ -50,9 +50,9 @@ def pretty_print(
     """
     options = Options(source_info, print_shapes, print_effects, print_literal_types)
     if style == "jax":
-        return page(unrolled(Printer(jaxpr, options).rows()), wrap=True, source_info=source_info)
+        return page(flatten_rows(Printer(jaxpr, options).rows()), wrap=True, source_info=source_info)
     if style == "autodidax":
-        return page(unrolled(autodidax_rows(jaxpr, options)), wrap=False, source_info=source_info)
+        return page(flatten_rows(autodidax_rows(jaxpr, options)), wrap=False, source_info=source_info)
     raise ValueError(f"there is no style {style!r}. Use one of {', '.join(map(repr, STYLES))}.")
 
 
@@ -120,7 +120,7 @@ class Printer:
         self.definitions = [(name, Block(jaxpr)) for name, jaxpr in shared.values()]
         self.main = Block(root)
         for block in (*(block for _, block in self.definitions), self.main):
-            for _ in unrolled(self._fill(block)):
+            for _ in flatten_rows(self._fill(block)):
                 raise AssertionError("filling a block yields blocks only")
 
     def rows(self) -> Iterator[Any]:

@@ -156,7 +156,7 @@ def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArra
 
 
 @lru_cache(maxsize=1 << 15)
-def _interned(shape: Shape, dtype: np.dtype[Any], weak_type: bool, enable_x64: bool) -> ShapedArray:
+def _intern(shape: Shape, dtype: np.dtype[Any], weak_type: bool, enable_x64: bool) -> ShapedArray:
     return _one_type(tuple(map(index, shape)), _canonical(dtype, enable_x64), weak_type)
 
 
@@ -168,7 +168,7 @@ def shaped_array(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) ->
     >>> shaped_array((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
     """
-    return _interned(shape, dtype, weak_type, here().settings.enable_x64)
+    return _intern(shape, dtype, weak_type, here().settings.enable_x64)
 
 
 def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
@@ -179,7 +179,7 @@ def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> 
     >>> traced_type((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
     """
-    return _interned(shape, dtype, weak_type, True)
+    return _intern(shape, dtype, weak_type, True)
 
 
 class ShapeDtypeStruct:
@@ -347,7 +347,7 @@ def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
 
 def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:
     dtype = np.dtype(kind)
-    resting = _interned((), dtype, False, True)
+    resting = _intern((), dtype, False, True)
     return lambda x: resting if here().settings is DEFAULT_SETTINGS else shaped_array((), dtype)
 
 
@@ -355,7 +355,7 @@ def _ndarray_aval(x: np.ndarray[Any, Any]) -> ShapedArray:
     dtype = x.dtype
     if dtype.kind not in "biufc":
         return _typeof_other(x)  # type: ignore[no-any-return]
-    return _interned(x.shape, dtype, False, here().settings.enable_x64)
+    return _intern(x.shape, dtype, False, here().settings.enable_x64)
 
 
 _aval_functions.update(
@@ -373,4 +373,4 @@ NUMPY_SCALARS: tuple[type, ...] = (
     np.float16, np.float32, np.float64, np.complex64, np.complex128,
 )  # fmt: skip
 _aval_functions.update({kind: _numpy_scalar(kind) for kind in NUMPY_SCALARS})
-NUMPY_AVALS = {kind: _interned((), np.dtype(kind), False, True) for kind in NUMPY_SCALARS}  # under the default settings
+NUMPY_AVALS = {kind: _intern((), np.dtype(kind), False, True) for kind in NUMPY_SCALARS}  # under the default settings

@@ -154,10 +154,10 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     >>> promote_types(np.int32, np.float32)
     dtype('float64')
     """
-    return canonicalize_dtype(_promoted((canonicalize_dtype(a), canonicalize_dtype(b))))
+    return canonicalize_dtype(_promote((canonicalize_dtype(a), canonicalize_dtype(b))))
 
 
-def _promoted(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+def _promote(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
     """Return the common dtype of strong operands: NumPy's answer; with one of `SHORT_FLOATS` among them, jax's."""
     short = [dtype for dtype in dtypes if dtype.name in SHORT_FLOATS]
     if not short:
@@ -214,7 +214,7 @@ def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], 
     highest = max(kinds, key=_KIND_ORDER.__getitem__) if kinds else bool
     if not dtypes:
         return _scalar_dtype(highest, settings)
-    strong = _canonical(_promoted(dtypes), settings.enable_x64)
+    strong = _canonical(_promote(dtypes), settings.enable_x64)
     if not kinds or _KIND_ORDER[highest] <= "biufc".replace("u", "").find(
         strong.kind.replace("u", "i").replace("V", "f")
     ):

@@ -148,13 +148,13 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     def rule(ctx: LoweringRuleContext, *values: IrValue, **params: Any) -> Sequence[IrValue]:
         make = lambda: stage(partial(list_results, params), ctx.avals_in, verb="lowering", user_fun=fun)
         param_keys = tuple((name, static_key(value)) for name, value in params.items())
-        jaxpr = _cached(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
+        jaxpr = _memoise(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
         return jaxpr_subcomp(ctx, jaxpr, *values)
 
     return rule
 
 
-def _cached(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:
+def _memoise(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:
     """Return `make()`, computed once per key, or each time for a key without a hash."""
     try:
         jaxpr = memo.get(key)

@@ -47,7 +47,7 @@ def scan_lowering(
             carry = outs[:num_carry]
             rows.append(outs[num_carry:])
         in_order = zip(*(reversed(rows) if reverse else rows))
-        return [*carry, *(_written(ys, block, first) for ys, block in zip(state[num_carry:], in_order))]
+        return [*carry, *(_write_rows(ys, block, first) for ys, block in zip(state[num_carry:], in_order))]
 
     iterations = length // unroll
     looped = iterations * unroll if iterations > 1 else 0
@@ -68,7 +68,7 @@ def _slice_at(xs: IrValue, i: IrValue) -> IrValue:
     return hlo.reshape(element, hlo.dynamic_slice(xs, _start(i, shape), [1, *shape[1:]]))
 
 
-def _written(ys: IrValue, rows: Sequence[IrValue], i: IrValue) -> IrValue:
+def _write_rows(ys: IrValue, rows: Sequence[IrValue], i: IrValue) -> IrValue:
     """Return `ys` with the rows from `ys[i]` on replaced.
 
     One update for all rows: XLA makes a kernel of each update, which took 5 % of an unrolled RNN, 1 to 2 % of its grad.
