@@ -183,6 +183,7 @@ def own_vjp():
     return own
 
 
+@pytest.mark.sampled(keep=0.2)
 @each_policy
 @pytest.mark.parametrize("make", [own_jvp, own_vjp])
 def test_a_checkpoint_keeps_derivative_rules(make, policy):

@@ -27,6 +27,8 @@ from calque import (
 )
 from calque_autodiff import custom_root
 
+pytestmark = pytest.mark.sampled(keep=0.1)
+
 RNG = np.random.default_rng(20)
 each_way = pytest.mark.parametrize("run", [lambda f: f, jit], ids=["eagerly", "compiled"])
 

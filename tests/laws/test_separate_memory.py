@@ -189,6 +189,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(keep=0.2, rows=["transformation"])
 @pytest.mark.parametrize(("program", "transformation", "size"), CASES)
 def test_writing_to_a_result_changes_nothing_else(program, transformation, size):
     arrays = fresh(size)
