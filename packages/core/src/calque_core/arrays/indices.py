@@ -129,8 +129,9 @@ def form_of(aval: ShapedArray, items: Sequence[Any], *, is_checked: bool = True)
         axis += missing if item is Ellipsis else consumed(item)
     if not shapes:
         return Form(tuple(parts), (), 0, is_basic=True)
-    adjacent = "".join("a" if flag else " " for flag in is_advanced).strip().count(" ") == 0
-    form = Form(tuple(parts), _common_shape(shapes), place if adjacent and place else 0, is_basic=False)
+    advanced = [i for i, flag in enumerate(is_advanced) if flag]
+    is_adjacent = advanced[-1] - advanced[0] == len(advanced) - 1
+    form = Form(tuple(parts), _common_shape(shapes), place if place and is_adjacent else 0, is_basic=False)
     has_positions = any(is_array(part) for part in parts)
     return form if has_positions or 0 in form.shape else _without_bools(form)
 
