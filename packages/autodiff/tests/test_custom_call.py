@@ -199,7 +199,7 @@ TOGETHER = {
 def test_a_derivative_with_respect_to_a_closed_over_value_is_refused(f, how):
     message = (
         r"(<lambda>|f) \(test_custom_call\.py:\d+\) at .* closes over a value that is being differentiated, or takes "
-        r"one as a static argument, but its derivative rules speak of its other arguments only\. Pass the value as an "
+        r"one as a static argument, but its derivative rules cover its other arguments only\. Pass the value as an "
         r"argument that is not static, or through stop_gradient if it is a constant\."
     )
     with pytest.raises(UnexpectedTracerError, match=message):

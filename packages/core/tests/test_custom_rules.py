@@ -210,7 +210,7 @@ def test_a_rule_that_reaches_a_traced_value_out_of_sight_is_refused():
 
     message = (
         r"the derivative rule of f \(f\.py:1\) at .* uses a traced value of type .*float64\[\] that is not in its "
-        r"closure\. Pass it as an argument, or refer to it by a variable of the function around\."
+        r"closure\. Pass it as an argument, or use it through a variable of the enclosing function\."
     )
     with pytest.raises(UnexpectedTracerError, match=message):
         make_jaxpr(f)(1.0, 2.0)

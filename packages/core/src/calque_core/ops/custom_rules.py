@@ -160,7 +160,7 @@ def closure_message(name: str) -> str:
     """Return the message for a derivative with respect to a closed-over value."""
     return (
         f"{name}{where()} closes over a value that is being differentiated, or takes one as a static argument, but its "
-        "derivative rules speak of its other arguments only. Pass the value as an argument that is not static, or "
+        "derivative rules cover its other arguments only. Pass the value as an argument that is not static, or "
         "through stop_gradient if it is a constant."
     )
 
@@ -316,7 +316,8 @@ class ClosedRules:
             if id(x) not in positions:
                 raise UnexpectedTracerError(
                     f"the derivative rule of {self.held.name}{where()} uses a traced value of type {x.aval} that is "
-                    "not in its closure. Pass it as an argument, or refer to it by a variable of the function around."
+                    "not in its closure. Pass it as an argument, or use it through a variable of the enclosing "
+                    "function."
                 )
         program = RuleProgram(jaxpr, [positions[id(x)] for x in hoisted], tangent_avals, out_mask)
         self.programs[name] = program
