@@ -254,13 +254,13 @@ def test_a_name_that_is_no_string_is_refused_in_words():
 
 def test_a_checkpointed_function_is_staged_once_for_its_types(monkeypatch):
     stagings = []
-    original = checkpoint_module._staged
+    original = checkpoint_module._stage
 
     def counted(*args):
         stagings.append(args)
         return original(*args)
 
-    monkeypatch.setattr(checkpoint_module, "_staged", counted)
+    monkeypatch.setattr(checkpoint_module, "_stage", counted)
     power = 2.0
     f = checkpoint(lambda x: lax.pow(x, power))
     assert [grad(f)(3.0), grad(f)(np.float64(4.0)), grad(f)(5.0)] == [6.0, 8.0, 10.0]
