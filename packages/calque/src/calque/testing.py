@@ -64,10 +64,10 @@ def is_floating(x: Value) -> bool:
 def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params | None = None) -> Report:
     """Check all rules of a primitive at the operands `args`; return a report of all laws.
 
-    The laws, after those of `calque_core.testing.check_primitive`: its jvp agrees with central differences ("forward"),
-    its linearization with its jvp, and its transpose with both ("adjoint"); a batch, along any axis of any operand
-    and of any size, equals the result of a loop ("batch"); the compiled program equals evaluation ("compile", if the
-    backend is installed); and the same holds for its transformations ("forward of vmap").
+    The laws, after the laws of `calque_core.testing.check_primitive`: its jvp agrees with central differences
+    ("forward"), its linearization with its jvp, and its transpose with both ("adjoint"); a batch, along any axis of any
+    operand and of any size, equals the result of a loop ("batch"); the compiled program equals evaluation ("compile",
+    if the backend is installed); and the same holds for its transformations ("forward of vmap").
     A missing rule is reported, with the reason if it is a declared hole.  Choose operands where the primitive is
     smooth: distinct, and within its domain by a twelfth of their size, since the rows of a batch are near them.
     Raises: AssertionError that lists the laws that fail, with the values that break them.

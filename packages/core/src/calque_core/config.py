@@ -65,7 +65,7 @@ def default_dtype_bits(value: int) -> scope:
 def enable_checks(value: bool = True) -> scope:
     """Type-check every jaxpr when its trace closes, and the results of every evaluated operation, for a `with` block.
 
-    Evaluation also checks that traced indices are in bounds, unless a `mode` says what becomes of others.
+    Evaluation also checks that traced indices are in bounds, unless a `mode` handles other indices.
     Raises: TypeError, inside the block, where an evaluated result differs in type from the primitive's type rule;
     IndexError for an index out of bounds.
 

@@ -143,7 +143,7 @@ class custom_rules(CustomFunction[P, R]):
         )
 
     def _linear(self, count: int) -> list[bool]:
-        """Return a mask of the linear arguments among those, of `count`, that are not static.
+        """Return a mask of the linear arguments, of `count`, without the static arguments.
 
         Raises: ValueError for an argument that does not exist, or is static.
         """

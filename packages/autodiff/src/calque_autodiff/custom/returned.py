@@ -22,7 +22,7 @@ Value = Any
 
 
 def pair(who: str, returned: Any, second: str) -> Sequence[Any]:
-    """Return what a rule returned: the output, and `second`.
+    """Return the pair that a rule returned: the output, and `second`.
 
     Raises: TypeError that names the rule.
     """

@@ -3,7 +3,7 @@
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
 
-Conventions where a derivative does not exist: abs'(0) = 1 for real numbers and 0 for complex ones, and max and min
+Conventions where a derivative does not exist: abs'(0) = 1 for real numbers and 0 for complex numbers, and max and min
 share equally at a tie.
 """
 

@@ -1,4 +1,4 @@
-"""The derivatives of the gamma function's logarithm and of what follows from it.
+"""The derivatives of the gamma function's logarithm and of its own derivatives.
 
 The order of a derivative, or of a sum of powers, has no derivative here.
 """

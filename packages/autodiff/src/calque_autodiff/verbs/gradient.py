@@ -44,7 +44,7 @@ def value_and_grad(
 ) -> Callable[P, tuple[R, Any]]:
     """Return a function that computes the value of `fun` and its gradient.
 
-    `argnums` (an int, negative ones count from the end, or a sequence) chooses positional arguments to differentiate:
+    `argnums` (an int, which may count from the end, or a sequence) chooses positional arguments to differentiate:
     the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
     gives a dict of gradients) chooses arguments by name, however they are passed.  With both, the gradient is a pair.
     A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the
@@ -71,7 +71,7 @@ def grad(
 ) -> Callable[P, Any]:
     """Return a function that computes the gradient of the scalar function `fun`.
 
-    `argnums` (an int, negative ones count from the end, or a sequence) chooses positional arguments to differentiate:
+    `argnums` (an int, which may count from the end, or a sequence) chooses positional arguments to differentiate:
     the first, by default; a sequence gives a tuple of gradients.  `argnames` (a name, or a sequence of names, which
     gives a dict of gradients) chooses arguments by name, however they are passed.  With both, the gradient is a pair.
     A gradient has the structure, shapes and dtypes of its argument.  With `has_aux`, `fun` returns a pair, and the

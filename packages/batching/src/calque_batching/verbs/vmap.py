@@ -47,7 +47,7 @@ def vmap(
 ) -> Callable[P, Any]:
     """Return a function that maps `fun` over one axis of its arguments, computing all elements at once.
 
-    `in_axes` is an int (negative ones count from the end), None for an argument that is not mapped, a tuple with an
+    `in_axes` is an int (from the end if negative), None for an argument that is not mapped, a tuple with an
     entry per positional argument, each of which may be a pytree prefix of its argument, or a dict from argument names
     to axes.  Arguments that are not in the dict, and keyword arguments, are mapped over axis 0.
     `out_axes`, an int, None or a pytree prefix of the result, is the position of the axis in the result; None is for

@@ -36,7 +36,7 @@ Update = Callable[[Value, Value], Value]
 
 
 class Options(TypedDict, total=False):
-    """What becomes of positions out of bounds, and what the caller promises; as for `lax.scatter`."""
+    """The treatment of positions out of bounds, and the caller's promises; as for `lax.scatter`."""
 
     mode: str | GatherScatterMode | None
     indices_are_sorted: bool

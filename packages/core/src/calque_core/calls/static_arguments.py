@@ -34,7 +34,7 @@ Parameters = Mapping[str, inspect.Parameter]
 class StaticArguments:
     """The static arguments of a function: the positions and the names by which a call may pass them.
 
-    Positions count from the front; negative ones, which only functions of `*args` have, from the end of the call.
+    Positions count from the front; negative positions, which only functions of `*args` have, from the end of the call.
     """
 
     positions: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
 """The gamma function's logarithm with its derivatives, and Hurwitz' zeta function.
 
 Between 1 and 2 the functions are Chebyshev series that vanish exactly where the function does; recurrences lead there
-from (0, 8), asymptotic series serve larger arguments, and reflection serves negative ones.
+from (0, 8), asymptotic series serve larger arguments, and reflection serves negative arguments.
 
 They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
 """

@@ -113,7 +113,7 @@ split_p.def_impl(split_impl, leaf=True)
 
 
 def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> list[Value]:
-    """Return consecutive sections of `operand` along `axis`, of the given sizes.
+    """Return consecutive sections of `operand` along `axis`, of sizes `sizes`.
 
     Shapes: operand [*a, n, *b] -> [*a, size, *b] per size, with sum n.  Dtype: kept.
     Raises: ValueError if a size is negative, the sizes do not add up to the size of the axis, or the axis is out of

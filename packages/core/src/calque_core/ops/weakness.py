@@ -78,7 +78,7 @@ def number(x: Value) -> Value:
     return weak(x, int) if is_weak_bool(x) else x
 
 
-# To a type that is given
+# Conversion to a declared type
 
 
 def as_declared(x: Value, aval: Any) -> Value:

@@ -95,7 +95,7 @@ class Line:
             yield from (v for v in (value if isinstance(value, list) else [value]) if isinstance(v, Block))
 
     def flatten(self) -> None:
-        """Make the one-line form, after the one-line forms of the blocks."""
+        """Make the one-line form; the blocks have their one-line forms already."""
         if not self.params:
             self.flat = self.start + self.end
         elif all(block.flat is not None for block in self.blocks()):

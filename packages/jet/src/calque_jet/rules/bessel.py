@@ -1,4 +1,4 @@
-"""The Taylor rules of the scaled Bessel functions, from those of exp(-|x|) I_0 and exp(-|x|) I_1 together."""
+"""The Taylor rules of the scaled Bessel functions, from the series of exp(-|x|) I_0 and exp(-|x|) I_1 together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Taylor rules of the gamma function's logarithm and of what follows from it.
+"""The Taylor rules of the gamma function's logarithm and of its derivatives.
 
 One idea: all derivatives are known functions of the primal, so the rule composes two power series.
 """

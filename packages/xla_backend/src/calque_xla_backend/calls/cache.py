@@ -57,7 +57,7 @@ class JitCache:
     __slots__ = ("__weakref__", "programs", "running", "traces")
 
     def __init__(self) -> None:
-        self.traces: dict[Key, Traced] = {}  # by avals: what calls under a trace, and programs for all devices, share
+        self.traces: dict[Key, Traced] = {}  # by avals: shared by calls under a trace and by programs for all devices
         self.programs: dict[Hashable, Programs] = {}  # by compiler and donated arguments
         self.running: set[Hashable] = set()  # the threads that trace now, with the keys of their traces
         _all.add(self)

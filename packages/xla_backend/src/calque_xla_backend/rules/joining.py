@@ -47,7 +47,7 @@ def unstack_lowering(ctx: LoweringRuleContext, x: IrValue, *, axis: int) -> Sequ
 
 @register_lowering(tile_p)
 def tile_lowering(ctx: LoweringRuleContext, x: IrValue, *, reps: Shape) -> Sequence[IrValue]:
-    """Give the copies axes of their own, between those of the operand, and merge the axes."""
+    """Give the copies axes of their own, between the axes of the operand, and merge the axes."""
     aval = ctx.avals_in[0]
     apart = tuple(n for pair in zip(reps, aval.shape) for n in pair)
     copies = hlo.broadcast_in_dim(aval_to_ir_type(shaped_array(apart, aval.dtype)), x, range(1, len(apart), 2))
