@@ -41,6 +41,7 @@ from calque_core.extend.numpy_functions import (
     argmin,
     astype,
     at,
+    bitwise_count,
     clip,
     conjugate,
     copy,
@@ -72,6 +73,7 @@ from calque_core.extend.numpy_functions import (
     mean,
     min,
     ndim,
+    nextafter,
     positive,
     power,
     rad2deg,
@@ -208,7 +210,7 @@ __all__ = [
     "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
     "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
     "cbrt", "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax",
-    "fmin", "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
+    "fmin", "nextafter", "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
     # exponentials, logarithms, angles
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "hypot", "sin", "cos", "tan",
     "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "asinh", "acosh",
@@ -216,7 +218,7 @@ __all__ = [
     # comparisons and logic
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "isclose",
     "allclose", "array_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bitwise_not", "invert", "left_shift", "right_shift",
+    "bitwise_xor", "bitwise_not", "invert", "left_shift", "right_shift", "bitwise_count",
     # elements chosen by a condition
     "where", "select", "nan_to_num",
     # elements read and updated at an index

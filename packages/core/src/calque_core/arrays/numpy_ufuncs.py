@@ -67,8 +67,10 @@ def nextafter(x: Value, y: Value) -> Value:
 
 
 def bitwise_count(x: Value) -> Value:
-    """Return how many bits of |x| are 1, in uint8."""
-    return as_dtype(lax.population_count(lax.abs(x)), np.dtype("uint8"))
+    """Return how many bits of |x| are 1, in uint8; True has one."""
+    count = np.dtype("uint8")
+    x = as_dtype(x, count) if kind(x) == "b" else lax.abs(x)
+    return as_dtype(lax.population_count(x), count)
 
 
 # Exponentials, logarithms, lengths, angles

@@ -44,6 +44,7 @@ from calque_core.arrays.numpy_shapes import (
 )
 from calque_core.arrays.numpy_ufuncs import (
     arctan2,
+    bitwise_count,
     conjugate,
     deg2rad,
     fmax,
@@ -60,6 +61,7 @@ from calque_core.arrays.numpy_ufuncs import (
     logical_not,
     logical_or,
     logical_xor,
+    nextafter,
     rad2deg,
     rint,
     trunc,
@@ -86,8 +88,8 @@ __all__ = [
     "transpose",
     # Elementwise functions
     "conjugate", "deg2rad", "arctan2", "fmax", "fmin", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log10",
-    "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "rad2deg", "rint", "trunc",
-    "truth",
+    "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "nextafter", "rad2deg", "rint",
+    "trunc", "truth", "bitwise_count",
     # Broadcasting
     "broadcast_to",
     # Arguments of such a function
