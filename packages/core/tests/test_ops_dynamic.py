@@ -90,6 +90,12 @@ def test_a_part_of_an_axis_is_read_and_replaced():
     np.testing.assert_array_equal(written[:, 2], CUBE[:, 2])
 
 
+def test_an_index_that_may_not_be_negative_takes_no_operation_more():
+    program = lambda x, i: dynamic_index_in_dim(x, i, keepdims=False, allow_negative_indices=False)
+    np.testing.assert_array_equal(program(CUBE, -1), CUBE[0])
+    assert [eqn.primitive.name for eqn in make_jaxpr(program)(CUBE, np.int64(1)).eqns] == ["dynamic_slice", "squeeze"]
+
+
 def test_index_take_wraps_around():
     taken = index_take(CUBE, (np.array([0, 3, -1]), np.array([5, -4, 2])), (0, 2))
     np.testing.assert_array_equal(taken, [CUBE[0, :, 1], CUBE[1, :, 0], CUBE[1, :, 2]])

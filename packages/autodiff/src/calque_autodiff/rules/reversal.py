@@ -127,8 +127,10 @@ def split(count: Value, turns: Value, places: Value) -> Value:
 
 
 def _read(stack: Any, i: Value) -> Any:
-    return tree_map(lambda rows: dynamic_index_in_dim(rows, i, keepdims=False), stack)
+    return tree_map(lambda rows: dynamic_index_in_dim(rows, i, keepdims=False, allow_negative_indices=False), stack)
 
 
 def _write(stack: Any, i: Value, entry: Any) -> Any:
-    return tree_map(lambda rows, x: dynamic_update_index_in_dim(rows, x, i, 0), stack, entry)
+    return tree_map(
+        lambda rows, x: dynamic_update_index_in_dim(rows, x, i, 0, allow_negative_indices=False), stack, entry
+    )

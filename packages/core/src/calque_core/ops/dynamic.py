@@ -1,7 +1,8 @@
 """Reading and replacing one window of known size at a position that may be known only when the program runs.
 
 One idea: the indices of the window's corner are scalar operands, one per axis, and a window that does not fit moves
-inside.  A negative index counts from the end of its axis; the public functions see to that.
+inside.  A negative index counts from the end of its axis; the public functions see to that, unless
+`allow_negative_indices=False` says that there is none.
 
 Read next: `gather.py`, for several windows at once.
 """
@@ -91,10 +92,17 @@ def _place(shape: Shape, starts: Sequence[Value], sizes: Shape) -> tuple[Any, ..
     return (*(builtins.slice(start, start + n) for start, n in zip(corner, sizes)), ...)
 
 
-def dynamic_slice(operand: Value, start_indices: Sequence[Value] | Value, slice_sizes: Sequence[int]) -> Value:
+def dynamic_slice(
+    operand: Value,
+    start_indices: Sequence[Value] | Value,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool = True,
+) -> Value:
     """Return the window of size `slice_sizes` of `operand` whose corner is `start_indices`, integer scalars.
 
-    A negative index counts from the end; a window that does not fit moves inside.
+    A negative index counts from the end, unless `allow_negative_indices` is False; a window that does not fit moves
+    inside.
     Shapes: operand [*s] -> slice_sizes.  Dtype: kept.
     Raises: TypeError if the indices are not one integer for each axis; ShapeError if a size is larger than its axis.
 
@@ -104,14 +112,17 @@ def dynamic_slice(operand: Value, start_indices: Sequence[Value] | Value, slice_
     (array([1, 2, 3]), array([2, 3, 4]))
     """
     sizes = integers("dynamic_slice", "slice_sizes", slice_sizes)
-    starts = _starts("dynamic_slice", operand, start_indices)
+    starts = _starts("dynamic_slice", operand, start_indices, allow_negative_indices)
     return bind_checked(dynamic_slice_p, as_result(operand), *starts, slice_sizes=sizes)
 
 
-def dynamic_update_slice(operand: Value, update: Value, start_indices: Sequence[Value] | Value) -> Value:
+def dynamic_update_slice(
+    operand: Value, update: Value, start_indices: Sequence[Value] | Value, *, allow_negative_indices: bool = True
+) -> Value:
     """Return `operand` with the window whose corner is `start_indices`, integer scalars, replaced by `update`.
 
-    A negative index counts from the end; a window that does not fit moves inside.
+    A negative index counts from the end, unless `allow_negative_indices` is False; a window that does not fit moves
+    inside.
     Shapes: operand [*s], update [*t] of no longer axes -> [*s].  Dtype: of `operand`.
     Raises: TypeError if the indices are not one integer for each axis; ShapeError if the update does not fit.
 
@@ -120,12 +131,14 @@ def dynamic_update_slice(operand: Value, update: Value, start_indices: Sequence[
     >>> dynamic_update_slice(np.zeros(5), np.ones(2), (2,))
     array([0., 0., 1., 1., 0.])
     """
-    starts = _starts("dynamic_update_slice", operand, start_indices)
+    starts = _starts("dynamic_update_slice", operand, start_indices, allow_negative_indices)
     piece = convert_element_type(update, typeof(operand).dtype)
     return bind_checked(dynamic_update_slice_p, as_result(operand), piece, *starts)
 
 
-def dynamic_slice_in_dim(operand: Value, start_index: Value, slice_size: int, axis: int = 0) -> Value:
+def dynamic_slice_in_dim(
+    operand: Value, start_index: Value, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Value:
     """Return `slice_size` entries of `operand` from `start_index`, an integer scalar, along `axis`.
 
     Shapes: operand [.., n, ..] -> [.., slice_size, ..].  Dtype, indices out of bounds, errors: as `dynamic_slice`;
@@ -140,10 +153,12 @@ def dynamic_slice_in_dim(operand: Value, start_index: Value, slice_size: int, ax
     position = canonical_axis("dynamic_slice_in_dim", axis, len(shape))
     sizes = list(shape)
     sizes[position] = integer("dynamic_slice_in_dim", "slice_size", slice_size)
-    return _sliced("dynamic_slice_in_dim", operand, start_index, position, tuple(sizes))
+    return _sliced("dynamic_slice_in_dim", operand, start_index, position, tuple(sizes), allow_negative_indices)
 
 
-def dynamic_update_slice_in_dim(operand: Value, update: Value, start_index: Value, axis: int) -> Value:
+def dynamic_update_slice_in_dim(
+    operand: Value, update: Value, start_index: Value, axis: int, *, allow_negative_indices: bool = True
+) -> Value:
     """Return `operand` with `update` in place of entries along `axis`, from `start_index`, an integer scalar, on.
 
     Shapes: operand [.., n, ..], update [.., m, ..] -> [.., n, ..].  Dtype, indices out of bounds, errors: as
@@ -154,14 +169,16 @@ def dynamic_update_slice_in_dim(operand: Value, update: Value, start_index: Valu
     >>> dynamic_update_slice_in_dim(np.zeros(5), np.ones(2), 2, 0)
     array([0., 0., 1., 1., 0.])
     """
-    return _updated("dynamic_update_slice_in_dim", operand, update, start_index, axis)
+    return _updated("dynamic_update_slice_in_dim", operand, update, start_index, axis, allow_negative_indices)
 
 
-def dynamic_index_in_dim(operand: Value, index: Value, axis: int = 0, keepdims: bool = True) -> Value:
+def dynamic_index_in_dim(
+    operand: Value, index: Value, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Value:
     """Return the slice of `operand` at `index`, an integer scalar, along `axis`.
 
     Shapes: operand [.., n, ..] -> [.., 1, ..], or [.., ..] without `keepdims`.  Dtype: kept.  A negative index counts
-    from the end; one out of range means the nearest slice.
+    from the end, unless `allow_negative_indices` is False; one out of range means the nearest slice.
     Raises: TypeError if `index` is not an integer scalar; ShapeError if there are no slices; ValueError if the axis is
     out of range.
 
@@ -173,15 +190,17 @@ def dynamic_index_in_dim(operand: Value, index: Value, axis: int = 0, keepdims: 
     shape = typeof(operand).shape
     position = canonical_axis("dynamic_index_in_dim", axis, len(shape))
     sizes = (*shape[:position], 1, *shape[position + 1 :])
-    out = _sliced("dynamic_index_in_dim", operand, index, position, sizes)
+    out = _sliced("dynamic_index_in_dim", operand, index, position, sizes, allow_negative_indices)
     return out if keepdims else squeeze(out, (position,))
 
 
-def dynamic_update_index_in_dim(operand: Value, update: Value, index: Value, axis: int) -> Value:
+def dynamic_update_index_in_dim(
+    operand: Value, update: Value, index: Value, axis: int, *, allow_negative_indices: bool = True
+) -> Value:
     """Return `operand` with the slice at `index`, an integer scalar, along `axis` replaced by `update`.
 
     Shapes: operand [.., n, ..], update [.., 1, ..] or [.., ..] -> [.., n, ..].  Dtype: of `operand`.  A negative
-    index counts from the end; one out of range means the nearest slice.
+    index counts from the end, unless `allow_negative_indices` is False; one out of range means the nearest slice.
     Raises: TypeError if `index` is not an integer scalar; ShapeError if the update does not fit; ValueError if the axis
     is out of range.
 
@@ -198,30 +217,31 @@ def dynamic_update_index_in_dim(operand: Value, update: Value, index: Value, axi
             f"dynamic_update_index_in_dim of {typeof(operand)} with {typeof(update)}{where()}: the update is no slice "
             f"along axis {position}. Give an array of shape {piece_shape}, with or without that axis."
         )
-    return _updated("dynamic_update_index_in_dim", operand, reshape(update, piece_shape), index, axis)
+    piece = reshape(update, piece_shape)
+    return _updated("dynamic_update_index_in_dim", operand, piece, index, axis, allow_negative_indices)
 
 
-def _sliced(name: str, operand: Value, index: Value, axis: int, sizes: Shape) -> Value:
+def _sliced(name: str, operand: Value, index: Value, axis: int, sizes: Shape, may_be_negative: bool) -> Value:
     """Return the window of `sizes` from `index` along an axis, and from 0 along other axes."""
-    starts = _from_one(name, operand, index, axis)
+    starts = _from_one(name, operand, index, axis, may_be_negative)
     return bind_checked(dynamic_slice_p, as_result(operand), *starts, slice_sizes=sizes)
 
 
-def _updated(name: str, operand: Value, update: Value, index: Value, axis: int) -> Value:
+def _updated(name: str, operand: Value, update: Value, index: Value, axis: int, may_be_negative: bool) -> Value:
     aval = typeof(operand)
-    starts = _from_one(name, operand, index, canonical_axis(name, axis, aval.ndim))
+    starts = _from_one(name, operand, index, canonical_axis(name, axis, aval.ndim), may_be_negative)
     return bind_checked(dynamic_update_slice_p, as_result(operand), convert_element_type(update, aval.dtype), *starts)
 
 
-def _from_one(name: str, operand: Value, index: Value, axis: int) -> list[Value]:
+def _from_one(name: str, operand: Value, index: Value, axis: int, may_be_negative: bool) -> list[Value]:
     """Return the indices of a corner that is 0 along all axes but one."""
     shape = typeof(operand).shape
-    start = _start(name, index, shape[axis])
+    start = _start(name, index, shape[axis], may_be_negative)
     zero = typeof(start).dtype.type(0)
     return [start if i == axis else zero for i in range(len(shape))]
 
 
-def _starts(name: str, operand: Value, start_indices: Sequence[Value] | Value) -> list[Value]:
+def _starts(name: str, operand: Value, start_indices: Sequence[Value] | Value, may_be_negative: bool) -> list[Value]:
     """Return the indices of a corner, of one dtype; they may be elements of one array."""
     shape = typeof(operand).shape
     if is_array_like(start_indices) and typeof(start_indices).ndim == 1:
@@ -232,20 +252,20 @@ def _starts(name: str, operand: Value, start_indices: Sequence[Value] | Value) -
             f"{name}{where()} got {describe_value(start_indices)} as its indices. Give one integer for each of "
             f"{len(shape)} axes."
         )
-    starts = [_start(name, index, size) for index, size in zip(start_indices, shape)]
+    starts = [_start(name, index, size, may_be_negative) for index, size in zip(start_indices, shape)]
     is_wide = any(typeof(i).dtype == np.int64 for i in starts)
     return [convert_element_type(i, np.int64) for i in starts] if is_wide else starts
 
 
-def _start(name: str, index: Value, size: int) -> Value:
+def _start(name: str, index: Value, size: int, may_be_negative: bool) -> Value:
     """Return an index, counted from the start of an axis of `size` entries."""
     if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
         raise TypeError(f"{name}{where()} got {describe_value(index)} as its index. Give an integer scalar.")
     if isinstance(index, (int, np.integer)):  # known under every trace
-        position = int(index) + size if index < 0 else int(index)
+        position = int(index) + size if index < 0 and may_be_negative else int(index)
         return np.int32(min(max(position, 0), size, _INT32_MAX))
     position, is_unsigned = as_indices(index), typeof(index).dtype.kind == "u"
-    return position if is_unsigned else select(lt(position, 0), add(position, size), position)
+    return position if is_unsigned or not may_be_negative else select(lt(position, 0), add(position, size), position)
 
 
 _INT32_MAX = np.iinfo(np.int32).max
