@@ -171,6 +171,28 @@ def test_a_value_without_a_hash_is_passed_as_it_is_or_refused_by_name(entry, val
             trace(entry, f, {"static_argnums": 1}, 1.0, value)
 
 
+class NeverEqual:
+    def __eq__(self, other):
+        raise ZeroDivisionError("no comparison")
+
+    def __hash__(self):
+        return 0
+
+
+def test_a_value_whose_comparison_raises_is_passed_as_it_is_or_refused_by_name(entry):
+    transformed = ENTRIES[entry](power, static_argnums=1)
+    call = lambda: make_jaxpr(lambda: (transformed(1.0, NeverEqual()), 1.0)[1])()
+    call()
+    if entry in WITHOUT_A_HASH:
+        call()
+    else:
+        words = (
+            r"two values of the static argument n, of type NeverEqual, cannot be compared, because NeverEqual\.__eq__"
+        )
+        with pytest.raises(TypeError, match=rf"^{entry} of {POWER} at test_static_arguments\.py:\d+ \(.*\): {words}"):
+            call()
+
+
 def test_a_traced_value_is_passed_as_it_is_or_refused_by_name(entry):
     def scaled(x, n):
         return x * n

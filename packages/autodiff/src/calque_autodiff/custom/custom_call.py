@@ -87,10 +87,17 @@ class Signature:
             )
         return bound.args
 
+    def static_positions(self, count: int) -> tuple[int, ...]:
+        """Return the positions of the static arguments in a call with `count` arguments.
+
+        Raises: ValueError if a call of a function of `*args` has too few.
+        """
+        return normalize_argnums(self.argnums, count, self.caller, "static_argnums")
+
     def merged(self, statics: Sequence[Any], differentiated: Sequence[Any]) -> list[Any]:
         """Return all arguments by position."""
         count = len(statics) + len(differentiated)
-        by_position = dict(zip(normalize_argnums(self.argnums, count, self.caller, "static_argnums"), statics))
+        by_position = dict(zip(self.static_positions(count), statics))
         remaining = iter(differentiated)
         return [by_position[i] if i in by_position else next(remaining) for i in range(count)]
 
@@ -100,7 +107,7 @@ class Signature:
         Raises: TypeError if such a leaf is not an array.
         """
         args = self.positional(args, kwargs)
-        static = normalize_argnums(self.argnums, len(args), self.caller, "static_argnums")
+        static = self.static_positions(len(args))
         leaves, in_tree = tree_flatten(tuple([x for i, x in enumerate(args) if i not in static]))
         call = CustomCall(self, [args[i] for i in static], in_tree)
         if not all(map(is_array_like, leaves)):
@@ -112,8 +119,9 @@ def _count(fun: Callable[..., Any]) -> int | None:
     """Return the number of positional arguments of a call, or None if it depends on the call."""
     parameters = parameters_of(fun)
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    is_plain = parameters is not None and all(p.kind in kinds for p in parameters.values())
-    return len(parameters) if parameters is not None and is_plain else None
+    if parameters is None or any(p.kind not in kinds for p in parameters.values()):
+        return None
+    return len(parameters)
 
 
 class CustomCall:

@@ -149,7 +149,7 @@ class custom_rules(CustomFunction[P, R]):
         """
         caller = f"def_transpose of {describe_function(self.fun)}"
         linear = normalize_argnums(self.linear_argnums, count, caller)
-        static = normalize_argnums(self.signature.argnums, count, caller, "static_argnums")
+        static = self.signature.static_positions(count)
         if set(linear) & set(static):
             raise ValueError(
                 f"{caller}: argument {min(set(linear) & set(static))} is static. Name arguments that hold arrays."
