@@ -126,6 +126,22 @@ OPERATIONS: dict[str, list[Program]] = {
     "polygamma": [Program("polygamma", lambda x: lax.polygamma(2.0, x), (POSITIVE,), FLOATS, 16)],
     "bessel_i0e": [unary("bessel_i0e", POSITIVE)],
     "bessel_i1e": [unary("bessel_i1e", POSITIVE)],
+    "igamma": [Program("igamma", lambda x: lax.igamma(1.5, x), (POSITIVE,), FLOATS, 32)],
+    "igammac": [Program("igammac", lambda x: lax.igammac(1.5, x), (POSITIVE,), FLOATS, 32)],
+    "igamma_grad_a": [Program("igamma_grad_a", lambda x: lax.igamma_grad_a(1.5, x), (POSITIVE,), FLOATS, 64)],
+    "random_gamma_grad": [
+        # Of a step function, as for stop_gradient: it has no derivative of its own.
+        Program(
+            "random_gamma_grad",
+            lambda x: lax.mul(x, lax.random_gamma_grad(1.5, lax.stop_gradient(lax.add(lax.floor(x), 1.0)))),
+            (POSITIVE,),
+            FLOATS,
+            64,
+        )
+    ],
+    "regularized_incomplete_beta": [
+        Program("betainc", lambda x: lax.betainc(1.5, 0.7, x), (numbers(low=0.1, high=0.9),), FLOATS, 64)
+    ],
     "erf_inv": [unary("erf_inv", SMALL, ulps=8)],
     # rounding
     "floor": [unary("floor")],

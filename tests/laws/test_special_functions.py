@@ -72,3 +72,36 @@ def test_negative_numbers_beside_the_zeros_and_poles(dtype):
         tolerance = {"rtol": 64 * np.finfo(dtype).eps, "atol": 64 * np.finfo(dtype).eps}
         np.testing.assert_allclose(function(x), want, **tolerance)
         np.testing.assert_allclose(jit(function)(x), want, **tolerance)
+
+
+def orders(dtype):
+    """Return orders and limits of the integral: small and large orders, in the middle and towards both tails."""
+    rng = np.random.default_rng(0)
+    a = 10 ** rng.uniform(-4, 3, 2000)
+    x = np.abs(a + 3 * np.sqrt(a) * rng.normal(size=2000))
+    return a.astype(dtype), x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_incomplete_gamma_functions(name, dtype):
+    a, x = orders(dtype)
+    function, reference = getattr(lax, name), {"igamma": special.gammainc, "igammac": special.gammaincc}[name]
+    want = reference(a.astype(np.float64), x.astype(np.float64))
+    is_normal = want > 1e-30
+    # A relative error of the exponent counts as often as the exponent is large; SciPy has 640 ulp itself.
+    bound = (1024 if dtype == "float64" else 32) * (1 - np.log(np.maximum(want, 1e-30)))
+    evaluated, compiled = function(a, x), np.asarray(jit(function)(a, x))
+    assert (ulps(evaluated, want, dtype) <= bound)[is_normal].all()
+    assert (ulps(compiled, evaluated, dtype) <= 32 * (1 - np.log(np.maximum(want, 1e-30))))[is_normal].all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_incomplete_beta_functions(dtype):
+    rng = np.random.default_rng(0)
+    a, b = (10 ** rng.uniform(-3, 3, (2, 2000))).astype(dtype)
+    x = rng.beta(np.maximum(a, 0.05), np.maximum(b, 0.05)).astype(dtype).clip(1e-6, 1 - 1e-6)
+    want = special.betainc(a.astype(np.float64), b.astype(np.float64), x.astype(np.float64))
+    tolerance = {"rtol": 512 * np.finfo(dtype).eps, "atol": 512 * np.finfo(dtype).eps}
+    np.testing.assert_allclose(lax.betainc(a, b, x), want, **tolerance)
+    np.testing.assert_allclose(jit(lax.betainc)(a, b, x), want, **tolerance)

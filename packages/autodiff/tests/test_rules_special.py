@@ -53,3 +53,39 @@ def test_neighbours_move_with_the_number():
 def test_logistic_saturates_without_a_warning():
     assert grad(lax.logistic)(800.0) == 0.0
     assert grad(lax.logistic)(np.float32(-200.0)) == 0.0
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+@pytest.mark.parametrize("order", [0.7, 3.0, 260.0])
+def test_incomplete_gamma_functions_obey_the_laws_in_the_limit(name, order, spaced, laws):
+    laws(lambda x: getattr(lax, name)(order, x), order * spaced((3,), 0.7, 1.4))
+
+
+@pytest.mark.parametrize(
+    ("order", "x"), [(0.7, 0.4), (3.0, 1.5), (3.0, 6.0), (40.0, 70.0), (260.0, 250.0), (260.0, 260.0)]
+)
+def test_incomplete_gamma_functions_have_a_derivative_in_the_order(order, x):
+    step = 1e-5 * order
+    for function in (lax.igamma, lax.igammac):
+        slope = (function(order + step, x) - function(order - step, x)) / (2 * step)
+        np.testing.assert_allclose(grad(function)(order, x), slope, rtol=1e-6)
+
+
+def test_a_sample_moves_with_the_order_at_its_quantile():
+    a, x, step = 2.3, 1.7, 1e-6
+    moved = x + step * lax.random_gamma_grad(a, x)
+    np.testing.assert_allclose(lax.igamma(a + step, moved), lax.igamma(a, x), rtol=1e-11)
+
+
+def test_incomplete_beta_functions_obey_the_laws_in_the_limit(spaced, laws):
+    laws(lambda x: lax.betainc(2.5, 0.7, x), spaced((3,), 0.1, 0.9))
+    assert grad(lambda x: lax.betainc(1.0, 1.0, x))(0.0) == grad(lambda x: lax.betainc(1.0, 1.0, x))(1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda a: lax.betainc(a, 2.0, 0.5), lambda b: lax.betainc(2.0, b, 0.5), lambda a: lax.igamma_grad_a(a, 1.0)],
+)
+def test_parameters_without_a_formula_have_no_derivative(function):
+    with pytest.raises(NotImplementedError, match=r"no derivative with respect to the .* is implemented"):
+        grad(function)(1.5)

@@ -184,6 +184,10 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 "B_2k / (2k (2k - 1)), DLMF 5.11.1",
                 [decimal(BERNOULLI[2 * k]) / (2 * k * (2 * k - 1)) for k in range(1, 12)],
             ),
+            "TEMME": (
+                "d_kn of c_k(eta) = sum of d_kn eta**n, DLMF 8.12.10 and 8.12.11: rows k = 0 to 6, columns n = 0 to 17",
+                [decimal(d) for row in uniform_coefficients(7, 18) for d in row],
+            ),
             "HARMONIC": ("B_2k / 2k, DLMF 5.11.2", [decimal(BERNOULLI[2 * k]) / (2 * k) for k in range(1, 13)]),
             "EULER_MACLAURIN": (
                 "B_2k / (2k)!, DLMF 25.11.7",
@@ -198,6 +202,39 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 chebyshev_series(large(1), 26),
             ),
         }
+
+
+def stirling_factors(count: int) -> list[Fraction]:
+    """Return g_0, g_1, ... of gamma(z) ~ exp(-z) z**z sqrt(2 pi / z) sum g_k / z**k: the exponential of DLMF 5.11.1."""
+    exponent = [Fraction(0)] * (count + 1)
+    for k in range(1, count + 1, 2):
+        exponent[k] = BERNOULLI[k + 1] / (k * (k + 1))
+    factors = [Fraction(1)]
+    for n in range(1, count + 1):
+        factors.append(sum(k * exponent[k] * factors[n - k] for k in range(1, n + 1)) / n)
+    return factors
+
+
+def uniform_coefficients(rows: int, columns: int) -> list[list[Fraction]]:
+    """Return d_kn by DLMF 8.12.10 and 8.12.11, with mu as a power series of eta, from mu mu' = eta (1 + mu)."""
+    count = columns + 2 * rows + 2
+    mu = [Fraction(0), Fraction(1)]
+    for m in range(2, count + 1):
+        inner = sum(mu[i] * mu[m + 1 - i] for i in range(2, m))
+        mu.append((2 * mu[m - 1] / (m + 1) - inner) / 2)
+    inverse = [Fraction(1)]  # of mu / eta; so 1 / mu is this series over eta
+    for n in range(1, count):
+        inverse.append(-sum(mu[i + 1] * inverse[n - i] for i in range(1, n + 1)))
+    factors = stirling_factors(rows)
+    c = inverse[1:]
+    table = [c[:columns]]
+    for k in range(1, rows):
+        sign = (-1) ** k * factors[k]
+        slope = [n * c[n] for n in range(1, len(c))]
+        assert slope[0] + sign * inverse[0] == 0, "the pole cancels"
+        c = [slope[n + 1] + sign * inverse[n + 1] for n in range(len(slope) - 1)]
+        table.append(c[:columns])
+    return table
 
 
 def pieces(x: Decimal, bits: int) -> list[Decimal]:

@@ -104,3 +104,40 @@ def test_bits_are_counted_in_two_s_complement(dtype):
     texts = [np.binary_repr(int(v), info.bits) if v >= 0 else np.binary_repr(int(v), width=info.bits) for v in x]
     np.testing.assert_array_equal(lax.population_count(x), [t.count("1") for t in texts])
     np.testing.assert_array_equal(lax.clz(x), [len(t) - len(t.lstrip("0")) for t in texts])
+
+
+def lower_gamma(a, x):
+    """Return P(a, x) by its power series in decimal numbers (DLMF 8.7.1)."""
+    term = total = Decimal(1)
+    n = 0
+    while term > total * Decimal(10) ** -60:
+        n += 1
+        term *= x / (a + n)
+        total += term
+    return (a * x.ln() - x - coefficient_tables.log_gamma(a + 1)).exp() * total
+
+
+POINTS = [(1e-6, 0.2), (0.3, 0.01), (0.9, 1.2), (1.5, 1.4), (7.9, 12.0), (8.1, 5.0), (60.0, 66.0), (199.0, 220.0)]
+POINTS += [(201.0, 190.0), (201.0, 201.0), (350.0, 420.0), (3000.0, 3100.0), (1e5, 99000.0)]
+
+
+def test_incomplete_gamma_functions_are_as_accurate_as_they_say():
+    with localcontext() as context:
+        context.prec = 80
+        for a, x in POINTS:
+            p, h = lower_gamma(Decimal(a), Decimal(x)), Decimal("1e-20")
+            slope = (lower_gamma(Decimal(a) + h, Decimal(x)) - lower_gamma(Decimal(a) - h, Decimal(x))) / (2 * h)
+            for function, want in ((lax.igamma, p), (lax.igammac, 1 - p), (lax.igamma_grad_a, slope)):
+                exponent = 1 - float(min(p, 1 - p).ln())
+                (distance,) = ulps_apart([function(a, x)], [want], "float64")
+                assert abs(distance) <= 32 * exponent, (function, a, x)
+
+
+def test_limits_and_domain_of_incomplete_functions():
+    a, x = np.array([1.0, 1.0, 0.0, -1.0, 1.0, np.inf, np.nan]), np.array([0.0, np.inf, 1.0, 1.0, -1.0, 5.0, 1.0])
+    np.testing.assert_array_equal(lax.igamma(a, x), [0, 1, np.nan, np.nan, np.nan, 0, np.nan])
+    np.testing.assert_array_equal(lax.igammac(a, x), [1, 0, np.nan, np.nan, np.nan, 1, np.nan])
+    np.testing.assert_array_equal(lax.betainc(2.0, 3.0, np.array([0.0, 1.0, -0.1, 1.1, np.nan])), [0, 1] + [np.nan] * 3)
+    np.testing.assert_array_equal(lax.betainc(np.array([0.0, 1.0]), np.array([1.0, -1.0]), 0.5), np.nan)
+    np.testing.assert_allclose(lax.betainc(0.5, 0.5, 0.5), 0.5, rtol=1e-14)
+    np.testing.assert_allclose(lax.betainc(3.0, 1.0, 0.2), 0.008, rtol=1e-14)

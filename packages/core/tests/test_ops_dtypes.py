@@ -34,8 +34,9 @@ UNARY = [
     "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "tan", "tanh",
 ]  # fmt: skip
 BINARY = [
-    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "nextafter",
-    "polygamma", "pow", "rem", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sub", "zeta",
+    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "igamma", "igamma_grad_a", "igammac", "le", "lt",
+    "max", "min", "mul", "ne", "nextafter", "polygamma", "pow", "random_gamma_grad", "rem", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sub", "zeta",
 ]  # fmt: skip
 PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n"]
@@ -63,6 +64,7 @@ PROGRAMS = {
     "integer_pow": [lambda x, y=y: lax.integer_pow(x, y) for y in (-2, 0, 1, 3)],
     "round": [lambda x, how=how: lax.round(x, how) for how in lax.RoundingMethod],
     "clamp": [lambda x: lax.clamp(x, x, x)],
+    "regularized_incomplete_beta": [lambda x: lax.betainc(x, x, x)],
     "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
     "convert_element_type": [lambda x, new=new: lax.convert_element_type(x, new) for new in NUMPY_DTYPES],
     "bitcast_convert_type": [

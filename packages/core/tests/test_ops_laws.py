@@ -39,6 +39,7 @@ BINARY = {
     "rem": "iuf",
     "complex": REAL,
     **dict.fromkeys(["atan2", "nextafter", "zeta", "polygamma"], REAL),
+    **dict.fromkeys(["igamma", "igammac", "igamma_grad_a", "random_gamma_grad"], REAL),
     **dict.fromkeys(["max", "min", "lt", "le", "gt", "ge"], REAL),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], "biu"),
     **dict.fromkeys(["shift_left", "shift_right_logical", "shift_right_arithmetic"], "iu"),

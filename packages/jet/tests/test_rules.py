@@ -91,6 +91,8 @@ FUNCTIONS = {
     "erf": (lax.erf, UNIT), "erfc": (lax.erfc, UNIT), "lgamma": (lax.lgamma, POSITIVE),
     "digamma": (lax.digamma, POSITIVE), "bessel_i0e": (lax.bessel_i0e, POSITIVE),
     "bessel_i1e": (lax.bessel_i1e, POSITIVE), "nextafter": (lambda x: lax.nextafter(x, 9.0), UNIT),
+    "igamma": (lambda x: lax.igamma(1.5, x), POSITIVE), "igammac": (lambda x: lax.igammac(1.5, x), POSITIVE),
+    "betainc": (lambda x: lax.betainc(1.5, 0.7, x), (0.3, 0.6)),
     "zeta": (lambda q: lax.zeta(2.5, q), POSITIVE), "polygamma": (lambda x: lax.polygamma(2.0, x), POSITIVE),
     "floor": (lax.floor, (-2.0, 2.0)), "convert": (lambda x: lax.convert_element_type(x, np.float64), UNIT),
     "reduce_max": (lambda x: lax.reduce_max(x, 1), UNIT), "reduce_min": (lambda x: lax.reduce_min(x, (0, 1)), UNIT),

@@ -161,6 +161,18 @@ from calque_core.ops.exponential import (
 )
 from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
 from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
+from calque_core.ops.incomplete import (
+    betainc,
+    igamma,
+    igamma_grad_a,
+    igamma_grad_a_p,
+    igamma_p,
+    igammac,
+    igammac_p,
+    random_gamma_grad,
+    random_gamma_grad_p,
+    regularized_incomplete_beta_p,
+)
 from calque_core.ops.jit import jit_p
 from calque_core.ops.joining import (
     concatenate,
@@ -287,6 +299,9 @@ __all__ = [
     "logistic", "erf", "erfc", "erf_inv", "logistic_p", "erf_p", "erfc_p", "erf_inv_p",
     # gamma
     "lgamma", "digamma", "zeta", "polygamma", "lgamma_p", "digamma_p", "zeta_p", "polygamma_p",
+    # incomplete
+    "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "igamma_p", "igammac_p", "igamma_grad_a_p",
+    "random_gamma_grad_p", "betainc", "regularized_incomplete_beta_p",
     # bessel
     "bessel_i0e", "bessel_i1e", "bessel_i0e_p", "bessel_i1e_p",
     # rounding

@@ -17,6 +17,7 @@ from calque_autodiff.rules import (
     exponential,
     gamma,
     gather,
+    incomplete,
     joining,
     linear_call,
     linear_solve,

@@ -17,6 +17,7 @@ from calque_batching.rules import (
     exponential,
     gamma,
     gather,
+    incomplete,
     joining,
     linear_call,
     linear_solve,

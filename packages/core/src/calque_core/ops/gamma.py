@@ -31,18 +31,27 @@ from calque_core.ops.trigonometric import cos, sin, tan
 
 Value = Any
 
-_LARGE = 8.0  # from here on the asymptotic series have all digits
+LARGE = 8.0  # from here on the asymptotic series have all digits
 _STEPS = 6  # from below 8 to below 2
 
 # The logarithm of the gamma function
 
 
+def stirling_series(x: Value) -> Value:
+    """Return the sum in 1 / x of Stirling's series, for x >= 8."""
+    inverse = div(1.0, x)
+    return mul(inverse, polynomial(square(inverse), STIRLING))
+
+
 def _stirling(x: Value) -> Value:
     """Return log(gamma(x)) for x >= 8 (DLMF 5.11.1)."""
-    inverse = div(1.0, x)
-    series = mul(inverse, polynomial(square(inverse), STIRLING))
     half_log = math.log(2 * math.pi) / 2
-    return add(add(mul(sub(x, 0.5), sub(log(x), 1.0)), half_log - 0.5), series)
+    return add(add(mul(sub(x, 0.5), sub(log(x), 1.0)), half_log - 0.5), stirling_series(x))
+
+
+def minus_log_gamma_after(y: Value) -> Value:
+    """Return -log(gamma(1 + y)) for 0 <= y <= 1, without a rounding of 1 + y."""
+    return mul(mul(y, sub(1.0, y)), chebyshev(sub(add(y, y), 1.0), LOG_GAMMA))
 
 
 def _lgamma_between(x: Value) -> Value:
@@ -52,8 +61,8 @@ def _lgamma_between(x: Value) -> Value:
     """
     is_small = lt(x, 1.0)
     y = select(is_small, x, sub(min(x, 2.0), 1.0))
-    at_one = mul(mul(y, sub(1.0, y)), chebyshev(sub(add(y, y), 1.0), LOG_GAMMA))
-    below = sub(select(is_small, neg(log(x)), 0.0), at_one)  # 0.0, not -0.0, for x = 1
+    # 0.0, not -0.0, for x = 1
+    below = sub(select(is_small, neg(log(x)), 0.0), minus_log_gamma_after(y))
     y, factors = max(x, 2.0), select(lt(x, 2.0), x, 1.0)
     for _ in range(_STEPS):
         factors = select(ge(y, 3.0), mul(factors, sub(y, 1.0)), factors)
@@ -63,11 +72,11 @@ def _lgamma_between(x: Value) -> Value:
     return select(lt(x, 2.0), below, above)
 
 
-def _lgamma_formula(x: Value) -> Value:
+def lgamma_formula(x: Value) -> Value:
     size = abs(x)
     shifted = select(lt(x, 0.0), add(size, 1.0), size)
-    large = _stirling(max(shifted, _LARGE))
-    out = select(lt(shifted, _LARGE), _lgamma_between(min(shifted, _LARGE)), large)
+    large = _stirling(max(shifted, LARGE))
+    out = select(lt(shifted, LARGE), _lgamma_between(min(shifted, LARGE)), large)
     mirrored = sub(math.log(math.pi), add(log(abs(_sin_of_turns(size))), out))
     out = select(lt(x, 0.0), mirrored, out)
     return select(eq(size, math.inf), math.inf, out)
@@ -106,10 +115,10 @@ def _digamma_large(x: Value) -> Value:
     return sub(log(x), mul(inverse, add(0.5, series)))
 
 
-def _digamma_formula(x: Value) -> Value:
+def digamma_formula(x: Value) -> Value:
     size = abs(x)
     shifted = select(lt(x, 0.0), add(size, 1.0), x)
-    out = select(lt(shifted, _LARGE), _digamma_between(min(shifted, _LARGE)), _digamma_large(max(shifted, _LARGE)))
+    out = select(lt(shifted, LARGE), _digamma_between(min(shifted, LARGE)), _digamma_large(max(shifted, LARGE)))
     fraction = _fraction(x)
     mirrored = sub(out, div(math.pi, tan(mul(fraction, math.pi))))
     return select(lt(x, 0.0), select(eq(fraction, 0.0), math.nan, mirrored), out)
@@ -148,10 +157,9 @@ def gamma_of(x: Value) -> Value:
     """
     y, divisor = x, select(eq(x, x), 1.0, x)
     for _ in range(_STEPS + 1):
-        divisor = select(lt(y, _LARGE), mul(divisor, y), divisor)
-        y = select(lt(y, _LARGE), add(y, 1.0), y)
-    inverse = div(1.0, y)
-    correction = exp(mul(inverse, polynomial(square(inverse), STIRLING)))
+        divisor = select(lt(y, LARGE), mul(divisor, y), divisor)
+        y = select(lt(y, LARGE), add(y, 1.0), y)
+    correction = exp(stirling_series(y))
     root = mul(pow(y, mul(0.5, sub(y, 0.5))), exp(mul(-0.5, y)))
     return div(mul(mul(root, math.sqrt(2 * math.pi)), mul(root, correction)), divisor)
 
@@ -165,7 +173,7 @@ def _polygamma_formula(m: Value, x: Value) -> Value:
     out = select(bitwise_and(is_even, bitwise_not(is_negative)), neg(size), size)
     out = select(is_negative, sub(_cotangent_derivative(m, x), size), out)
     is_order = bitwise_and(ge(m, 0.0), eq(floor(m), m))
-    return select(eq(m, 0.0), _digamma_formula(x), select(is_order, out, math.nan))
+    return select(eq(m, 0.0), digamma_formula(x), select(is_order, out, math.nan))
 
 
 def _cotangent_derivative(m: Value, x: Value) -> Value:
@@ -179,8 +187,8 @@ def _cotangent_derivative(m: Value, x: Value) -> Value:
     return select(eq(m, 1.0), first, select(eq(m, 2.0), second, select(eq(m, 3.0), third, math.nan)))
 
 
-lgamma_p = declare_formula("lgamma", _lgamma_formula)
-digamma_p = declare_formula("digamma", _digamma_formula)
+lgamma_p = declare_formula("lgamma", lgamma_formula)
+digamma_p = declare_formula("digamma", digamma_formula)
 zeta_p = declare_formula("zeta", _zeta_formula)
 polygamma_p = declare_formula("polygamma", _polygamma_formula)
 

@@ -15,6 +15,7 @@ from calque_jet.rules import (
     exponential,
     gamma,
     gather,
+    incomplete,
     linear_call,
     linear_solve,
     reduce,

@@ -1,0 +1,76 @@
+"""The derivatives of the incomplete gamma and beta functions: in the limit of the integral, the density."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_autodiff.define import defjvp, not_linear
+from calque_autodiff.rules.gamma import underivable
+from calque_core.lax import (
+    add,
+    bitwise_and,
+    digamma,
+    eq,
+    exp,
+    igamma_grad_a,
+    igamma_grad_a_p,
+    igamma_p,
+    igammac_p,
+    lgamma,
+    log,
+    log1p,
+    mul,
+    neg,
+    random_gamma_grad_p,
+    regularized_incomplete_beta_p,
+    select,
+    sub,
+)
+
+Value = Any
+
+
+def power_logarithm(exponent: Value, x: Value) -> Value:
+    """Return exponent * log(x), which is 0 for the exponent 0 also where x = 0."""
+    return mul(exponent, log(select(bitwise_and(eq(exponent, 0.0), eq(x, 0.0)), 1.0, x)))
+
+
+def gamma_density(a: Value, x: Value) -> Value:
+    """Return x**(a - 1) exp(-x) / gamma(a)."""
+    return exp(sub(sub(power_logarithm(sub(a, 1.0), x), x), lgamma(a)))
+
+
+def beta_density(a: Value, b: Value, x: Value) -> Value:
+    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
+    is_end = bitwise_and(eq(b, 1.0), eq(x, 1.0))
+    powers = add(power_logarithm(sub(a, 1.0), x), mul(sub(b, 1.0), log1p(neg(select(is_end, 0.0, x)))))
+    return exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
+
+
+defjvp(
+    igamma_p,
+    lambda a_dot, out, a, x: mul(a_dot, igamma_grad_a(a, x)),
+    lambda x_dot, out, a, x: mul(x_dot, gamma_density(a, x)),
+)
+defjvp(
+    igammac_p,
+    lambda a_dot, out, a, x: mul(a_dot, neg(igamma_grad_a(a, x))),
+    lambda x_dot, out, a, x: mul(x_dot, neg(gamma_density(a, x))),
+)
+defjvp(
+    igamma_grad_a_p,
+    underivable(igamma_grad_a_p, "the order a"),
+    lambda x_dot, out, a, x: mul(x_dot, mul(gamma_density(a, x), sub(log(x), digamma(a)))),
+)
+defjvp(
+    random_gamma_grad_p,
+    underivable(random_gamma_grad_p, "the order a"),
+    underivable(random_gamma_grad_p, "the sample"),
+)
+defjvp(
+    regularized_incomplete_beta_p,
+    underivable(regularized_incomplete_beta_p, "the parameter a"),
+    underivable(regularized_incomplete_beta_p, "the parameter b"),
+    lambda x_dot, out, a, b, x: mul(x_dot, beta_density(a, b, x)),
+)
+not_linear(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p, regularized_incomplete_beta_p)

@@ -1,0 +1,391 @@
+"""The incomplete gamma and beta functions, and the derivatives of the former in its order.
+
+One idea: a density in front, which is a sum of deviations without cancellation (`_deviance`), times a power series, a
+continued fraction or, for large orders, Temme's uniform expansion.
+
+They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core.ops.approximate import declare_formula, polynomial
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
+from calque_core.ops.coefficients import TEMME
+from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, gt, le, lt, select
+from calque_core.ops.create import full_like
+from calque_core.ops.declare import FLOAT, fitting, insist
+from calque_core.ops.exponential import exp, expm1, log, log1p, pow, sqrt, square
+from calque_core.ops.gamma import (
+    LARGE,
+    digamma_formula,
+    gamma_of,
+    lgamma_formula,
+    minus_log_gamma_after,
+    stirling_series,
+)
+from calque_core.ops.operands import broadcast_operands, floating, floating_pair
+from calque_core.ops.reduce import reduce_or
+from calque_core.ops.special import erfc
+from calque_core.ops.while_loop import while_loop
+from calque_core.types.avals import typeof
+
+Value = Any
+Values = tuple[Value, ...]
+
+_MOST_STEPS = 20_000.0
+
+
+def _summed(step: Callable[[Value, Values], Values], start: Values) -> Values:
+    """Return the values after `step(n, values)` for n = 1, 2, ..., until no term changes its sum.
+
+    The values end with a term, its derivative, and the sums of both.  An element whose sums are complete is kept: other
+    elements may need more steps.
+    """
+    one = full_like(start[0], 1.0)
+    epsilon = float(np.finfo(typeof(one).dtype).eps) / 8
+
+    def is_open(values: Values) -> Value:
+        *_, term, term_dot, total, total_dot = values
+        is_changing = gt(abs(term), mul(epsilon, abs(total)))
+        return bitwise_or(is_changing, gt(abs(term_dot), mul(epsilon, abs(total_dot))))
+
+    def go_on(carry: tuple[Value, Values]) -> Value:
+        n, values = carry
+        return reduce_or(bitwise_and(is_open(values), lt(n, _MOST_STEPS)))
+
+    def advance(carry: tuple[Value, Values]) -> tuple[Value, Values]:
+        n, values = carry
+        mask = is_open(values)
+        return add(n, 1.0), tuple(select(mask, new, old) for new, old in zip(step(n, values), values))
+
+    _, values = while_loop(go_on, advance, (one, start))
+    return tuple(values)
+
+
+def _deviance(t: Value, ratio: Value) -> Value:
+    """Return t - log(1 + t), where 1 + t is `ratio`, without cancellation near 0.
+
+    With v = t / (2 + t), log(1 + t) is 2 atanh(v), and t - 2 v is t v.
+    Source: Loader (2000), Fast and accurate computation of binomial probabilities, section 3.
+    """
+    near = select(lt(abs(t), 0.4), t, 0.0)
+    v = div(near, add(2.0, near))
+    series = polynomial(square(v), [1 / (2 * k + 3) for k in range(15)])
+    close = sub(mul(near, v), mul(mul(2.0, mul(square(v), v)), series))
+    return select(lt(abs(t), 0.4), close, sub(t, log(ratio)))
+
+
+# The incomplete gamma functions
+
+
+def _gamma_density(a: Value, x: Value) -> Value:
+    """Return x**a exp(-x) / gamma(a + 1)."""
+    small, half = min(a, LARGE), exp(mul(-0.5, x))
+    direct = div(mul(mul(pow(x, small), half), half), gamma_of(add(small, 1.0)))
+    large = max(a, LARGE)
+    exponent = add(mul(large, _deviance(div(sub(x, large), large), div(x, large))), stirling_series(large))
+    return select(lt(a, LARGE), direct, div(exp(neg(exponent)), sqrt(mul(2 * math.pi, large))))
+
+
+def _gamma_series(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return the sum of x**n / ((a + 1) ... (a + n)) and its derivative in a (DLMF 8.7.1)."""
+
+    def step(n: Value, values: Values) -> Values:
+        term, term_dot, total, total_dot = values
+        divisor = add(a, n)
+        factor = div(x, divisor)
+        term_dot = mul(factor, sub(term_dot, div(term, divisor)))
+        term = mul(term, factor)
+        return term, term_dot, add(total, term), add(total_dot, term_dot)
+
+    one, zero = full_like(x, 1.0), full_like(x, 0.0)
+    *_, total, total_dot = _summed(step, (one, zero, one, zero))
+    return total, total_dot
+
+
+def _gamma_fraction(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return F in Q = F x**a exp(-x) / gamma(a), and its derivative in a (DLMF 8.9.2), for x > a.
+
+    Source: Steed's method, a sum of the differences of convergents: Barnett, Feng, Steed & Goldfarb (1974), Coulomb
+    wave functions for all real eta and rho, Computer Physics Communications 8.
+    """
+    b = sub(add(x, 1.0), a)
+
+    def step(n: Value, values: Values) -> Values:
+        d, d_dot, term, term_dot, total, total_dot = values
+        numerator, denominator = mul(n, sub(a, n)), add(b, add(n, n))
+        product_dot = add(mul(n, d), mul(numerator, d_dot))
+        d_next = div(1.0, add(denominator, mul(numerator, d)))
+        d_next_dot = mul(square(d_next), sub(1.0, product_dot))
+        factor = neg(mul(mul(numerator, d), d_next))
+        factor_dot = neg(add(mul(product_dot, d_next), mul(mul(numerator, d), d_next_dot)))
+        term_dot = add(mul(factor, term_dot), mul(factor_dot, term))
+        term = mul(factor, term)
+        return d_next, d_next_dot, term, term_dot, add(total, term), add(total_dot, term_dot)
+
+    d = div(1.0, b)
+    *_, total, total_dot = _summed(step, (d, square(d), d, square(d), d, square(d)))
+    return total, total_dot
+
+
+_COLUMNS = 18
+_UNIFORM = 200.0  # the order from which seven terms of Temme's expansion have all digits
+
+
+def _temme(a: Value, x: Value) -> tuple[Value, Value, Value, Value]:
+    """Return eta, exp(-a eta**2 / 2) / sqrt(2 pi a), the sum over c_k(eta) a**-k and its derivative in a.
+
+    Source: DLMF 8.12.3 to 8.12.8; mu = x / a - 1 and eta**2 / 2 = mu - log(1 + mu).
+    """
+    mu = div(sub(x, a), a)
+    half_square = _deviance(mu, div(x, a))
+    size = sqrt(mul(2.0, half_square))
+    eta = select(lt(mu, 0.0), neg(size), size)
+    front = div(exp(neg(mul(a, half_square))), sqrt(mul(2 * math.pi, a)))
+    rows = [TEMME[k : k + _COLUMNS] for k in range(0, len(TEMME), _COLUMNS)]
+    terms = [polynomial(eta, row) for row in rows]
+    slopes = [polynomial(eta, [n * c for n, c in enumerate(row)][1:]) for row in rows]
+    eta_dot = neg(div(_mu_over_eta(mu, eta), a))
+    inverse = div(1.0, a)
+    total = _power_sum(inverse, terms)
+    by_order = neg(mul(square(inverse), _power_sum(inverse, [mul(float(k), t) for k, t in enumerate(terms) if k])))
+    return eta, front, total, add(mul(eta_dot, _power_sum(inverse, slopes)), by_order)
+
+
+def _mu_over_eta(mu: Value, eta: Value) -> Value:
+    return div(select(eq(eta, 0.0), 1.0, mu), select(eq(eta, 0.0), 1.0, eta))
+
+
+def _power_sum(x: Value, terms: Sequence[Value]) -> Value:
+    """Return the sum of terms[k] x**k by Horner's rule."""
+    total = terms[-1]
+    for term in terms[-2::-1]:
+        total = add(mul(total, x), term)
+    return total
+
+
+def _gamma_regions(a: Value, x: Value) -> tuple[Value, Value]:
+    """Tell where the uniform expansion and the power series hold; the continued fraction does elsewhere."""
+    is_uniform = bitwise_and(gt(a, _UNIFORM), lt(abs(sub(x, a)), mul(0.3, a)))
+    is_series = bitwise_and(bitwise_or(le(x, a), le(x, 1.1)), bitwise_not(is_uniform))
+    return is_uniform, is_series
+
+
+def _checked(a: Value, x: Value, at_zero: float, at_infinity: float, out: Value) -> Value:
+    """Return `out` with its limits at x = 0, x = inf and a = inf, and NaN where a <= 0 or x < 0."""
+    out = select(eq(x, 0.0), at_zero, select(eq(a, math.inf), at_zero, select(eq(x, math.inf), at_infinity, out)))
+    is_valid = bitwise_and(bitwise_and(gt(a, 0.0), ge(x, 0.0)), bitwise_not(bitwise_and(eq(a, math.inf), eq(x, a))))
+    return select(is_valid, out, math.nan)
+
+
+def _both_gammas(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return P(a, x) and Q(a, x)."""
+    is_uniform, is_series = _gamma_regions(a, x)
+    is_fraction = bitwise_not(bitwise_or(is_uniform, is_series))
+    eta, front, total, _ = _temme(select(is_uniform, a, _UNIFORM), select(is_uniform, x, _UNIFORM))
+    root, rest = mul(eta, sqrt(mul(0.5, select(is_uniform, a, _UNIFORM)))), mul(front, total)
+    density = _gamma_density(a, x)
+    series, _ = _gamma_series(select(is_series, a, 1.0), select(is_series, x, 0.5))
+    fraction, _ = _gamma_fraction(select(is_fraction, a, 1.0), select(is_fraction, x, 8.0))
+    lower = mul(density, series)
+    upper = mul(mul(density, a), fraction)
+    p = select(is_uniform, sub(mul(0.5, erfc(neg(root))), rest), select(is_series, lower, sub(1.0, upper)))
+    q = select(is_uniform, add(mul(0.5, erfc(root)), rest), select(is_series, sub(1.0, lower), upper))
+    is_small = bitwise_and(
+        le(x, 1.1), bitwise_and(lt(a, 1.0), lt(a, select(le(x, 0.5), div(-0.4, log(x)), mul(1.1, x))))
+    )
+    return p, select(is_small, _upper_gamma_of_small(select(is_small, a, 0.5), select(is_small, x, 0.5)), q)
+
+
+def _upper_gamma_of_small(a: Value, x: Value) -> Value:
+    """Return Q for x <= 1.1 and small a, where 1 - P cancels: 1 - x**a / gamma(1 + a) is an expm1 (DLMF 8.7.1)."""
+    logarithm = add(mul(a, log(x)), minus_log_gamma_after(a))
+    term, total = full_like(x, 1.0), full_like(x, 0.0)
+    for n in range(1, 21):
+        term = mul(term, div(neg(x), float(n)))
+        total = add(total, div(term, add(a, float(n))))
+    return neg(add(expm1(logarithm), mul(mul(exp(logarithm), a), total)))
+
+
+def _igamma_formula(a: Value, x: Value) -> Value:
+    a, x = broadcast_operands("igamma", (a, x))
+    return _checked(a, x, 0.0, 1.0, _both_gammas(a, x)[0])
+
+
+def _igammac_formula(a: Value, x: Value) -> Value:
+    a, x = broadcast_operands("igammac", (a, x))
+    return _checked(a, x, 1.0, 0.0, _both_gammas(a, x)[1])
+
+
+def _lower_slope(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return the derivative of P in a, and the density x**a exp(-x) / gamma(a + 1)."""
+    is_uniform, is_series = _gamma_regions(a, x)
+    is_fraction = bitwise_not(bitwise_or(is_uniform, is_series))
+    large, near = select(is_uniform, a, _UNIFORM), select(is_uniform, x, _UNIFORM)
+    eta, front, total, total_dot = _temme(large, near)
+    mu = div(sub(near, large), large)
+    turn = sub(_mu_over_eta(mu, eta), mul(0.5, eta))
+    uniform = mul(front, add(turn, add(mul(total, sub(log1p(mu), div(0.5, large))), total_dot)))
+    density, log_x = _gamma_density(a, x), log(x)
+    series, series_dot = _gamma_series(select(is_series, a, 1.0), select(is_series, x, 0.5))
+    lower = mul(density, add(mul(series, sub(log_x, digamma_formula(add(a, 1.0)))), series_dot))
+    fraction, fraction_dot = _gamma_fraction(select(is_fraction, a, 1.0), select(is_fraction, x, 8.0))
+    upper = mul(mul(density, a), add(mul(fraction, sub(log_x, digamma_formula(a))), fraction_dot))
+    return select(is_uniform, neg(uniform), select(is_series, lower, neg(upper))), density
+
+
+def _igamma_grad_a_formula(a: Value, x: Value) -> Value:
+    a, x = broadcast_operands("igamma_grad_a", (a, x))
+    return _checked(a, x, 0.0, 0.0, _lower_slope(a, x)[0])
+
+
+def _random_gamma_grad_formula(a: Value, x: Value) -> Value:
+    a, x = broadcast_operands("random_gamma_grad", (a, x))
+    slope, density = _lower_slope(a, x)
+    return _checked(a, x, 0.0, math.nan, neg(div(mul(x, div(slope, a)), density)))
+
+
+# The incomplete beta function
+
+
+def _stirling_error(z: Value) -> Value:
+    """Return log(gamma(z)) minus (z - 1/2) log(z) - z + log(2 pi) / 2, for z > 0."""
+    small = min(z, LARGE)
+    leading = add(sub(mul(sub(small, 0.5), log(small)), small), math.log(2 * math.pi) / 2)
+    return select(lt(z, LARGE), sub(lgamma_formula(small), leading), stirling_series(max(z, LARGE)))
+
+
+def _beta_density(a: Value, b: Value, x: Value, y: Value) -> Value:
+    """Return x**a y**b / beta(a, b) for x + y = 1, from the deviances of x and y from a and b over a + b."""
+    total, excess = add(a, b), sub(mul(b, x), mul(a, y))
+    x_deviance = _deviance(div(excess, a), mul(x, div(total, a)))
+    y_deviance = _deviance(neg(div(excess, b)), mul(y, div(total, b)))
+    exponent = add(mul(a, x_deviance), mul(b, y_deviance))
+    errors = sub(_stirling_error(total), add(_stirling_error(a), _stirling_error(b)))
+    return mul(sqrt(mul(div(a, total), div(b, 2 * math.pi))), exp(sub(errors, exponent)))
+
+
+def _beta_fraction(a: Value, b: Value, x: Value) -> Value:
+    """Return the continued fraction of DLMF 8.17.22 by Steed's method, two convergents a step."""
+
+    def convergent(numerator: Value, d: Value, term: Value) -> tuple[Value, Value]:
+        d_next = div(1.0, add(1.0, mul(numerator, d)))
+        return d_next, neg(mul(mul(mul(numerator, d), d_next), term))
+
+    def step(n: Value, values: Values) -> Values:
+        d, term, zero, total, _ = values
+        m, twice = sub(n, 1.0), add(a, mul(2.0, sub(n, 1.0)))
+        odd = neg(mul(div(add(a, m), twice), mul(div(add(add(a, b), m), add(twice, 1.0)), x)))
+        d, first = convergent(odd, d, term)
+        even = mul(div(n, add(twice, 1.0)), mul(div(sub(b, n), add(twice, 2.0)), x))
+        d, second = convergent(even, d, first)
+        return d, second, zero, add(total, add(first, second)), zero
+
+    one, zero = full_like(x, 1.0), full_like(x, 0.0)
+    return _summed(step, (one, one, zero, one, zero))[3]
+
+
+def _betainc_formula(a: Value, b: Value, x: Value) -> Value:
+    a, b, x = broadcast_operands("betainc", (a, b, x))
+    is_valid = bitwise_and(bitwise_and(gt(a, 0.0), gt(b, 0.0)), bitwise_and(ge(x, 0.0), le(x, 1.0)))
+    is_inner = bitwise_and(is_valid, bitwise_and(gt(x, 0.0), lt(x, 1.0)))
+    p, q, z = select(is_inner, a, 1.0), select(is_inner, b, 1.0), select(is_inner, x, 0.25)
+    is_lower = lt(z, div(add(p, 1.0), add(add(p, q), 2.0)))
+    density = _beta_density(p, q, z, sub(1.0, z))
+    first, second = select(is_lower, p, q), select(is_lower, q, p)
+    tail = div(mul(density, _beta_fraction(first, second, select(is_lower, z, sub(1.0, z)))), first)
+    out = select(is_inner, select(is_lower, tail, sub(1.0, tail)), x)
+    return select(is_valid, out, math.nan)
+
+
+regularized_incomplete_beta_p = declare_formula("regularized_incomplete_beta", _betainc_formula)
+igamma_p = declare_formula("igamma", _igamma_formula)
+igammac_p = declare_formula("igammac", _igammac_formula)
+igamma_grad_a_p = declare_formula("igamma_grad_a", _igamma_grad_a_formula)
+random_gamma_grad_p = declare_formula("random_gamma_grad", _random_gamma_grad_formula)
+
+
+def igamma(a: Value, x: Value) -> Value:
+    """Return the regularized lower incomplete gamma function P(a, x), elementwise: NaN where a <= 0 or x < 0.
+
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Accuracy: 32 ulp, times the exponent 1 - log(P).
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import igamma
+    >>> igamma(1.0, np.array([0.0, 1.0, np.inf]))
+    array([0.        , 0.63212056, 1.        ])
+    """
+    return igamma_p.bind(*insist("igamma", FLOAT, *floating_pair("igamma", a, x)))
+
+
+def igammac(a: Value, x: Value) -> Value:
+    """Return the regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x), elementwise.
+
+    NaN where a <= 0 or x < 0.
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Accuracy: 32 ulp, times the exponent 1 - log(Q).
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import igammac
+    >>> igammac(1.0, np.array([0.0, 1.0, 100.0]))
+    array([1.00000000e+00, 3.67879441e-01, 3.72007598e-44])
+    """
+    return igammac_p.bind(*insist("igammac", FLOAT, *floating_pair("igammac", a, x)))
+
+
+def igamma_grad_a(a: Value, x: Value) -> Value:
+    """Return the derivative of igamma(a, x) in a, elementwise: NaN where a <= 0 or x < 0.
+
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Accuracy: 64 ulp, times the exponents of `igamma` and `igammac`.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import igamma_grad_a
+    >>> igamma_grad_a(1.0, np.array([0.0, 1.0]))
+    array([ 0.        , -0.43172971])
+    """
+    return igamma_grad_a_p.bind(*insist("igamma_grad_a", FLOAT, *floating_pair("igamma_grad_a", a, x)))
+
+
+def random_gamma_grad(a: Value, sample: Value) -> Value:
+    """Return the derivative in a of a sample of the gamma distribution of order a, at a fixed quantile, elementwise.
+
+    NaN where a <= 0 or the sample is negative.
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.  Accuracy: as `igamma_grad_a`.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    Source: Figurnov, Mohamed & Mnih (2018), Implicit reparameterization gradients.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import random_gamma_grad
+    >>> random_gamma_grad(1.0, np.array([0.5, 1.0]))
+    array([0.80697912, 1.17356303])
+    """
+    operands = floating_pair("random_gamma_grad", a, sample)
+    return random_gamma_grad_p.bind(*insist("random_gamma_grad", FLOAT, *operands))
+
+
+def betainc(a: Value, b: Value, x: Value) -> Value:
+    """Return the regularized incomplete beta function I_x(a, b), elementwise.
+
+    NaN where a <= 0, b <= 0 or x is outside [0, 1].
+    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
+    Accuracy: 512 ulp, times the exponent 1 - log(I), for a and b up to 1e5.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import betainc
+    >>> betainc(2.0, 2.0, np.array([0.0, 0.5, 1.0]))
+    array([0. , 0.5, 1. ])
+    """
+    operands = fitting("betainc", floating(a), floating(b), floating(x))
+    return regularized_incomplete_beta_p.bind(*insist("betainc", FLOAT, *operands))
