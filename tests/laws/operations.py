@@ -237,6 +237,24 @@ OPERATIONS: dict[str, list[Program]] = {
         sums(f"reduce_sum {axes}", lambda x, axes=axes: lax.reduce_sum(x, axes), (CUBE,), ARITHMETIC)
         for axes in (None, 1, (0, 2))
     ],
+    "reduce_prod": [
+        sums(f"reduce_prod {axes}", lambda x, axes=axes: lax.reduce_prod(x, axes), (CUBE,), FIELD)
+        for axes in (None, 1, (0, 2))
+    ],
+    "reduce_xor": [Program("reduce_xor", lambda x: lax.reduce_xor(x, (0, 1)), (CUBE,), BITS)],
+    **{
+        f"cum{name}": [
+            sums(f"cum{name}", lambda x, f=function: f(x, 1), (CUBE,), dtypes),
+            sums(f"cum{name} in reverse", lambda x, f=function: f(x, 0, reverse=True), (CUBE,), dtypes),
+        ]
+        for name, function, dtypes in (
+            ("sum", lax.cumsum, ARITHMETIC),
+            ("prod", lax.cumprod, FIELD),
+            ("max", lax.cummax, NUMBERS),
+            ("min", lax.cummin, NUMBERS),
+            ("logsumexp", lax.cumlogsumexp, FLOATS),
+        )
+    },
     "reduce_max": [Program("reduce_max", lambda x: lax.reduce_max(x, (0, 2)), (CUBE,), NUMBERS)],
     "reduce_min": [Program("reduce_min", lambda x: lax.reduce_min(x, 1), (CUBE,), NUMBERS)],
     "reduce_and": [Program("reduce_and", lambda x: lax.reduce_and(x, 1), (CUBE,), BITS)],

@@ -78,6 +78,10 @@ PROGRAMS = {
     "squeeze": [lambda x: lax.squeeze(lax.expand_dims(x, (0,)), (0,))],
     "slice": [lambda x: lax.slice(x, (0, 1), (2, 3), (1, 2))],
     "pad": [lambda x: lax.pad(x, lax.zeros_like(x, shape=()), ((1, 0, 2), (0, 2, 0)))],
+    **{
+        name: [along(name, axes) for axes in (0, 1)]
+        for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+    },
     "concatenate": [lambda x: lax.concatenate([x, x], 1)],
     "split": [lambda x: lax.split(x, (1, x.shape[1] - 1), 1)[1]],
     "stack": [lambda x: lax.stack([x, x], 1)],
@@ -86,7 +90,7 @@ PROGRAMS = {
     "iota": [lambda x: lax.broadcasted_iota(x.dtype, (2, 3), 1)],
     **{
         name: [along(name, axes) for axes in (None, 0)]
-        for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or")
+        for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor")
     },
     "argmax": [lambda x: lax.argmax(x, 1)],
     "argmin": [lambda x: lax.argmin(x, 0, np.int8)],

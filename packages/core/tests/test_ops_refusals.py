@@ -160,6 +160,8 @@ REDUCTIONS = [
     "reduce_min",
     "reduce_and",
     "reduce_or",
+    "reduce_prod",
+    "reduce_xor",
     "argmax",
     "argmin",
     "rev",
@@ -197,6 +199,7 @@ TABLE = {
         [SOME, [(0,), (0, 0), (1, 2), (-1,), (), None, (0.5,), 0], [(2,), (1, 1), (9,), None], [None, (0,), "a"]]
     ],
     "pad": [[SOME, operands(0, 1.5, 1j, "text", None, np.ones(2)), PADDINGS]],
+    **{name: [[SOME, ONE_AXIS]] for name in ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"]},
     "concatenate": [[[[], None, 3, [[1.0]], "ab"], ONE_AXIS]],
     "split": [[SOME, SIZES, ONE_AXIS]],
     "stack": [[[[], None, 3, [[1.0]], "ab"], ONE_AXIS]],

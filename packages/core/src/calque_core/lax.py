@@ -101,6 +101,18 @@ from calque_core.ops.create import (
     ones_like,
     zeros_like,
 )
+from calque_core.ops.cumulative import (
+    cumlogsumexp,
+    cumlogsumexp_p,
+    cummax,
+    cummax_p,
+    cummin,
+    cummin_p,
+    cumprod,
+    cumprod_p,
+    cumsum,
+    cumsum_p,
+)
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
 from calque_core.ops.dot import (
     DotDimensionNumbers,
@@ -202,8 +214,12 @@ from calque_core.ops.reduce import (
     reduce_min_p,
     reduce_or,
     reduce_or_p,
+    reduce_prod,
+    reduce_prod_p,
     reduce_sum,
     reduce_sum_p,
+    reduce_xor,
+    reduce_xor_p,
 )
 from calque_core.ops.root import custom_root_p
 from calque_core.ops.rounding import (
@@ -325,8 +341,13 @@ __all__ = [
     # create
     "iota", "broadcasted_iota", "full", "full_like", "zeros_like", "ones_like", "iota_p",
     # reduce
-    "reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin", "reduce_sum_p",
-    "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "argmax_p", "argmin_p",
+    "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor",
+    "argmax", "argmin",
+    "reduce_sum_p", "reduce_prod_p", "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "reduce_xor_p",
+    "argmax_p", "argmin_p",
+    # running reductions
+    "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "cumsum_p", "cumprod_p", "cummax_p", "cummin_p",
+    "cumlogsumexp_p",
     # dot
     "dot_general", "dot", "dot_general_p", "Precision", "PrecisionLike", "Precisions", "DotDimensionNumbers",
     # positions that are values

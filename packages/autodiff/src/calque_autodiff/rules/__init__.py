@@ -10,6 +10,7 @@ from calque_autodiff.rules import (
     complex,
     convert,
     create,
+    cumulative,
     custom,
     dot,
     dynamic,

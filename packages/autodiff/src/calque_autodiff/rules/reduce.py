@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
+from calque_core import typeof
 from calque_core.extend import Shape, broadcast_reduced, extreme_weights
 from calque_core.lax import (
     argmax_p,
     argmin_p,
+    cumprod,
     mul,
+    pad,
     reduce_and_p,
     reduce_max_p,
     reduce_min_p,
     reduce_or_p,
+    reduce_prod_p,
     reduce_sum,
     reduce_sum_p,
+    reduce_xor_p,
+    reshape,
+    rev,
 )
 
 Value = Any
@@ -26,11 +34,30 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
     return reduce_sum(mul(x_dot, extreme_weights(x, out, axes)), axes)
 
 
+def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
+    """Multiply each tangent by the other elements, which the elements before and after it give without a division."""
+    shape = typeof(x).shape
+    order = [*(d for d in range(len(shape)) if d not in axes), *axes]
+    kept = [shape[d] for d in order[: len(shape) - len(axes)]]
+    factors = reshape(x, (*kept, prod(shape[d] for d in axes)), order)
+    others = mul(product_before(factors), rev(product_before(rev(factors, len(kept))), len(kept)))
+    return reduce_sum(mul(reshape(x_dot, typeof(factors).shape, order), others), len(kept))
+
+
+def product_before(x: Value) -> Value:
+    """Return, for each element, the product of the elements before it along the last axis."""
+    last = typeof(x).ndim - 1
+    one = typeof(x).dtype.type(1)
+    no_axis = [(0, 0, 0)] * last
+    return cumprod(pad(x, one, [*no_axis, (1, -1, 0)]), last)
+
+
 deflinear(reduce_sum_p, lambda ct, x, *, axes: [broadcast_reduced(ct, x.aval.shape, axes)])
+defjvp(reduce_prod_p, reduce_prod_jvp)
 defjvp(reduce_max_p, extreme_jvp)
 defjvp(reduce_min_p, extreme_jvp)
-not_linear(reduce_max_p, reduce_min_p)
-zero_derivative(reduce_and_p, reduce_or_p, reason="the operands are bools or integers")
+not_linear(reduce_prod_p, reduce_max_p, reduce_min_p)
+zero_derivative(reduce_and_p, reduce_or_p, reduce_xor_p, reason="the operands are bools or integers")
 
 # Positions of extreme elements
 

@@ -10,6 +10,7 @@ from calque_batching.rules import (
     complex,
     convert,
     create,
+    cumulative,
     custom,
     dot,
     dynamic,

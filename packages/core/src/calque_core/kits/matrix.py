@@ -9,7 +9,9 @@ from calque_core import lax
 from calque_core.primitives.primitive import Primitive
 
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
-_ALTERNATIVES = {"batch": ("axis_batch",), "lowering": ("decomposition",)}
+_ALTERNATIVES = {
+    "batch": ("axis_batch",), "jvp": ("decomposition",), "jet": ("decomposition",), "lowering": ("decomposition",),
+}  # fmt: skip
 
 
 def standard_primitives() -> list[Primitive]:

@@ -55,11 +55,14 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
     return primitive.bind(operand, axes=axes) if axes else as_result(operand)
 
 
-def reduce_sum_impl(x: Value, *, axes: Shape) -> Value:
-    x = np.asarray(x)
-    if x.dtype == _HALF or x.dtype.isbuiltin == REGISTERED:  # half precision stops counting at 2048, bfloat16 at 256
-        return np.add.reduce(x.astype(_SINGLE), axes).astype(x.dtype)  # in single, as compiled programs do
-    return np.add.reduce(x, axes, dtype=x.dtype)
+def _in_its_dtype(ufunc: np.ufunc) -> Callable[..., Value]:
+    def impl(x: Value, *, axes: Shape) -> Value:
+        x = np.asarray(x)
+        if x.dtype == _HALF or x.dtype.isbuiltin == REGISTERED:  # half precision counts to 2048, bfloat16 to 256
+            return ufunc.reduce(x.astype(_SINGLE), axes).astype(x.dtype)  # in single, as compiled programs do
+        return ufunc.reduce(x, axes, dtype=x.dtype)
+
+    return impl
 
 
 def reduce_max_impl(x: Value, *, axes: Shape) -> Value:
@@ -115,11 +118,13 @@ def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Callable[..., Value]:
     return impl
 
 
-reduce_sum_p = _declare("reduce_sum", NUMBER, reduce_sum_impl, linearity="linear")
+reduce_sum_p = _declare("reduce_sum", NUMBER, _in_its_dtype(np.add), linearity="linear")
+reduce_prod_p = _declare("reduce_prod", NUMBER, _in_its_dtype(np.multiply))
 reduce_max_p = _declare("reduce_max", ORDERED, reduce_max_impl)
 reduce_min_p = _declare("reduce_min", ORDERED, reduce_min_impl)
 reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and), linearity="constant")
 reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or), linearity="constant")
+reduce_xor_p = _declare("reduce_xor", BITS, _bitwise(np.logical_xor, np.bitwise_xor), linearity="constant")
 
 
 def reduce_sum(operand: Value, axis: Axes = None) -> Value:
@@ -134,6 +139,20 @@ def reduce_sum(operand: Value, axis: Axes = None) -> Value:
     array([4., 6.])
     """
     return _reduce(reduce_sum_p, operand, axis)
+
+
+def reduce_prod(operand: Value, axis: Axes = None) -> Value:
+    """Return the product along `axis`: one axis, several, or all of them for None.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for bools.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_prod
+    >>> reduce_prod(np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
+    array([3., 8.])
+    """
+    return _reduce(reduce_prod_p, operand, axis)
 
 
 def reduce_max(operand: Value, axis: Axes = None) -> Value:
@@ -190,6 +209,20 @@ def reduce_or(operand: Value, axis: Axes = None) -> Value:
     np.True_
     """
     return _reduce(reduce_or_p, operand, axis)
+
+
+def reduce_xor(operand: Value, axis: Axes = None) -> Value:
+    """Return the bitwise exclusive or along `axis`; for bools, whether an odd number of them are true.
+
+    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Raises: ValueError if an axis is out of range or named twice; TypeError for floats and complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_xor
+    >>> reduce_xor(np.array([6, 3]))
+    np.int64(5)
+    """
+    return _reduce(reduce_xor_p, operand, axis)
 
 
 # Positions of extreme elements

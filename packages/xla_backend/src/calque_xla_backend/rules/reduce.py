@@ -15,7 +15,17 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
 from calque_core.extend import Shape, highest, is_float, lowest, shaped_array
-from calque_core.lax import argmax_p, argmin_p, reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_sum_p
+from calque_core.lax import (
+    argmax_p,
+    argmin_p,
+    reduce_and_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_or_p,
+    reduce_prod_p,
+    reduce_sum_p,
+    reduce_xor_p,
+)
 from calque_xla_backend.define import IrValue, compare
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant
@@ -52,19 +62,25 @@ def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Cal
         return reduce([x], [identity(out_aval.dtype)], [out_aval], axes, lambda a, b: [build(a, b)])
 
 
-@register_lowering(reduce_sum_p)
-def reduce_sum_lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
-    (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
-    wide_aval = shaped_array(out_aval.shape, at_least_single(x_aval.dtype))
-    wide_x = convert(x, x_aval, wide_aval.dtype)
-    (out,) = reduce([wide_x], [0], [wide_aval], axes, lambda a, b: [hlo.add(a, b)])
-    return [convert(out, wide_aval, out_aval.dtype)]
+def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity: int) -> None:
+    """Lower a reduction that combines half precision in single precision."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
+        (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
+        wide_aval = shaped_array(out_aval.shape, at_least_single(x_aval.dtype))
+        wide_x = convert(x, x_aval, wide_aval.dtype)
+        (out,) = reduce([wide_x], [identity], [wide_aval], axes, lambda a, b: [build(a, b)])
+        return [convert(out, wide_aval, out_aval.dtype)]
 
 
+wide_reduction(reduce_sum_p, hlo.add, 0)
+wide_reduction(reduce_prod_p, hlo.multiply, 1)
 reduction(reduce_max_p, hlo.maximum, lowest)
 reduction(reduce_min_p, hlo.minimum, highest)
 reduction(reduce_and_p, hlo.and_, lambda dtype: np.invert(dtype.type(0)))
 reduction(reduce_or_p, hlo.or_, lambda dtype: 0)
+reduction(reduce_xor_p, hlo.xor, lambda dtype: 0)
 
 # Positions of extreme elements
 

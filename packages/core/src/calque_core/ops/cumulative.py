@@ -1,0 +1,173 @@
+"""Running reductions: each element combined with all elements before it along one axis.
+
+One idea: evaluation is NumPy's sequential `accumulate`; all transformations see an `associative_scan`, whose number of
+parallel steps is the logarithm of the length.  Half precision is combined in single precision.
+
+Read next: `reduce.py`, the reductions of a whole axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_core.ops.arithmetic import add, max, min, mul, sub
+from calque_core.ops.axes import canonical_axis
+from calque_core.ops.compare import bitwise_or, ge, ne, select
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.create import full, full_like, zeros_like
+from calque_core.ops.declare import FLOAT, NUMBER, ORDERED, undefined_message
+from calque_core.ops.exponential import exp, log1p
+from calque_core.ops.mapping import associative_scan
+from calque_core.ops.reduce import reduce_prod_p
+from calque_core.ops.rounding import is_finite
+from calque_core.ops.shape import reshape, slice
+from calque_core.primitives.primitive import Linearity, Primitive
+from calque_core.types.avals import Shape, ShapedArray, typeof
+from calque_core.types.dtypes import SHORT_FLOATS
+
+Value = Any
+Combine = Callable[[Value, Value], Value]
+
+
+def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity: Linearity | None = None) -> Primitive:
+    primitive = Primitive(name, linearity=linearity)
+
+    @primitive.def_abstract_eval(cached=True)
+    def abstract_eval(x_aval: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        if x_aval.dtype.kind not in kinds:
+            raise TypeError(undefined_message(name, x_aval))
+        return x_aval.strip_weak_type()
+
+    def impl(x: Value, *, axis: int, reverse: bool) -> Value:
+        x = np.flip(x, axis) if reverse else np.asarray(x)
+        out = ufunc.accumulate(x, axis, dtype=_sum_dtype(x.dtype)).astype(x.dtype, copy=False)
+        return np.flip(out, axis) if reverse else out
+
+    def decomposition(x: Value, *, axis: int, reverse: bool) -> Value:
+        dtype = typeof(x).dtype
+        wide = convert_element_type(x, _sum_dtype(dtype))
+        return convert_element_type(associative_scan(combine, wide, reverse=reverse, axis=axis), dtype)
+
+    primitive.def_impl(impl, leaf=True)
+    primitive.def_rule("decomposition", decomposition)
+    return primitive
+
+
+def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which elements are combined: single precision for half precision."""
+    return np.dtype("float32") if dtype.name == "float16" or dtype.name in SHORT_FLOATS else dtype
+
+
+def _log_add_exp(x: Value, y: Value) -> Value:
+    """Return log(exp(x) + exp(y)); of two equal infinities, this infinity, without the difference of the two."""
+    is_first = ge(x, y)  # unlike max and min, it leaves all derivatives at a tie
+    high, low = select(is_first, x, y), select(is_first, y, x)
+    is_apart = bitwise_or(ne(low, high), is_finite(high))
+    nothing = full_like(high, -np.inf)
+    difference = sub(select(is_apart, low, nothing), select(is_apart, high, zeros_like(high)))
+    return add(high, log1p(exp(difference)))
+
+
+cumsum_p = _declare("cumsum", NUMBER, add, np.add, linearity="linear")
+cumprod_p = _declare("cumprod", NUMBER, mul, np.multiply)
+cummax_p = _declare("cummax", ORDERED, max, np.maximum)
+cummin_p = _declare("cummin", ORDERED, min, np.minimum)
+cumlogsumexp_p = _declare("cumlogsumexp", FLOAT, _log_add_exp, np.logaddexp)
+
+
+def _accumulate(primitive: Primitive, operand: Value, axis: int, reverse: bool) -> Value:
+    aval = typeof(operand)
+    position = canonical_axis(primitive.name, axis, aval.ndim)
+    primitive.abstract(aval, axis=position, reverse=bool(reverse))
+    return primitive.bind(operand, axis=position, reverse=bool(reverse))
+
+
+def cumsum(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the running sum along `axis`, from the end if `reverse`.
+
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: ValueError if the axis is out of range; TypeError for bools.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import cumsum
+    >>> cumsum(np.array([1.0, 2.0, 3.0]))
+    array([1., 3., 6.])
+    """
+    return _accumulate(cumsum_p, operand, axis, reverse)
+
+
+def cumprod(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the running product along `axis`, from the end if `reverse`.
+
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: ValueError if the axis is out of range; TypeError for bools.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import cumprod
+    >>> cumprod(np.array([1.0, 2.0, 3.0]), reverse=True)
+    array([6., 6., 3.])
+    """
+    return _accumulate(cumprod_p, operand, axis, reverse)
+
+
+def cummax(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the running maximum along `axis`, from the end if `reverse`.  NaN wins.
+
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: ValueError if the axis is out of range; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import cummax
+    >>> cummax(np.array([2, 1, 3]))
+    array([2, 2, 3])
+    """
+    return _accumulate(cummax_p, operand, axis, reverse)
+
+
+def cummin(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the running minimum along `axis`, from the end if `reverse`.  NaN wins.
+
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: ValueError if the axis is out of range; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import cummin
+    >>> cummin(np.array([2, 1, 3]), reverse=True)
+    array([1, 1, 3])
+    """
+    return _accumulate(cummin_p, operand, axis, reverse)
+
+
+def cumlogsumexp(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
+    """Return the logarithm of the running sum of exponentials along `axis`, from the end if `reverse`.
+
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: ValueError if the axis is out of range; TypeError unless `operand` is a real float.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import cumlogsumexp
+    >>> cumlogsumexp(np.array([1000.0, 1000.0]))
+    array([1000.        , 1000.69314718])
+    """
+    return _accumulate(cumlogsumexp_p, operand, axis, reverse)
+
+
+# A product, for transformations that have no rule of their own
+
+
+@reduce_prod_p.def_rule("decomposition")
+def reduce_prod_decomposition(x: Value, *, axes: Shape) -> Value:
+    """Return the last of the running products."""
+    aval = typeof(x)
+    kept = [d for d in range(aval.ndim) if d not in axes]
+    sizes = [aval.shape[d] for d in kept]
+    count = prod(aval.shape[d] for d in axes)
+    if not count:
+        return full(sizes, 1, aval.dtype)
+    products = cumprod(reshape(x, (*sizes, count), (*kept, *axes)), len(kept))
+    last = slice(products, (*[0] * len(kept), count - 1), (*sizes, count))
+    return reshape(last, sizes)
