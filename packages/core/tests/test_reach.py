@@ -149,13 +149,13 @@ def test_a_wrapper_is_not_taken_for_what_it_wraps():
 def stagings(monkeypatch):
     """Return the list of functions staged so far."""
     seen = []
-    original = control_flow._staged
+    original = control_flow._stage
 
     def counted(verb, fun, in_tree, avals, *trace_type):
         seen.append(fun)
         return original(verb, fun, in_tree, avals, *trace_type)
 
-    monkeypatch.setattr(control_flow, "_staged", counted)
+    monkeypatch.setattr(control_flow, "_stage", counted)
     monkeypatch.setattr(control_flow, "_programs", {})
     return seen
 

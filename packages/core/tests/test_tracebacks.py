@@ -210,7 +210,7 @@ def test_a_misspelt_keyword_is_answered_with_the_keyword_that_is_like_it():
     ):
         make_jaxpr(lambda x: x, static_argnum=1)
     with pytest.raises(
-        TypeError, match=r"keyword argument 'colour'\. It takes fun, static_argnums, static_argnames, ret"
+        TypeError, match=r"keyword argument 'colour'\. It takes fun, static_argnums, static_argnames, axis_env, ret"
     ):
         make_jaxpr(lambda x: x, colour=1)
 
