@@ -174,7 +174,6 @@ from calque_core.ops.exponential import (
 from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
 from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
 from calque_core.ops.incomplete import (
-    betainc,
     igamma,
     igamma_grad_a,
     igamma_grad_a_p,
@@ -183,8 +182,8 @@ from calque_core.ops.incomplete import (
     igammac_p,
     random_gamma_grad,
     random_gamma_grad_p,
-    regularized_incomplete_beta_p,
 )
+from calque_core.ops.incomplete_beta import betainc, regularized_incomplete_beta_p
 from calque_core.ops.jit import jit_p
 from calque_core.ops.joining import (
     concatenate,

@@ -19,6 +19,7 @@ from calque_autodiff.rules import (
     gamma,
     gather,
     incomplete,
+    incomplete_beta,
     joining,
     linear_call,
     linear_solve,

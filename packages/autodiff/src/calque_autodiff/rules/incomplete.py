@@ -1,4 +1,4 @@
-"""The derivatives of the incomplete gamma and beta functions: in the limit of the integral, the density."""
+"""The derivatives of the incomplete gamma functions: in the limit of the integral, the density."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from calque_autodiff.define import defjvp, not_linear
 from calque_autodiff.rules.gamma import underivable
 from calque_core.lax import (
-    add,
     bitwise_and,
     digamma,
     eq,
@@ -18,11 +17,9 @@ from calque_core.lax import (
     igammac_p,
     lgamma,
     log,
-    log1p,
     mul,
     neg,
     random_gamma_grad_p,
-    regularized_incomplete_beta_p,
     select,
     sub,
 )
@@ -38,13 +35,6 @@ def power_logarithm(exponent: Value, x: Value) -> Value:
 def gamma_density(a: Value, x: Value) -> Value:
     """Return x**(a - 1) exp(-x) / gamma(a)."""
     return exp(sub(sub(power_logarithm(sub(a, 1.0), x), x), lgamma(a)))
-
-
-def beta_density(a: Value, b: Value, x: Value) -> Value:
-    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
-    is_end = bitwise_and(eq(b, 1.0), eq(x, 1.0))
-    powers = add(power_logarithm(sub(a, 1.0), x), mul(sub(b, 1.0), log1p(neg(select(is_end, 0.0, x)))))
-    return exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
 
 
 defjvp(
@@ -67,10 +57,4 @@ defjvp(
     underivable(random_gamma_grad_p, "the order a"),
     underivable(random_gamma_grad_p, "the sample"),
 )
-defjvp(
-    regularized_incomplete_beta_p,
-    underivable(regularized_incomplete_beta_p, "the parameter a"),
-    underivable(regularized_incomplete_beta_p, "the parameter b"),
-    lambda x_dot, out, a, b, x: mul(x_dot, beta_density(a, b, x)),
-)
-not_linear(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p, regularized_incomplete_beta_p)
+not_linear(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p)

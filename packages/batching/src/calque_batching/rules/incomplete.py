@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from calque_batching.define import defbroadcasting
-from calque_core.lax import igamma_grad_a_p, igamma_p, igammac_p, random_gamma_grad_p, regularized_incomplete_beta_p
+from calque_core.lax import igamma_grad_a_p, igamma_p, igammac_p, random_gamma_grad_p
 
-defbroadcasting(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p, regularized_incomplete_beta_p)
+defbroadcasting(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p)

@@ -5,7 +5,7 @@ its primitive: both evaluators run the same operations, and agree up to the last
 
 XLA rewrites (x + a) + b as x + (a + b) for constants, and exp(x) exp(y) as exp(x + y): formulas avoid such pairs.
 
-Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`.
+Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`, `incomplete_beta.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, mul, sub
+from calque_core.ops.arithmetic import abs, add, div, mul, sub
+from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.convert import convert_element_type
+from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
+from calque_core.ops.exponential import log, square
+from calque_core.ops.reduce import reduce_or
+from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import typeof
 
 Value = Any
 Formula = Callable[..., Value]
+Values = tuple[Value, ...]
 
 _SINGLE = np.dtype("float32")
+MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its parameters
 
 
 def declare_formula(name: str, formula: Formula) -> Primitive:
@@ -69,3 +76,43 @@ def chebyshev(t: Value, coefficients: Sequence[float]) -> Value:
     for c in coefficients[-2:0:-1]:
         now, before = add(sub(mul(twice, now), before), c), now
     return add(sub(mul(t, now), before), coefficients[0])
+
+
+def summed(step: Callable[[Value, Values], Values], start: Values) -> Values:
+    """Return the values after `step(n, values)` for n = 1, 2, ..., until no term changes its sum.
+
+    The values end with a term, its derivative, and the sums of both.  An element whose sums are complete is kept: other
+    elements may need more steps.
+    """
+    one = full_like(start[0], 1.0)
+    epsilon = float(np.finfo(typeof(one).dtype).eps) / 8
+
+    def is_open(values: Values) -> Value:
+        *_, term, term_dot, total, total_dot = values
+        is_changing = gt(abs(term), mul(epsilon, abs(total)))
+        return bitwise_or(is_changing, gt(abs(term_dot), mul(epsilon, abs(total_dot))))
+
+    def go_on(carry: tuple[Value, Values]) -> Value:
+        n, values = carry
+        return reduce_or(bitwise_and(is_open(values), lt(n, MOST_STEPS)))
+
+    def advance(carry: tuple[Value, Values]) -> tuple[Value, Values]:
+        n, values = carry
+        mask = is_open(values)
+        return add(n, 1.0), tuple(select(mask, new, old) for new, old in zip(step(n, values), values))
+
+    _, values = while_loop(go_on, advance, (one, start))
+    return tuple(values)
+
+
+def deviance(t: Value, ratio: Value) -> Value:
+    """Return t - log(1 + t), where 1 + t is `ratio`, without cancellation near 0.
+
+    With v = t / (2 + t), log(1 + t) is 2 atanh(v), and t - 2 v is t v.
+    Source: Loader (2000), Fast and accurate computation of binomial probabilities, section 3.
+    """
+    near = select(lt(abs(t), 0.4), t, 0.0)
+    v = div(near, add(2.0, near))
+    series = polynomial(square(v), [1 / (2 * k + 3) for k in range(15)])
+    close = sub(mul(near, v), mul(mul(2.0, mul(square(v), v)), series))
+    return select(lt(abs(t), 0.4), close, sub(t, log(ratio)))

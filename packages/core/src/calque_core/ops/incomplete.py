@@ -1,6 +1,6 @@
-"""The incomplete gamma and beta functions, and the derivatives of the former in its order.
+"""The incomplete gamma functions, and their derivatives in the order.
 
-One idea: a density in front, which is a sum of deviations without cancellation (`_deviance`), times a power series, a
+One idea: a density in front, which is a sum of deviations without cancellation (`deviance`), times a power series, a
 continued fraction or, for large orders, Temme's uniform expansion.
 
 They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
@@ -9,79 +9,28 @@ They are elementwise primitives as in `arithmetic.py`; each is a formula in othe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from calque_core.ops.approximate import declare_formula, polynomial
+from calque_core.ops.approximate import declare_formula, deviance, polynomial, summed
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import TEMME
 from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, gt, le, lt, select
 from calque_core.ops.create import full_like
-from calque_core.ops.declare import FLOAT, fitting, insist
+from calque_core.ops.declare import FLOAT, insist
 from calque_core.ops.exponential import exp, expm1, log, log1p, pow, sqrt, square
 from calque_core.ops.gamma import (
     LARGE,
     digamma_formula,
     gamma_of,
-    lgamma_formula,
     minus_log_gamma_after,
     stirling_series,
 )
-from calque_core.ops.operands import broadcast_operands, floating, floating_pair
-from calque_core.ops.reduce import reduce_or
+from calque_core.ops.operands import broadcast_operands, floating_pair
 from calque_core.ops.special import erfc
-from calque_core.ops.while_loop import while_loop
-from calque_core.types.avals import typeof
 
 Value = Any
 Values = tuple[Value, ...]
-
-_MOST_STEPS = 20_000.0
-
-
-def _summed(step: Callable[[Value, Values], Values], start: Values) -> Values:
-    """Return the values after `step(n, values)` for n = 1, 2, ..., until no term changes its sum.
-
-    The values end with a term, its derivative, and the sums of both.  An element whose sums are complete is kept: other
-    elements may need more steps.
-    """
-    one = full_like(start[0], 1.0)
-    epsilon = float(np.finfo(typeof(one).dtype).eps) / 8
-
-    def is_open(values: Values) -> Value:
-        *_, term, term_dot, total, total_dot = values
-        is_changing = gt(abs(term), mul(epsilon, abs(total)))
-        return bitwise_or(is_changing, gt(abs(term_dot), mul(epsilon, abs(total_dot))))
-
-    def go_on(carry: tuple[Value, Values]) -> Value:
-        n, values = carry
-        return reduce_or(bitwise_and(is_open(values), lt(n, _MOST_STEPS)))
-
-    def advance(carry: tuple[Value, Values]) -> tuple[Value, Values]:
-        n, values = carry
-        mask = is_open(values)
-        return add(n, 1.0), tuple(select(mask, new, old) for new, old in zip(step(n, values), values))
-
-    _, values = while_loop(go_on, advance, (one, start))
-    return tuple(values)
-
-
-def _deviance(t: Value, ratio: Value) -> Value:
-    """Return t - log(1 + t), where 1 + t is `ratio`, without cancellation near 0.
-
-    With v = t / (2 + t), log(1 + t) is 2 atanh(v), and t - 2 v is t v.
-    Source: Loader (2000), Fast and accurate computation of binomial probabilities, section 3.
-    """
-    near = select(lt(abs(t), 0.4), t, 0.0)
-    v = div(near, add(2.0, near))
-    series = polynomial(square(v), [1 / (2 * k + 3) for k in range(15)])
-    close = sub(mul(near, v), mul(mul(2.0, mul(square(v), v)), series))
-    return select(lt(abs(t), 0.4), close, sub(t, log(ratio)))
-
-
-# The incomplete gamma functions
 
 
 def _gamma_density(a: Value, x: Value) -> Value:
@@ -89,7 +38,7 @@ def _gamma_density(a: Value, x: Value) -> Value:
     small, half = min(a, LARGE), exp(mul(-0.5, x))
     direct = div(mul(mul(pow(x, small), half), half), gamma_of(add(small, 1.0)))
     large = max(a, LARGE)
-    exponent = add(mul(large, _deviance(div(sub(x, large), large), div(x, large))), stirling_series(large))
+    exponent = add(mul(large, deviance(div(sub(x, large), large), div(x, large))), stirling_series(large))
     return select(lt(a, LARGE), direct, div(exp(neg(exponent)), sqrt(mul(2 * math.pi, large))))
 
 
@@ -105,7 +54,7 @@ def _gamma_series(a: Value, x: Value) -> tuple[Value, Value]:
         return term, term_dot, add(total, term), add(total_dot, term_dot)
 
     one, zero = full_like(x, 1.0), full_like(x, 0.0)
-    *_, total, total_dot = _summed(step, (one, zero, one, zero))
+    *_, total, total_dot = summed(step, (one, zero, one, zero))
     return total, total_dot
 
 
@@ -130,7 +79,7 @@ def _gamma_fraction(a: Value, x: Value) -> tuple[Value, Value]:
         return d_next, d_next_dot, term, term_dot, add(total, term), add(total_dot, term_dot)
 
     d = div(1.0, b)
-    *_, total, total_dot = _summed(step, (d, square(d), d, square(d), d, square(d)))
+    *_, total, total_dot = summed(step, (d, square(d), d, square(d), d, square(d)))
     return total, total_dot
 
 
@@ -144,7 +93,7 @@ def _temme(a: Value, x: Value) -> tuple[Value, Value, Value, Value]:
     Source: DLMF 8.12.3 to 8.12.8; mu = x / a - 1 and eta**2 / 2 = mu - log(1 + mu).
     """
     mu = div(sub(x, a), a)
-    half_square = _deviance(mu, div(x, a))
+    half_square = deviance(mu, div(x, a))
     size = sqrt(mul(2.0, half_square))
     eta = select(lt(mu, 0.0), neg(size), size)
     front = div(exp(neg(mul(a, half_square))), sqrt(mul(2 * math.pi, a)))
@@ -251,60 +200,6 @@ def _random_gamma_grad_formula(a: Value, x: Value) -> Value:
     return _checked(a, x, 0.0, math.nan, neg(div(mul(x, div(slope, a)), density)))
 
 
-# The incomplete beta function
-
-
-def _stirling_error(z: Value) -> Value:
-    """Return log(gamma(z)) minus (z - 1/2) log(z) - z + log(2 pi) / 2, for z > 0."""
-    small = min(z, LARGE)
-    leading = add(sub(mul(sub(small, 0.5), log(small)), small), math.log(2 * math.pi) / 2)
-    return select(lt(z, LARGE), sub(lgamma_formula(small), leading), stirling_series(max(z, LARGE)))
-
-
-def _beta_density(a: Value, b: Value, x: Value, y: Value) -> Value:
-    """Return x**a y**b / beta(a, b) for x + y = 1, from the deviances of x and y from a and b over a + b."""
-    total, excess = add(a, b), sub(mul(b, x), mul(a, y))
-    x_deviance = _deviance(div(excess, a), mul(x, div(total, a)))
-    y_deviance = _deviance(neg(div(excess, b)), mul(y, div(total, b)))
-    exponent = add(mul(a, x_deviance), mul(b, y_deviance))
-    errors = sub(_stirling_error(total), add(_stirling_error(a), _stirling_error(b)))
-    return mul(sqrt(mul(div(a, total), div(b, 2 * math.pi))), exp(sub(errors, exponent)))
-
-
-def _beta_fraction(a: Value, b: Value, x: Value) -> Value:
-    """Return the continued fraction of DLMF 8.17.22 by Steed's method, two convergents a step."""
-
-    def convergent(numerator: Value, d: Value, term: Value) -> tuple[Value, Value]:
-        d_next = div(1.0, add(1.0, mul(numerator, d)))
-        return d_next, neg(mul(mul(mul(numerator, d), d_next), term))
-
-    def step(n: Value, values: Values) -> Values:
-        d, term, zero, total, _ = values
-        m, twice = sub(n, 1.0), add(a, mul(2.0, sub(n, 1.0)))
-        odd = neg(mul(div(add(a, m), twice), mul(div(add(add(a, b), m), add(twice, 1.0)), x)))
-        d, first = convergent(odd, d, term)
-        even = mul(div(n, add(twice, 1.0)), mul(div(sub(b, n), add(twice, 2.0)), x))
-        d, second = convergent(even, d, first)
-        return d, second, zero, add(total, add(first, second)), zero
-
-    one, zero = full_like(x, 1.0), full_like(x, 0.0)
-    return _summed(step, (one, one, zero, one, zero))[3]
-
-
-def _betainc_formula(a: Value, b: Value, x: Value) -> Value:
-    a, b, x = broadcast_operands("betainc", (a, b, x))
-    is_valid = bitwise_and(bitwise_and(gt(a, 0.0), gt(b, 0.0)), bitwise_and(ge(x, 0.0), le(x, 1.0)))
-    is_inner = bitwise_and(is_valid, bitwise_and(gt(x, 0.0), lt(x, 1.0)))
-    p, q, z = select(is_inner, a, 1.0), select(is_inner, b, 1.0), select(is_inner, x, 0.25)
-    is_lower = lt(z, div(add(p, 1.0), add(add(p, q), 2.0)))
-    density = _beta_density(p, q, z, sub(1.0, z))
-    first, second = select(is_lower, p, q), select(is_lower, q, p)
-    tail = div(mul(density, _beta_fraction(first, second, select(is_lower, z, sub(1.0, z)))), first)
-    out = select(is_inner, select(is_lower, tail, sub(1.0, tail)), x)
-    return select(is_valid, out, math.nan)
-
-
-regularized_incomplete_beta_p = declare_formula("regularized_incomplete_beta", _betainc_formula)
 igamma_p = declare_formula("igamma", _igamma_formula)
 igammac_p = declare_formula("igammac", _igammac_formula)
 igamma_grad_a_p = declare_formula("igamma_grad_a", _igamma_grad_a_formula)
@@ -372,20 +267,3 @@ def random_gamma_grad(a: Value, sample: Value) -> Value:
     """
     operands = floating_pair("random_gamma_grad", a, sample)
     return random_gamma_grad_p.bind(*insist("random_gamma_grad", FLOAT, *operands))
-
-
-def betainc(a: Value, b: Value, x: Value) -> Value:
-    """Return the regularized incomplete beta function I_x(a, b), elementwise.
-
-    NaN where a <= 0, b <= 0 or x is outside [0, 1].
-    Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
-    Accuracy: 512 ulp, times the exponent 1 - log(I), for a and b up to 1e5.
-    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
-
-    >>> import numpy as np
-    >>> from calque_core.lax import betainc
-    >>> betainc(2.0, 2.0, np.array([0.0, 0.5, 1.0]))
-    array([0. , 0.5, 1. ])
-    """
-    operands = fitting("betainc", floating(a), floating(b), floating(x))
-    return regularized_incomplete_beta_p.bind(*insist("betainc", FLOAT, *operands))

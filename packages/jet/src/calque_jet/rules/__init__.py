@@ -16,6 +16,7 @@ from calque_jet.rules import (
     gamma,
     gather,
     incomplete,
+    incomplete_beta,
     linear_call,
     linear_solve,
     reduce,

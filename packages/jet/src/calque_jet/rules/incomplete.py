@@ -1,6 +1,6 @@
-"""The Taylor rules of the incomplete gamma and beta functions in the limit of the integral: y' = h x', h' = r h x'.
+"""The Taylor rules of the incomplete gamma functions in the limit of the integral: y' = h x', h' = r h x'.
 
-h is the density, and r the derivative of its logarithm, a sum of quotients.
+h is the density, and r the derivative of its logarithm.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from typing import Any
 
 from calque_core import Primitive
 from calque_core.lax import (
-    add,
-    betainc,
     exp,
     igamma,
     igamma_grad_a_p,
@@ -20,16 +18,14 @@ from calque_core.lax import (
     igammac_p,
     lgamma,
     log,
-    log1p,
     mul,
     neg,
     random_gamma_grad_p,
-    regularized_incomplete_beta_p,
     sub,
 )
 from calque_jet.rules.arithmetic import Result, spread_each
 from calque_jet.rules.gamma import order_is_constant
-from calque_jet.series import Coefficient, Series, coefficient, minus, quotient, solution
+from calque_jet.series import Coefficient, Series, coefficient, quotient, solution
 
 Value = Any
 
@@ -64,22 +60,7 @@ def gamma_ratio(a: Value, xs: Series) -> Series:
     return [sub(ratios[0], 1.0), *ratios[1:]]
 
 
-def beta_density(a: Value, b: Value, x: Value) -> Value:
-    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
-    powers = add(mul(sub(a, 1.0), log(x)), mul(sub(b, 1.0), log1p(neg(x))))
-    return exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
-
-
-def beta_ratio(a: Value, b: Value, xs: Series) -> Series:
-    """Return the series of (a - 1) / x - (b - 1) / (1 - x)."""
-    constant = [None] * (len(xs) - 1)
-    left = quotient([sub(a, 1.0), *constant], xs)
-    right = quotient([sub(b, 1.0), *constant], [sub(1.0, xs[0]), *(minus(None, c) for c in xs[1:])])
-    return [minus(x, y) for x, y in zip(left, right)]
-
-
 def_from_density(igamma_p, igamma, gamma_density, gamma_ratio)
 def_from_density(igammac_p, igammac, lambda a, x: neg(gamma_density(a, x)), gamma_ratio)
-def_from_density(regularized_incomplete_beta_p, betainc, beta_density, beta_ratio)
 igamma_grad_a_p.def_hole("jet", "it is a derivative already, of which no Taylor series is implemented")
 random_gamma_grad_p.def_hole("jet", "it is a derivative already, of which no Taylor series is implemented")

@@ -1,0 +1,40 @@
+"""The derivative of the incomplete beta function: in the limit of the integral, the density."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_autodiff.define import defjvp, not_linear
+from calque_autodiff.rules.gamma import underivable
+from calque_autodiff.rules.incomplete import power_logarithm
+from calque_core.lax import (
+    add,
+    bitwise_and,
+    eq,
+    exp,
+    lgamma,
+    log1p,
+    mul,
+    neg,
+    regularized_incomplete_beta_p,
+    select,
+    sub,
+)
+
+Value = Any
+
+
+def beta_density(a: Value, b: Value, x: Value) -> Value:
+    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
+    is_end = bitwise_and(eq(b, 1.0), eq(x, 1.0))
+    powers = add(power_logarithm(sub(a, 1.0), x), mul(sub(b, 1.0), log1p(neg(select(is_end, 0.0, x)))))
+    return exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
+
+
+defjvp(
+    regularized_incomplete_beta_p,
+    underivable(regularized_incomplete_beta_p, "the parameter a"),
+    underivable(regularized_incomplete_beta_p, "the parameter b"),
+    lambda x_dot, out, a, b, x: mul(x_dot, beta_density(a, b, x)),
+)
+not_linear(regularized_incomplete_beta_p)
