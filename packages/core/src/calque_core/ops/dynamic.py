@@ -275,7 +275,8 @@ def index_take(src: Value, idxs: Sequence[Value], axes: Sequence[int]) -> Value:
     """Return slices of `src` at the positions `idxs`, one vector of integers for each of `axes`; positions wrap around.
 
     Shapes: src [*s], each index [n] -> [n, *s without the axes].  Dtype: kept.
-    Raises: ShapeError if the indices are no vectors of one length; ValueError if an axis is out of range.
+    Raises: ShapeError if the indices are no vectors of one length or an axis is empty; ValueError if an axis is out of
+    range.
 
     >>> import numpy as np
     >>> from calque_core.lax import index_take
@@ -290,6 +291,9 @@ def index_take(src: Value, idxs: Sequence[Value], axes: Sequence[int]) -> Value:
             f"index_take of {aval}{where()}: the indices have types {', '.join(str(typeof(x)) for x in vectors)}. Give "
             f"one vector of integers for each of {len(taken)} axes, of one length."
         )
+    for axis in taken:
+        if not aval.shape[axis]:
+            raise ShapeError(f"index_take of {aval}{where()}: axis {axis} is empty. Take from an axis with elements.")
     columns = [reshape(_wrapped(x, aval.shape[axis]), (typeof(x).size, 1)) for x, axis in zip(vectors, taken)]
     kept = [n for axis, n in enumerate(aval.shape) if axis not in taken]
     numbers = GatherDimensionNumbers(tuple(range(1, len(kept) + 1)), tuple(sorted(taken)), tuple(taken))
