@@ -202,7 +202,10 @@ def test_a_rule_replaced_is_a_rule_used_in_programs_too(called):
 def test_every_operation_has_a_rule_or_says_why_not():
     ours = [getattr(lax, name) for name in lax.__all__ if name.endswith("_p")]
     silent = [
-        (p.name, kind) for p in ours for kind in ("jvp", "transpose") if kind not in p.rules and kind not in p.holes
+        (p.name, kind)
+        for p in ours
+        for kind in ("jvp", "transpose")
+        if kind not in p.rules and kind not in p.holes and (kind, "decomposition" in p.rules) != ("jvp", True)
     ]
     assert silent == []
     assert len(ours) > 60

@@ -19,7 +19,6 @@ from calque_core.calls.api_util import (
     leaf_names,
     normalize_argnums,
     parameters_of,
-    plain_index,
 )
 from calque_core.calls.chosen_arguments import ChosenArguments
 from calque_core.calls.static_arguments import (
@@ -97,7 +96,7 @@ from calque_core.types.dtypes import dtype_name, greatest, is_float, scalar_dtyp
 __all__ = [
     # Functions of the user, and their arguments
     "FlatFunction", "arg_names", "leaf_names", "call", "check_callable", "check_arrays", "array_leaves",
-    "describe_value", "normalize_argnums", "parameters_of", "plain_index", "integer", "ChosenArguments",
+    "describe_value", "normalize_argnums", "parameters_of", "integer", "ChosenArguments",
     "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
     # Static arguments
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",
