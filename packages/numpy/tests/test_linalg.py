@@ -45,7 +45,7 @@ def test_without_order_and_axis_all_elements_count(agree, numbers):
         ),
         (lambda x: np.linalg.norm(x[0], "fro"), ValueError, "ord is 'fro', which is no norm of vectors."),
         (lambda x: np.linalg.norm(x, axis=(0, 0)), ValueError, "norm of float64[2,3]"),
-        (lambda x: np.linalg.norm(x[None], 1), ValueError, "along (0, 1, 2). Give one axis, or two different ones."),
+        (lambda x: np.linalg.norm(x[None], 1), ValueError, "along (0, 1, 2). Give one axis, or two different axes."),
         (lambda x: cnp.linalg.norm(x, axis=2), ValueError, "axis 2 is out of range for ndim 2"),
     ],
 )

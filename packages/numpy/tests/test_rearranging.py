@@ -61,7 +61,7 @@ def test_padding_takes_the_dtype_of_the_array(agree, numbers):
         (
             lambda x: np.pad(x, ((1, 2),) * 3),
             ValueError,
-            "for 2 axes. Give one number, (before, after), or one such pair",
+            "for 2 axes. Give one number, (before, after), or a pair (before, after) for each axis",
         ),
         (lambda x: np.pad(x, 0.5), TypeError, "pad_width is 0.5. Give integers."),
         (lambda x: np.pad(x, 1, mode="edge"), TypeError, "only one constant is supported. Use mode='constant'"),

@@ -76,7 +76,7 @@ def _in_slots(x: Any) -> list[Any]:
 def cells_of(fun: Any) -> list[Any]:
     """Return the values of the variables that a Python function closes over; unassigned variables are left out.
 
-    >>> from calque_core.extend import cells_of
+    >>> from calque_core.jaxprs.captured import cells_of
     >>> scale = (lambda factor: lambda x: factor * x)(3.0)
     >>> cells_of(scale)
     [3.0]
