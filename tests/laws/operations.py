@@ -307,6 +307,19 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     "pmax": [Program("pmax", vmap(lambda x: lax.sub(x, lax.pmax(x, "i")), axis_name="i"), (numbers((3, 2)),))],
     "pmin": [Program("pmin", vmap(lambda x: lax.mul(x, lax.pmin(x, "i")), axis_name="i"), (numbers((3, 2)),))],
+    "all_gather": [
+        sums("all_gather", vmap(lambda x: lax.mul(lax.all_gather(x, "i", axis=1), 2), axis_name="i"), (X,), ARITHMETIC)
+    ],
+    "psum_scatter": [
+        sums("psum_scatter", vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i"), (numbers((3, 3, 2)),), ARITHMETIC)
+    ],
+    "all_to_all": [
+        Program("all_to_all", vmap(lambda x: lax.all_to_all(x, "i", 1, 0), axis_name="i"), (numbers((3, 2, 3)),), ANY)
+    ],
+    "ppermute": [
+        Program("ppermute", vmap(lambda x: lax.ppermute(x, "i", [(0, 2), (2, 1)]), axis_name="i"), (MATRIX,), ANY),
+        Program("pshuffle", vmap(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i"), (numbers((3, 2)),), ANY),
+    ],
     "axis_index": [
         Program(
             "axis_index",
