@@ -186,6 +186,8 @@ WRITES = [*(lax.ScatterDimensionNumbers(*fields) for fields in FIELDS), None, FI
 TABLE = {
     **{name: [[ALL]] for name in UNARY},
     **{name: [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW]] for name in BINARY},
+    **{name: [[SHAPED, SHAPED], [FEW, FEW]] for name in ["igamma", "igammac", "igamma_grad_a", "random_gamma_grad"]},
+    "betainc": [[FEW, FEW, FEW]],
     **{name: [[SOME, AXES]] for name in [*REDUCTIONS, "transpose"]},
     "clamp": [[SOME, SOME, FEW]],
     "select": [[SOME, SOME, FEW]],

@@ -199,7 +199,7 @@ def plain_index(x: Any) -> int:
     Raises: TypeError if it is not an integer, or is a bool: `axis=True` is no position.
 
     >>> import numpy as np
-    >>> from calque_core.extend import plain_index
+    >>> from calque_core.calls.api_util import plain_index
     >>> plain_index(np.int64(2))
     2
     """
