@@ -5,11 +5,11 @@ A file of rules reads like a table of derivatives: `defjvp(sin_p, lambda x_dot, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from calque_core import MissingRuleError, Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
-from calque_core.extend import gives_lists, where, wrong_result, zero_tangent
+from calque_core.extend import gives_lists, results_of, where, wrong_result, zero_tangent
 
 Value = Any
 Rule = Callable[..., Value]
@@ -212,9 +212,3 @@ def _zero_jvp_of(primitive: Primitive) -> Rule:
         return outs, [zero_tangent(x) for x in outs]
 
     return zero_jvp
-
-
-def results_of(primitive: Primitive, operands: Iterable[Value], params: Mapping[str, Any]) -> list[Value]:
-    """Return the list of results of a primitive; of length 1 unless `multiple_results`."""
-    out = primitive.bind(*operands, **params)
-    return list(out) if primitive.multiple_results else [out]

@@ -8,11 +8,11 @@ Read next: `jet_trace.py`, which applies these rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
-from calque_core.extend import is_float
+from calque_core.extend import is_float, results_of
 from calque_jet.series import Coefficient, Series, coefficient, instantiate
 
 Value = Any
@@ -55,9 +55,3 @@ def constant(primitive: Primitive, primals: Sequence[Value], series: Sequence[Se
 
 
 derived_rules: dict[str, Callable[..., Results]] = {"linear": linear, "bilinear": bilinear, "constant": constant}
-
-
-def results_of(primitive: Primitive, operands: Iterable[Value], params: Params) -> list[Value]:
-    """Return the list of results of a primitive; of length 1 unless `multiple_results`."""
-    out = primitive.bind(*operands, **params)
-    return list(out) if primitive.multiple_results else [out]

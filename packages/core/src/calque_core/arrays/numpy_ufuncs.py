@@ -36,6 +36,7 @@ from calque_core.arrays.numpy_arithmetic import (
     true_divide,
 )
 from calque_core.arrays.numpy_protocol import ufuncs
+from calque_core.ops.cumulative import log_add_exp
 from calque_core.ops.declare import as_result
 from calque_core.ops.operands import binary, check_dtypes, floating
 from calque_core.types.avals import typeof
@@ -116,11 +117,6 @@ def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     return floating(x), floating(y)
 
 
-def _larger_and_smaller(is_first: Value, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return (larger, smaller) by a mask.  Unlike max and min, they have all derivatives at a tie."""
-    return lax.select(is_first, x, y), lax.select(is_first, y, x)
-
-
 def logaddexp(x: Value, y: Value) -> Value:
     """Return log(exp(x) + exp(y)) without overflow.
 
@@ -130,12 +126,7 @@ def logaddexp(x: Value, y: Value) -> Value:
     >>> jaxpr_as_fun(make_jaxpr(lambda x: np.logaddexp(x, 0.0))(x))(x)
     [array([6.93147181e-01, 1.00000000e+03])]
     """
-    x, y = _floats("logaddexp", x, y)
-    high, low = _larger_and_smaller(lax.ge(x, y), x, y)
-    # inf - inf is avoided: there the sum is the larger operand itself.
-    ordinary = lax.bitwise_or(lax.ne(low, high), lax.is_finite(high))
-    difference = lax.sub(lax.select(ordinary, low, -math.inf), lax.select(ordinary, high, 0.0))
-    return lax.add(high, lax.log1p(lax.exp(difference)))
+    return log_add_exp(*_floats("logaddexp", x, y))
 
 
 def hypot(x: Value, y: Value) -> Value:

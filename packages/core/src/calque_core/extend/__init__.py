@@ -85,6 +85,7 @@ from calque_core.ops.updates import (
     read_windows,
 )
 from calque_core.ops.weakness import as_declared, strong
+from calque_core.primitives.primitive import results_of
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
 from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
@@ -118,7 +119,7 @@ __all__ = [
     # Masks of operands and results
     "Mask", "marked", "unmarked", "merged", "is_linear", "is_nonzero",
     # Rules
-    "means", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
+    "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs
     "nested_jaxprs", "join_constants", "captured_tracers", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",

@@ -62,7 +62,7 @@ def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype("float32") if dtype.name == "float16" or dtype.name in SHORT_FLOATS else dtype
 
 
-def _log_add_exp(x: Value, y: Value) -> Value:
+def log_add_exp(x: Value, y: Value) -> Value:
     """Return log(exp(x) + exp(y)); of two equal infinities, this infinity, without the difference of the two."""
     is_first = ge(x, y)  # unlike max and min, it leaves all derivatives at a tie
     high, low = select(is_first, x, y), select(is_first, y, x)
@@ -76,7 +76,7 @@ cumsum_p = _declare("cumsum", NUMBER, add, np.add, linearity="linear")
 cumprod_p = _declare("cumprod", NUMBER, mul, np.multiply)
 cummax_p = _declare("cummax", ORDERED, max, np.maximum)
 cummin_p = _declare("cummin", ORDERED, min, np.minimum)
-cumlogsumexp_p = _declare("cumlogsumexp", FLOAT, _log_add_exp, np.logaddexp)
+cumlogsumexp_p = _declare("cumlogsumexp", FLOAT, log_add_exp, np.logaddexp)
 
 
 def _accumulate(primitive: Primitive, operand: Value, axis: int, reverse: bool) -> Value:

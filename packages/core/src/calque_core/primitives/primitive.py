@@ -7,7 +7,7 @@ Read next: `rules.py` for the tables, `trace.py` for the traces that process a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args, overload
@@ -198,6 +198,18 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def results_of(primitive: Primitive, operands: Iterable[Any], params: Mapping[str, Any]) -> list[Any]:
+    """Bind a primitive and return the list of its results; of length 1 unless `multiple_results`.
+
+    >>> from calque_core.extend import results_of
+    >>> from calque_core.lax import neg_p
+    >>> results_of(neg_p, [1.0], {})
+    [-1.0]
+    """
+    out = primitive.bind(*operands, **params)
+    return list(out) if primitive.multiple_results else [out]
 
 
 def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
