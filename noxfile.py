@@ -21,6 +21,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
+EXAMPLES = ["digits.py", "characters.py", "plain_numpy.py"]
 
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
@@ -125,7 +126,7 @@ def docs(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Run the examples as a user would."""
     session.install(*wheel_paths(PACKAGES), "-r", "examples/requirements.txt")
-    for script in ("digits.py", "plain_numpy.py"):
+    for script in EXAMPLES:
         session.run("python", f"examples/{script}", env={"MPLBACKEND": "Agg", "PYTHONPATH": None})
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from adam import AdamState, adam_start, adam_step
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
@@ -36,14 +37,6 @@ class Data(NamedTuple):
 
     images: np.ndarray
     labels: np.ndarray
-
-
-class AdamState(NamedTuple):
-    """The moments of the gradient, in the structure of the parameters, and the number of steps taken."""
-
-    mean: Params
-    square: Params
-    step: Any
 
 
 def load() -> tuple[Data, Data]:
@@ -88,12 +81,8 @@ def loss(params: Params, images: Any, labels: Any) -> Any:
 def train_step(params: Params, state: AdamState, images: Any, labels: Any) -> tuple[Params, AdamState, Any]:
     """Return the parameters and the optimizer's state after one step of Adam, and the loss before it."""
     value, gradient = calque.jit(calque.value_and_grad(loss))(params, images, labels)
-    step = state.step + 1.0
-    mean = tree.map(lambda m, g: 0.9 * m + 0.1 * g, state.mean, gradient)
-    square = tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, state.square, gradient)
-    rate = LEARNING_RATE * cnp.sqrt(1.0 - 0.999**step) / (1.0 - 0.9**step)
-    params = tree.map(lambda p, m, s: p - rate * m / (cnp.sqrt(s) + 1e-8), params, mean, square)
-    return params, AdamState(mean, square, step), value
+    params, state = adam_step(params, state, gradient, LEARNING_RATE)
+    return params, state, value
 
 
 @calque.jit
@@ -107,8 +96,7 @@ def train(data: Data, key: Any) -> tuple[Params, list[float]]:
     """Return the trained parameters and the loss of every step."""
     key, params_key = random.split(key)
     params = initial_params(params_key)
-    zeros = tree.map(lambda p: np.zeros(p.shape, p.dtype), params)
-    state = AdamState(zeros, zeros, np.float32(0.0))
+    state = adam_start(params)
     losses = []
     with tqdm(random.split(key, EPOCHS), desc="training", unit="epoch") as epochs:
         for epoch_key in epochs:
