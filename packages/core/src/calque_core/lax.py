@@ -200,6 +200,7 @@ from calque_core.ops.joining import (
 from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
+from calque_core.ops.paddings import padtype_to_pads
 from calque_core.ops.reduce import (
     argmax,
     argmax_p,
@@ -357,6 +358,8 @@ __all__ = [
     "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p",
     # sort
     "sort", "sort_p",
+    # windows that slide over an array
+    "padtype_to_pads",
     # control flow
     "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "cond_p", "while_p", "scan_p",
     # functions with derivative rules of their own

@@ -72,6 +72,7 @@ from calque_core.ops.linear import (
 from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
 from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
 from calque_core.ops.loops import loop_name
+from calque_core.ops.paddings import dilated_shape, transposed_pads
 from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, extreme_weights, positions, share, sort_by
@@ -134,6 +135,8 @@ __all__ = [
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",
+    # Windows that slide over an array
+    "dilated_shape", "transposed_pads",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's
