@@ -21,19 +21,19 @@ def test_every_name_is_numpys():
 def test_every_ufunc_of_the_table_has_its_name():
     by_name = {name: getattr(cnp, name) for name in UFUNCS}
     for ufunc, function in ufuncs.items():
-        assert by_name[ufunc.__name__] is function, ufunc
+        assert by_name[ufunc.__name__].__wrapped__ is function, ufunc
     for name, function in by_name.items():
-        assert ufuncs[getattr(np, name)] is function, name
+        assert ufuncs[getattr(np, name)] is function.__wrapped__, name
 
 
 def test_every_dispatched_function_is_the_one_of_that_name():
     for name in FUNCTIONS:
-        assert array_functions[getattr(np, name)] is getattr(cnp, name), name
-    assert array_functions[np.linalg.norm] is cnp.linalg.norm
+        assert array_functions[getattr(np, name)] is getattr(cnp, name).__wrapped__, name
+    assert array_functions[np.linalg.norm] is cnp.linalg.norm.__wrapped__
 
 
 def test_every_dispatched_function_is_public():
-    public = [getattr(cnp, name) for name in cnp.__all__] + [cnp.linalg.norm]
+    public = [inspect.unwrap(getattr(cnp, name)) for name in cnp.__all__] + [cnp.linalg.norm.__wrapped__]
     assert [f.__name__ for f in array_functions.values() if f not in public] == []
 
 
@@ -88,8 +88,3 @@ def test_reductions_of_numpy_values_are_numpys(agree, numbers):
         x = numbers((2, 3), dtype)
         agree(lambda m, a: [m.sum(a, 0), m.max(a), m.min(a, 1), m.argmax(a, 1), m.argmin(a), m.any(a), m.all(a, 0)], x)
         agree(lambda m, a: [m.mean(a, 0), m.std(a), m.var(a, 1, ddof=1)], x, ulps=8)
-
-
-def test_a_list_is_refused_with_advice():
-    with pytest.raises(TypeError, match=r"\[1, 2\] of type list is not an array or a scalar. Wrap it in numpy.asarray"):
-        cnp.sum([1, 2])

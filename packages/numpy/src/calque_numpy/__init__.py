@@ -7,6 +7,7 @@ Core defines the functions that are also methods or operators of arrays; this pa
 Read next: `creation.py`, then by subject; `random` for random numbers.
 """
 
+import numpy as _np  # noqa: ICN001  (`np` would look like a public name)
 from numpy import (
     bool_,
     broadcast_shapes,
@@ -161,6 +162,7 @@ from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum
 from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
 from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
+from calque_numpy.evaluation import evaluated_by_numpy as _evaluated_by_numpy
 from calque_numpy.joining import (
     array_split,
     column_stack,
@@ -239,3 +241,5 @@ __all__ = [
     # sorting
     "sort", "argsort",
 ]  # fmt: skip
+
+globals().update(_evaluated_by_numpy(_np, globals()))

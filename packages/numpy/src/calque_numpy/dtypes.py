@@ -14,7 +14,7 @@ Value = Any
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
-    """Return the dtype of an operation on these arrays, scalars or dtypes.
+    """Return the dtype of an operation on these arrays, scalars or dtypes; None is the dtype of a Python float.
 
     Raises: TypeError for any other argument.
 
@@ -23,7 +23,7 @@ def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
     >>> result_type(np.float32(1), 2.0), result_type(np.int32, np.float32)
     (dtype('float32'), dtype('float64'))
     """
-    return _result_type(*arrays_and_dtypes)
+    return _result_type(*(float if x is None else x for x in arrays_and_dtypes))
 
 
 @implements(np.iscomplexobj)

@@ -10,6 +10,7 @@ from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, typ
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where
 from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, ravel
+from calque_numpy.evaluation import evaluated_by_numpy
 
 Value = Any
 
@@ -90,3 +91,6 @@ def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
     summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = lax.reduce_sum(lax.abs(x), (summed,))
     return (reductions.max if ord > 0 else reductions.min)(sums, other - (other > summed))
+
+
+globals().update(evaluated_by_numpy(np.linalg, globals()))

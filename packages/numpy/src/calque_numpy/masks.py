@@ -122,7 +122,7 @@ def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_n
     >>> import numpy as np
     >>> from calque_numpy import allclose
     >>> allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9]))
-    np.True_
+    True
     """
     return all(isclose(a, b, rtol, atol, equal_nan))
 
@@ -134,7 +134,7 @@ def array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
     >>> import numpy as np
     >>> from calque_numpy import array_equal
     >>> array_equal(np.array([1, 2]), np.array([1, 2, 3]))
-    np.False_
+    False
     """
     if typeof(a1).shape != typeof(a2).shape:
         return np.False_

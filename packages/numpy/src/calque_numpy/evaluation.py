@@ -1,0 +1,84 @@
+"""Functions on NumPy's own arrays, computed by NumPy's own functions at their speed.
+
+One idea: where no task traces and every argument is an array or a scalar of NumPy's, a function of this package and
+NumPy's function of that name agree, so NumPy's function runs.  Every other call, and a call that NumPy refuses, runs
+the function of this package, which has traces, device arrays, bfloat16 and errors of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from calque_core.extend import active
+from calque_core.extend.numpy_functions import with_arrays
+
+Value = Any
+Function = Callable[..., Value]
+
+_DTYPES = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+_SCALARS = frozenset((bool, int, float, complex, str, type(None), slice, type, type(Ellipsis))) | {
+    dtype.type for dtype in _DTYPES
+}
+_ndarray = np.ndarray
+_SEQUENCES = frozenset((list, tuple))
+
+
+def evaluated_by_numpy(module: Any, functions: Mapping[str, Value]) -> dict[str, Function]:
+    """Return the public functions of a module that `module` of NumPy has too, each as one that runs NumPy's first.
+
+    >>> from calque_numpy import vdot
+    >>> import numpy as np
+    >>> list(evaluated_by_numpy(np, {"__name__": "ours", "__all__": ["vdot", "at"], "vdot": vdot, "at": lambda x: x}))
+    ['vdot']
+    """
+    theirs = {name: getattr(module, name, None) for name in functions["__all__"]}
+    return {
+        name: numpy_first(name, function, functions[name], functions["__name__"])
+        for name, function in theirs.items()
+        if callable(function) and not isinstance(function, type)
+    }
+
+
+def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:
+    """Return `function` as `name` of `module`; on NumPy's own arrays, while no task traces, `numpy_function` runs.
+
+    It costs 0.2 to 0.4 us beside NumPy's function, where our functions cost 1 to 40.
+    """
+
+    @wraps(function)
+    def first(*args: Any, **kwargs: Any) -> Value:
+        if not active and _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):
+            try:
+                out = numpy_function(*args, **kwargs)
+            except Exception:  # noqa: BLE001, S110  (the function below has the error's words, or an answer)
+                pass
+            else:
+                if type(out) is not _ndarray or out.dtype in _DTYPES:
+                    return out
+        if kwargs or not _SEQUENCES.isdisjoint(map(type, args)):
+            arrays, options = with_arrays(function, args, kwargs)
+            return function(*arrays, **options)
+        return function(*args, **kwargs)
+
+    first.__module__, first.__name__, first.__qualname__ = module, name, name
+    return first
+
+
+def _are_numpys(args: Iterable[Value]) -> bool:
+    """Tell whether all arguments are arrays and scalars of NumPy's or Python's, in lists or not."""
+    for x in args:
+        kind = type(x)
+        if kind is _ndarray:
+            if x.dtype not in _DTYPES:
+                return False
+        elif kind not in _SCALARS:
+            if kind is list or kind is tuple:
+                if not _are_numpys(x):
+                    return False
+            elif not (isinstance(x, np.dtype) and x in _DTYPES):
+                return False
+    return True

@@ -1,0 +1,84 @@
+"""NumPy's own functions compute with NumPy's own arrays; every other call runs the functions of this package."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import config, make_jaxpr
+from calque_core.extend import entered
+from calque_numpy.evaluation import numpy_first
+
+
+@pytest.fixture
+def total():
+    """Return a function that says which of the two functions behind it ran."""
+    return numpy_first("total", lambda x, **options: np.sum(x) and "numpy", lambda x, **options: "calque", __name__)
+
+
+@pytest.mark.parametrize(
+    "x", [1.5, np.float32(2), np.ones(3), [1.0, np.ones(())], ((1, 2), (3, 4)), np.ones(3, np.float16)]
+)
+def test_numpys_function_computes_with_numpys_values(total, x):
+    assert total(x) == "numpy"
+    assert total(x, axis=None, dtype=np.float32) == "numpy"
+    assert total(x, dtype=np.dtype("int8"), keepdims=False, mode="clip") == "numpy"
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ma.ones(2),
+        np.array(["a"]),
+        np.ones(2, np.longdouble),
+        np.ones(2, ">f8"),
+        [np.array([None])],
+        range(3),
+        {"a": 1.0},
+        b"a",
+        np.datetime64("2026-11-22"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_other_values_are_not_numpys(total, x):
+    assert total(x) == "calque"
+    assert total(1.0, key=x) == "calque"
+
+
+def test_a_task_in_a_context_of_its_own_runs_our_function(total):
+    with entered():
+        assert total(1.0) == "calque"
+    with config.enable_x64(False):
+        assert total(1.0) == "calque"
+    assert total(1.0) == "numpy"
+    assert make_jaxpr(lambda x: cnp.add(2.0, 3.0))(1.0).eqns[0].primitive.name == "add"
+
+
+def test_where_numpys_function_refuses_our_function_answers_or_says_why():
+    assert cnp.matmul(np.ones((2, 2)), np.ones(2), preferred_element_type=np.float32).dtype == np.float32
+    with pytest.raises(TypeError, match=r"matmul of float64\[2\] and float64\[3\].*the sizes 2 and 3 differ"):
+        cnp.matmul(np.ones(2), np.ones(3))
+    with pytest.raises(TypeError, match="'a' of type str is not an array or a scalar"):
+        cnp.sin("a")
+
+
+def test_results_that_are_no_numbers_are_not_taken_from_numpy():
+    with pytest.raises(TypeError):
+        cnp.asarray("a")
+
+
+def test_a_list_is_an_array_with_and_without_a_trace():
+    assert cnp.sum([1, 2]) == 3
+    jaxpr = make_jaxpr(lambda x: cnp.sum([x, 2.0]))(1.0)
+    assert str(jaxpr.out_avals[0]) == "float64[]"
+    with entered():
+        np.testing.assert_array_equal(cnp.maximum([1, 5], [4, 2]), [4, 5])
+
+
+def test_a_function_keeps_its_name_its_page_and_its_pickle():
+    assert cnp.outer.__name__ == "outer"
+    assert cnp.absolute.__name__ == "absolute"
+    assert cnp.abs.__qualname__ == "abs"
+    assert "Shapes: a [n], b [m]" in cnp.outer.__doc__
+    assert pickle.loads(pickle.dumps(cnp.outer)) is cnp.outer
