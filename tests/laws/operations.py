@@ -281,6 +281,12 @@ OPERATIONS: dict[str, list[Program]] = {
         Program("sort", lambda x: lax.sort(x, 1), (CUBE,), ANY),
         Program("sort of two", lambda x, y: lax.sort((x, y), 0), (X, Y), ARITHMETIC),
         Program("sort by two keys", lambda x, y: lax.sort((lax.floor(x), y, x), 1, num_keys=2), (X, Y)),
+        Program("sort_key_val", lambda x, y: lax.sort_key_val(x, y, 0), (X, Y), ANY),
+        Program("approx_min_k", lambda x: lax.approx_min_k(x, 2, 1), (CUBE,), ORDERED),
+    ],
+    "top_k": [
+        Program("top_k", lambda x: lax.top_k(x, 2), (CUBE,), ORDERED),
+        Program("top_k of columns", lambda x: lax.top_k(x, 2, axis=0)[0], (MATRIX,), ORDERED),
     ],
     # programs in programs
     "jit": [

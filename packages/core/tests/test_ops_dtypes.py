@@ -111,6 +111,7 @@ PROGRAMS = {
         for name in ("scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
     },
     "sort": [lambda x: lax.sort(x, 0), lambda x: lax.sort((x, x, x), 0, num_keys=2)[2]],
+    "top_k": [lambda x: lax.top_k(x, 2)[0], lambda x: lax.top_k(x, 1, axis=0)[1]],
     "name": [lambda x: lax.name_p.bind(x, name="x")],
     "cond": [lambda x: lax.cond(lax.reduce_and(lax.eq(x, x)), lax.exp, lambda x: x, x)],
     "scan": [

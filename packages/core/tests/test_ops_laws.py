@@ -82,6 +82,10 @@ STRUCTURED = {
     "dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((), ()))), ALL),
     "batched dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))), ALL),
     "sort": (lambda x: lax.sort(x, 0), ALL),
+    "sort_key_val": (lambda x: lax.sort_key_val(x, x, 1)[1], ALL),
+    "top_k": (lambda x: lax.top_k(x, x.shape[0] // 2, axis=0)[0], REAL),
+    "approx_min_k": (lambda x: lax.approx_min_k(x, x.shape[1])[0], REAL),
+    "slice_in_dim": (lambda x: lax.slice_in_dim(x, 0, None, 2, axis=1), ALL),
 }
 ARG = {
     "argmax": (lambda x: lax.argmax(x, 0), REAL),

@@ -56,6 +56,7 @@ FEW = operands(*shaped((), (2,), (1, 3)), 1.5, 1j, None)
 
 AXES = [-4, -1, 0, 1, 5, (0,), (0, 0), (0, -2), (1, 0), (), None, 1.0, "a", [0], np.int64(0), (0.5,), Odd(), 10**30]
 ONE_AXIS = [-4, -1, 0, 1, 3, None, "a", 1.0]
+COUNTS = [0, 1, 2, -1, 9, 1.5, "a", None, np.int8(1), 10**30]
 SIZES = [(), (2,), (2, 3), (3, 2), (6,), (-1,), (2, -3), (2.0, 3), "ab", None, 6, (2, None), [2, 3], (0,), (10**30,)]
 DTYPE_ARGUMENTS = [None, "float32", np.int8, float, int, bool, complex, "nonsense", object, "S3", 3, "uint8"]
 POSITIONS = [(), (0,), (1,), (0, 1), (1, 0), (0, 0), (-1,), (2,), (0, 5), "a", None, 0, (0.5,)]
@@ -239,6 +240,11 @@ TABLE = {
     ],
     "argmax": [[SOME, AXES], [SOME, [0], DTYPE_ARGUMENTS]],
     "sort": [[ALL], [SOME, ONE_AXIS, [True], [1, 0, 2, None]], [[[], (), "ab", None]]],
+    "sort_key_val": [[SOME, FEW, ONE_AXIS]],
+    **{name: [[SOME, COUNTS, ONE_AXIS]] for name in ["approx_max_k", "approx_min_k"]},
+    "top_k": [[ALL, [1, 0]], [SOME, COUNTS]],
+    "slice_in_dim": [[SOME, [None, 0, -1, 9, 1.5], [None, 1, -9, "a"], [1, 0, None], ONE_AXIS]],
+    "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
     **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "psum_scatter"]},
     "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],

@@ -1,4 +1,4 @@
-"""Lowering of sorting against its evaluation: the order of NaN and of signed zeros, stability, several keys."""
+"""Lowering of sorting and of the choice of extreme elements against evaluation: NaN, signed zeros, ties, keys."""
 
 import numpy as np
 import pytest
@@ -71,3 +71,40 @@ def test_later_keys_decide_among_ties_of_earlier_ones(num_keys, check_compiled):
         ]
     ]
     check_compiled(lambda *xs: lax.sort(xs, 0, num_keys=num_keys)[-1], cases)
+
+
+# The greatest and the least elements
+
+
+def bits(x):
+    return lax.bitcast_convert_type(x, f"int{8 * x.dtype.itemsize}") if x.dtype.kind == "f" else x
+
+
+@pytest.mark.parametrize("function", [lax.top_k, lax.approx_min_k])
+def test_choosing_compiles_to_what_it_evaluates_to(function, regime, dtypes_of, check_compiled):
+    rng = np.random.default_rng(0)
+    cases = [(draw(rng, dtype, shape),) for dtype in dtypes_of("biuf") for shape in SHAPES]
+
+    def chosen(x):
+        results = [function(x, k) for k in range(x.shape[-1] + 1)]
+        return [out for values, indices in results for out in (bits(values), indices)]
+
+    check_compiled(chosen, cases)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_the_axis_stays_where_it_is(axis, check_compiled):
+    x = np.random.default_rng(1).integers(0, 9, (3, 4, 2)).astype(np.float32)
+    check_compiled(lambda x: lax.top_k(x, 2, axis=axis), [(x,)])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
+def test_short_floats_are_chosen_as_they_are_evaluated(dtype, check_compiled):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="it comes with jaxlib")
+    x = np.array([0.0, -0.0, 1.5, np.nan, -1.5, 1.5, -np.nan]).astype(getattr(ml_dtypes, dtype))
+
+    def chosen(x):
+        values, indices = lax.top_k(x, 7)
+        return bits(lax.convert_element_type(values, np.float32)), indices
+
+    check_compiled(chosen, [(x,)])

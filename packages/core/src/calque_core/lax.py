@@ -265,8 +265,10 @@ from calque_core.ops.shape import (
     transpose,
     transpose_p,
 )
-from calque_core.ops.sort import sort, sort_p
+from calque_core.ops.slices import index_in_dim, slice_in_dim
+from calque_core.ops.sort import sort, sort_key_val, sort_p
 from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
+from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
 from calque_core.ops.trigonometric import (
     acos,
     acos_p,
@@ -334,8 +336,8 @@ __all__ = [
     # broadcast
     "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes", "broadcast_in_dim_p",
     # shape
-    "reshape", "transpose", "rev", "squeeze", "slice", "pad", "reshape_p", "transpose_p", "rev_p",
-    "squeeze_p", "slice_p", "pad_p", "PaddingConfig",
+    "reshape", "transpose", "rev", "squeeze", "slice", "slice_in_dim", "index_in_dim", "pad", "reshape_p",
+    "transpose_p", "rev_p", "squeeze_p", "slice_p", "pad_p", "PaddingConfig",
     # joining
     "concatenate", "split", "stack", "unstack", "tile", "concatenate_p", "split_p", "stack_p", "unstack_p", "tile_p",
     # create
@@ -357,7 +359,7 @@ __all__ = [
     "scatter_sub", "scatter_mul", "scatter_min", "scatter_max", "scatter_apply", "gather_p", "scatter_p",
     "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p",
     # sort
-    "sort", "sort_p",
+    "sort", "sort_key_val", "top_k", "approx_max_k", "approx_min_k", "sort_p", "top_k_p",
     # windows that slide over an array
     "padtype_to_pads",
     # control flow

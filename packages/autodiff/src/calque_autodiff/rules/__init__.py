@@ -31,6 +31,7 @@ from calque_autodiff.rules import (
     shape,
     sort,
     special,
+    top_k,
     trigonometric,
     while_loop,
 )

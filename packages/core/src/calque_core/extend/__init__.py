@@ -75,7 +75,7 @@ from calque_core.ops.loops import loop_name
 from calque_core.ops.paddings import dilated_shape, transposed_pads
 from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import scatter_windows
-from calque_core.ops.selection import broadcast_reduced, extreme_weights, positions, share, sort_by
+from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.ops.updates import (
@@ -131,7 +131,7 @@ __all__ = [
     "Pullback", "close_rules", "call_by_rules", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",
     # Formulas that derivatives and Taylor series share
-    "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by",
+    "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",

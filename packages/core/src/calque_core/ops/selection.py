@@ -15,9 +15,12 @@ from calque_core.ops.arithmetic import add, div, mul
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.compare import eq
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import broadcasted_iota
+from calque_core.ops.create import broadcasted_iota, zeros_like
+from calque_core.ops.gather import GatherDimensionNumbers, gather
 from calque_core.ops.reduce import reduce_sum
+from calque_core.ops.shape import reshape
 from calque_core.ops.sort import sort_p
+from calque_core.ops.windows import GatherScatterMode
 from calque_core.types.avals import Shape, typeof
 
 Value = Any
@@ -76,3 +79,26 @@ def sort_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> 
     """
     outs = sort_p.bind(*keys, *carried, dimension=dimension, is_stable=True, num_keys=len(keys))
     return list(outs[len(keys) :])
+
+
+def elements_at(x: Value, indices: Value, dimension: int) -> Value:
+    """Return the elements of `x` at positions along an axis: `numpy.take_along_axis`, with indices that are in bounds.
+
+    Shapes: x [*a, n, *b], indices [*a, k, *b] -> [*a, k, *b].  Dtype: of `x`.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import elements_at
+    >>> elements_at(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), 1).tolist()
+    [[2.0], [3.0]]
+    """
+    shape = typeof(indices).shape
+    if 0 in shape:
+        return zeros_like(x, shape=shape)
+    others = tuple(axis for axis in range(len(shape)) if axis != dimension)
+    return gather(
+        x,
+        reshape(indices, (*shape, 1)),
+        GatherDimensionNumbers((), (dimension,), (dimension,), others, others),
+        (1,) * len(shape),
+        mode=GatherScatterMode.PROMISE_IN_BOUNDS,
+    )

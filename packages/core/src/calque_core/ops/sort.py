@@ -36,7 +36,7 @@ def sort_abstract_eval(*avals: ShapedArray, dimension: int, is_stable: bool, num
 
 
 def sort_impl(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> list[Value]:
-    keys = [_key(x) for x in operands[:num_keys]]
+    keys = [sort_key(x) for x in operands[:num_keys]]
     if len(operands) == 1 and keys[0] is operands[0]:
         return [np.sort(operands[0], dimension, kind="stable")]
     if num_keys == 1:
@@ -46,7 +46,7 @@ def sort_impl(*operands: Value, dimension: int, is_stable: bool, num_keys: int) 
     return [np.take_along_axis(x, order, dimension) for x in operands]
 
 
-def _key(x: Value) -> Value:
+def sort_key(x: Value) -> Value:
     """Return the sort key of `x`: `x`, or its values in float32 if NumPy does not sort NaNs of this dtype last."""
     return x.astype(np.float32) if x.dtype.isbuiltin == REGISTERED else x
 
@@ -82,3 +82,17 @@ def sort(operand: Value | Sequence[Value], dimension: int = -1, is_stable: bool 
     sort_abstract_eval(*avals, **params)
     outs = sort_p.bind(*operands, **params)
     return outs[0] if is_single else tuple(outs)
+
+
+def sort_key_val(keys: Value, values: Value, dimension: int = -1, is_stable: bool = True) -> tuple[Value, Value]:
+    """Return `keys` sorted along an axis, and `values` in the same order.
+
+    Shapes: keys [*s], values [*s] -> [*s], twice.  Dtypes, order, errors: as `sort`.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import sort_key_val
+    >>> sort_key_val(np.array([3, 1, 2]), np.array([0.3, 0.1, 0.2]))
+    (array([1, 2, 3]), array([0.1, 0.2, 0.3]))
+    """
+    keys, values = sort((keys, values), dimension, is_stable)
+    return keys, values

@@ -26,6 +26,7 @@ from calque_jet.rules import (
     scatter,
     sort,
     special,
+    top_k,
     trigonometric,
     while_loop,
 )

@@ -27,6 +27,7 @@ from calque_xla_backend.rules import (
     shape,
     sort,
     special,
+    top_k,
     trigonometric,
     while_loop,
 )
