@@ -69,6 +69,7 @@ class MissingRuleError(NotImplementedError):
 def similar_name(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the name in `names` most similar to `name`, or ''; a `cutoff` of 1 accepts equal names only.
 
+    >>> from calque_core.extend import similar_name
     >>> similar_name("jpv", ["jvp", "batch"])
     'jvp'
     """

@@ -179,6 +179,7 @@ from calque_numpy.joining import (
 from calque_numpy.joining import concatenate as concat
 from calque_numpy.masks import allclose, array_equal, isclose, nan_to_num, select, where
 from calque_numpy.matrices import diag, diagflat, diagonal, trace, tril, triu
+from calque_numpy.missing import missing_name as _missing_name
 from calque_numpy.products import inner, kron, outer, tensordot, vdot
 from calque_numpy.ranges import arange, eye, identity, linspace, meshgrid, tri
 from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
@@ -243,3 +244,4 @@ __all__ = [
 ]  # fmt: skip
 
 globals().update(_evaluated_by_numpy(_np, globals()))
+__getattr__ = _missing_name(__name__, __all__)

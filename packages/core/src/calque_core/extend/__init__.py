@@ -31,6 +31,7 @@ from calque_core.calls.static_arguments import (
     with_static,
 )
 from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
+from calque_core.errors import similar_name
 from calque_core.extend import numpy_functions
 from calque_core.frames.source import (
     Position,
@@ -105,7 +106,7 @@ __all__ = [
     "explain_comparison",
     # Places in the user's program, and frames in tracebacks
     "Position", "current_position", "resolve", "in_backward", "where", "at_place", "describe_function", "hide_frames",
-    "mark_boundary",
+    "mark_boundary", "similar_name",
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces

@@ -1,0 +1,80 @@
+"""The functions of NumPy that this package lacks, or that differ on purpose, each with its reason.
+
+One idea: `__all__` lists the functions that exist, these tables the others, so that an AttributeError gives advice.  The
+page of the documentation with every function is made from both, by `tests/docs/numpy_functions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from calque_core.extend import similar_name
+
+_FAMILIES = {
+    "reads or writes files and text; use it on numpy.asarray(x)": (
+        "array2string array_repr array_str base_repr binary_repr datetime_as_string format_float_positional "
+        "format_float_scientific frombuffer fromfile fromiter fromregex fromstring genfromtxt get_printoptions load "
+        "loadtxt printoptions save savetxt savez savez_compressed set_printoptions"
+    ),
+    "concerns the memory of an array, and traced values have none; use it on numpy.asarray(x)": (
+        "asanyarray asarray_chkfinite ascontiguousarray asfortranarray from_dlpack isfortran may_share_memory "
+        "nested_iters require shares_memory"
+    ),
+    "changes an array in place; use x.at[index] or calque_numpy.where": "copyto place put put_along_axis putmask",
+    "makes a matrix class, whose operators are not those of arrays": "asmatrix bmat",
+    "computes with dates, and calque computes with numbers": (
+        "busday_count busday_offset datetime_data is_busday isnat"
+    ),
+    "sets or reads the state of NumPy itself": (
+        "get_include getbufsize geterr geterrcall info setbufsize seterr seterrcall show_config show_runtime test"
+    ),
+    "is NumPy's own inspection of types; use it on dtypes": "can_cast common_type min_scalar_type mintypecode typename",
+    "has a dtype or a shape that depends on values": "real_if_close",
+    "has another name since NumPy 2.0: trunc": "fix",
+    "has another name since NumPy 2.0: vstack": "row_stack",
+    "is not written yet": (
+        "bitwise_invert bitwise_left_shift bitwise_right_shift copysign frexp gcd i0 isneginf isposinf lcm ldexp "
+        "logaddexp2 modf signbit sinc spacing "
+        "nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin nanpercentile nanprod nanquantile nanstd "
+        "nanvar "
+        "cumprod cumsum cumulative_prod cumulative_sum ediff1d gradient prod trapezoid unwrap "
+        "median percentile quantile partition argpartition lexsort sort_complex searchsorted digitize "
+        "bincount histogram histogram2d histogram_bin_edges histogramdd interp "
+        "take take_along_axis choose compress extract insert append delete resize trim_zeros fill_diagonal "
+        "argwhere flatnonzero nonzero intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+        "unique_inverse unique_values "
+        "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander "
+        "bartlett blackman convolve correlate corrcoef cov cross hamming hanning kaiser "
+        "block diag_indices diag_indices_from indices ix_ mask_indices ravel_multi_index tril_indices "
+        "tril_indices_from triu_indices triu_indices_from unravel_index "
+        "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise "
+        "array_equiv empty empty_like geomspace logspace rollaxis packbits unpackbits einsum_path unstack matvec "
+        "vecdot vecmat "
+        "isdtype isscalar issubdtype iterable promote_types "
+    ),
+}
+MISSING = {name: reason for reason, names in _FAMILIES.items() for name in names.split()}
+DIFFERENT = {
+    "sum": "no `out=`; the same holds for every function",
+    "copy": "an array of NumPy's is copied; other arrays cannot change, so they are returned",
+}
+
+
+def missing_name(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module with these public names.
+
+    >>> import calque_numpy
+    >>> calque_numpy.loadtxt
+    Traceback (most recent call last):
+    AttributeError: calque_numpy has no loadtxt: it reads or writes files and text; use it on numpy.asarray(x).
+    """
+
+    def __getattr__(name: str) -> NoReturn:  # noqa: N807
+        if name in MISSING:
+            raise AttributeError(f"{module} has no {name}: it {MISSING[name]}.", name=name)
+        similar = similar_name(name, names, cutoff=0.75)
+        advice = f"Use {similar}?" if similar else f"Its names are in {module}.__all__."
+        raise AttributeError(f"{module} has no {name}. {advice}", name=name)
+
+    return __getattr__
