@@ -274,6 +274,16 @@ OPERATIONS: dict[str, list[Program]] = {
             ("float32",),
         ),
     ],
+    # Fourier transforms
+    "fft": [
+        sums(f"fft {kind} {n}", lambda x, kind=kind, n=n: lax.fft(x, kind, n), (CUBE,), (*dtypes, "float16", "int32"))
+        for kind, n, dtypes in (
+            ("FFT", (4,), (*COMPLEX, *FLOATS)),
+            ("IFFT", (3, 4), (*COMPLEX, *FLOATS)),
+            ("RFFT", (2, 3, 4), FLOATS),
+            ("IRFFT", (3, 7), (*COMPLEX, *FLOATS)),
+        )
+    ],
     # positions that are values
     **INDEXED,
     # order

@@ -86,6 +86,9 @@ STRUCTURED = {
     "top_k": (lambda x: lax.top_k(x, x.shape[0] // 2, axis=0)[0], REAL),
     "approx_min_k": (lambda x: lax.approx_min_k(x, x.shape[1])[0], REAL),
     "slice_in_dim": (lambda x: lax.slice_in_dim(x, 0, None, 2, axis=1), ALL),
+    "fft": (lambda x: lax.fft(lax.stack([x, x], 2), "FFT", (2,)), ALL),
+    "inverse fft": (lambda x: lax.fft(lax.stack([x, x], 2), "IRFFT", (3,)), ALL),
+    "real fft": (lambda x: lax.fft(lax.stack([x, x], 2), "rfft", (2,)), "biuf"),
 }
 ARG = {
     "argmax": (lambda x: lax.argmax(x, 0), REAL),

@@ -217,6 +217,10 @@ TABLE = {
     "broadcasted_iota": [[DTYPE_ARGUMENTS[:5], SIZES, ONE_AXIS]],
     "dot_general": [[SOME, FEW + operands(np.ones((3, 2))), PAIRINGS]],
     "dot": [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW], [SOME, SOME, DTYPE_ARGUMENTS]],
+    "fft": [
+        [SOME, ["FFT", lax.FftType.RFFT, "irfft", "dft", None, 2], [(3,), (2, 3), (4,), (0,), (), (1,) * 4, 3, None]],
+        [ALL, ["IFFT", "RFFT"], [(1,), (2,)]],
+    ],
     "dynamic_slice": [[SOME, CORNERS, [(1, 2), (0, 0), (9, 1), (1,), (), None, (1.5, 1)]]],
     "dynamic_update_slice": [[SOME, operands(*shaped((1, 2), (9, 9), (2,), ()), 1), CORNERS]],
     "dynamic_slice_in_dim": [[SOME, operands(0, 1.0, "a", np.zeros(2, int)), [1, 0, 9, -1, 1.5], ONE_AXIS]],

@@ -171,6 +171,7 @@ from calque_core.ops.exponential import (
     square,
     square_p,
 )
+from calque_core.ops.fft import FftType, fft, fft_p
 from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
 from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
 from calque_core.ops.incomplete import (
@@ -352,6 +353,8 @@ __all__ = [
     "cumlogsumexp_p",
     # dot
     "dot_general", "dot", "dot_general_p", "Precision", "PrecisionLike", "Precisions", "DotDimensionNumbers",
+    # Fourier transforms
+    "fft", "FftType", "fft_p",
     # positions that are values
     "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim",
     "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p",

@@ -16,6 +16,7 @@ from calque_autodiff.rules import (
     dynamic,
     exchange,
     exponential,
+    fft,
     gamma,
     gather,
     incomplete,

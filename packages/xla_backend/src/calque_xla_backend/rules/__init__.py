@@ -17,6 +17,7 @@ from calque_xla_backend.rules import (
     dynamic,
     exchange,
     exponential,
+    fft,
     gather,
     joining,
     linear_call,

@@ -1,0 +1,47 @@
+"""The derivatives of Fourier transforms: all linear.
+
+The product of a cotangent u and a tangent v is the real part of u v, and F[k, j] = exp(-2 pi i j k / n) is symmetric:
+so the complex transforms are their own transposes.  With F* the conjugate of F, and w the number of frequencies that
+one of `RFFT` stands for (1 at frequency 0 and at n / 2, otherwise 2):
+
+RFFT:   Re sum_k u_k sum_j F_kj v_j = sum_j v_j Re sum_k F_jk u_k, and IRFFT(c)_j = Re sum_k w_k F*_jk c_k / n; so
+        c = n conj(u) / w gives the cotangent.
+IRFFT:  sum_j u_j Re sum_k w_k F*_jk v_k / n = Re sum_k v_k w_k conj(RFFT(u))_k / n.
+
+Over several axes, n is the number of all points: the other axes are transformed completely.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_autodiff.define import deflinear
+from calque_core import typeof
+from calque_core.extend import real_dtype
+from calque_core.lax import FftType, conj, fft, fft_p, mul
+
+Value = Any
+Shape = tuple[int, ...]
+
+
+def fft_transpose(ct: Value, x: Value, *, fft_type: FftType, fft_lengths: Shape) -> list[Value]:
+    if fft_type is FftType.RFFT:
+        scale = 1 / _scale(fft_lengths, real_dtype(typeof(ct).dtype))
+        return [fft(conj(mul(ct, scale)), FftType.IRFFT, fft_lengths)]
+    if fft_type is FftType.IRFFT:
+        return [conj(mul(fft(ct, FftType.RFFT, fft_lengths), _scale(fft_lengths, typeof(ct).dtype)))]
+    return [fft(ct, fft_type, fft_lengths)]
+
+
+def _scale(lengths: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return w / n for each frequency of `RFFT`."""
+    n = lengths[-1]
+    frequencies = np.arange(n // 2 + 1)
+    is_single = (frequencies == 0) | (2 * frequencies == n)
+    return (np.where(is_single, 1, 2) / prod(lengths)).astype(dtype)
+
+
+deflinear(fft_p, fft_transpose)
