@@ -27,6 +27,7 @@ MODULES = [
     "calque_batching",
     "calque_xla_backend",
     "calque_numpy",
+    "calque_numpy.fft",
     "calque_numpy.linalg",
     "calque_numpy.random",
     "calque",

@@ -157,7 +157,7 @@ from calque_core.lax import mul as multiply
 from calque_core.lax import ne as not_equal
 from calque_core.lax import neg as negative
 from calque_core.lax import sub as subtract
-from calque_numpy import linalg
+from calque_numpy import fft, linalg
 from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum
 from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
@@ -239,6 +239,8 @@ __all__ = [
     # matrices and products
     "diag", "diagflat", "diagonal", "trace", "tril", "triu", "dot", "matmul", "inner", "outer", "vdot", "tensordot",
     "kron", "einsum", "linalg",
+    # Fourier transforms
+    "fft",
     # sorting
     "sort", "argsort",
 ]  # fmt: skip
