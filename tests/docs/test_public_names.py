@@ -15,6 +15,7 @@ PACKAGES = [
     "calque_core.extend",
     "calque_core.extend.numpy_functions",
     "calque_core.lax",
+    "calque_core.lax.linalg",
     "calque_core.testing",
     "calque_autodiff",
     "calque_autodiff.checkpoint_policies",

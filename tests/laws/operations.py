@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from custom_program import CALLS
+from factors import FACTORS
 from implicit import EQUATIONS
 from indexed import INDEXED
 from program import COMPLEX, FLOATS, INTEGERS, NUMBERS, Program, always, numbers
@@ -284,6 +285,8 @@ OPERATIONS: dict[str, list[Program]] = {
             ("IRFFT", (3, 7), (*COMPLEX, *FLOATS)),
         )
     ],
+    # linear algebra
+    **FACTORS,
     # positions that are values
     **INDEXED,
     # order

@@ -13,6 +13,7 @@ import calque_jet
 import calque_xla_backend
 from calque_core import Primitive, lax, rule_matrix
 from calque_core.kits.matrix import KINDS, standard_primitives, state_of
+from calque_core.lax import linalg
 
 READERS = (calque_autodiff, calque_jet, calque_batching, calque_xla_backend)  # imported for the rules that they bring
 
@@ -35,9 +36,9 @@ def test_a_silent_hole_is_seen():
     assert rule_matrix([primitive]).splitlines()[1].split() == ["unheard_of", *"-" * len(KINDS)]
 
 
-def test_the_table_is_of_the_primitives_of_lax():
+def test_the_table_is_of_the_primitives_of_lax_and_its_linear_algebra():
     assert {p.name for p in standard_primitives()} == {
-        name.removesuffix("_p") for name in lax.__all__ if name.endswith("_p")
+        name.removesuffix("_p") for name in [*lax.__all__, *linalg.__all__] if name.endswith("_p")
     }
 
 

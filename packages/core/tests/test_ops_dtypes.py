@@ -12,6 +12,7 @@ from calque_core import config, lax
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.kits.matrix import standard_primitives
+from calque_core.lax import linalg
 from calque_core.staging.make_jaxpr import make_jaxpr
 from calque_core.types.dtypes import SHORT_FLOATS
 
@@ -53,6 +54,10 @@ def twice(name):
 
 def along(name, axes):
     return lambda x: getattr(lax, name)(x, axes)
+
+
+def diagonal(x):
+    return lax.mul(lax.convert_element_type(np.eye(2), x.dtype), lax.slice(x, (0, 0), (2, 2)))
 
 
 # primitive -> functions of one array of type [2, 3]
@@ -113,6 +118,8 @@ PROGRAMS = {
     },
     "sort": [lambda x: lax.sort(x, 0), lambda x: lax.sort((x, x, x), 0, num_keys=2)[2]],
     "top_k": [lambda x: lax.top_k(x, 2)[0], lambda x: lax.top_k(x, 1, axis=0)[1]],
+    "triangular_solve": [lambda x: linalg.triangular_solve(diagonal(x), x, left_side=True, lower=True)],
+    "cholesky": [lambda x: linalg.cholesky(diagonal(x))],
     "name": [lambda x: lax.name_p.bind(x, name="x")],
     "cond": [lambda x: lax.cond(lax.reduce_and(lax.eq(x, x)), lax.exp, lambda x: x, x)],
     "scan": [

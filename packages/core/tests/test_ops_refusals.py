@@ -13,6 +13,7 @@ import pytest
 
 from calque_core import config, lax
 from calque_core.errors import ShapeError
+from calque_core.lax import linalg
 from calque_core.staging.make_jaxpr import make_jaxpr
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
@@ -54,6 +55,10 @@ ALL = [*SHAPED, *TYPED, *operands(*NO_ARRAYS)]
 SOME = operands(*shaped((), (2,), (2, 3), (0,), (2, 1, 3)), *shaped((2, 3), dtype="int8"), True, 1.5, "text")
 FEW = operands(*shaped((), (2,), (1, 3)), 1.5, 1j, None)
 
+MATRICES = [
+    *operands(*shaped((2, 2), (3, 2, 2), (0, 0), (2, 0), (3, 3), (2,))),
+    *operands(*[2 * np.eye(2).astype(dtype) for dtype in ("bool", "int8", "float16", "float32", "complex64")]),
+]
 AXES = [-4, -1, 0, 1, 5, (0,), (0, 0), (0, -2), (1, 0), (), None, 1.0, "a", [0], np.int64(0), (0.5,), Odd(), 10**30]
 ONE_AXIS = [-4, -1, 0, 1, 3, None, "a", 1.0]
 COUNTS = [0, 1, 2, -1, 9, 1.5, "a", None, np.int8(1), 10**30]
@@ -249,6 +254,8 @@ TABLE = {
     "top_k": [[ALL, [1, 0]], [SOME, COUNTS]],
     "slice_in_dim": [[SOME, [None, 0, -1, 9, 1.5], [None, 1, -9, "a"], [1, 0, None], ONE_AXIS]],
     "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
+    "triangular_solve": [[FEW, SHAPED], [MATRICES, MATRICES], [TYPED, FEW]],
+    "cholesky": [[ALL], [MATRICES]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
     **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "psum_scatter"]},
     "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],
@@ -302,7 +309,7 @@ def eager_and_traced(function, arguments):
 
 
 def check(name):
-    function = getattr(lax, name)
+    function = getattr(linalg, name, None) or getattr(lax, name)
     for pools in TABLE[name]:
         for arguments in product(*pools):
             eager, traced = eager_and_traced(function, arguments)
@@ -325,7 +332,9 @@ def test_they_agree_in_32_bits_too(name):
 
 
 def test_the_table_has_every_function():
-    functions = {n for n in lax.__all__ if not n.endswith("_p") and n[0].islower()} - {"broadcast_shapes"}
+    functions = {n for n in [*lax.__all__, *linalg.__all__] if not n.endswith("_p") and n[0].islower()} - {
+        "broadcast_shapes"
+    }
     assert functions == TABLE.keys() | STAGED
 
 

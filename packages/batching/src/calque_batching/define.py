@@ -10,7 +10,7 @@ from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
 from calque_core import Primitive, typeof
-from calque_core.extend import gives_lists
+from calque_core.extend import gives_lists, results_of
 from calque_core.lax import broadcast_in_dim
 
 Value = Any
@@ -120,6 +120,22 @@ def _reducer(primitive: Primitive) -> Rule:
         (x,), (dim,) = args, dims
         moved = axes_in_batch(axes, dim)
         return [primitive.bind(x, axes=moved, **params)], [dim - sum(axis < dim for axis in moved)]
+
+    return batch
+
+
+def defleading(*primitives: Primitive) -> None:
+    """Define rules of primitives whose leading axes count elements: the batch axis becomes the first of them."""
+    for primitive in primitives:
+        primitive.def_rule("batch", _leading(primitive))
+
+
+def _leading(primitive: Primitive) -> Rule:
+    @gives_lists
+    def batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[list[Value], list[int]]:
+        operands, _ = align_batch_axes(args, dims, 0)
+        outs = results_of(primitive, operands, params)
+        return outs, [0] * len(outs)
 
     return batch
 

@@ -16,6 +16,7 @@ from calque_batching.rules import (
     dynamic,
     exchange,
     exponential,
+    factorizations,
     fft,
     gamma,
     gather,
@@ -33,6 +34,7 @@ from calque_batching.rules import (
     sort,
     special,
     top_k,
+    triangular,
     trigonometric,
     while_loop,
 )

@@ -73,12 +73,24 @@ from calque_core.ops.linear import (
 from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
 from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
 from calque_core.ops.loops import loop_name
+from calque_core.ops.matrices import (
+    adjoint,
+    conjugated,
+    half_lower,
+    hermitian_of,
+    identity_like,
+    lower_triangle,
+    matrix_product,
+    transposed,
+    upper_triangle,
+)
 from calque_core.ops.paddings import dilated_shape, transposed_pads
 from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.ops.triangular import operator_tangent
 from calque_core.ops.updates import (
     extreme_shares,
     is_last,
@@ -138,6 +150,10 @@ __all__ = [
     "product_with_updates", "extreme_shares",
     # Windows that slide over an array
     "dilated_shape", "transposed_pads",
+    # Batches of matrices
+    "operator_tangent",
+    "matrix_product", "transposed", "adjoint", "conjugated", "lower_triangle", "upper_triangle", "half_lower",
+    "hermitian_of", "identity_like",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from calque_core import lax
@@ -15,8 +16,9 @@ _ALTERNATIVES = {
 
 
 def standard_primitives() -> list[Primitive]:
-    """Return the primitives of `calque_core.lax`, by name."""
-    primitives = {id(p): p for p in vars(lax).values() if isinstance(p, Primitive)}
+    """Return the primitives of `calque_core.lax`, and of `calque_core.lax.linalg` if it is loaded, by name."""
+    modules = [lax, *(value for value in vars(lax).values() if isinstance(value, ModuleType))]
+    primitives = {id(p): p for module in modules for p in vars(module).values() if isinstance(p, Primitive)}
     return sorted(primitives.values(), key=lambda p: p.name)
 
 

@@ -13,6 +13,7 @@ from calque_jet.rules import (
     create,
     custom,
     exponential,
+    factorizations,
     gamma,
     gather,
     incomplete,
@@ -27,6 +28,7 @@ from calque_jet.rules import (
     sort,
     special,
     top_k,
+    triangular,
     trigonometric,
     while_loop,
 )

@@ -17,6 +17,7 @@ from calque_xla_backend.rules import (
     dynamic,
     exchange,
     exponential,
+    factorizations,
     fft,
     gather,
     joining,
@@ -29,6 +30,7 @@ from calque_xla_backend.rules import (
     sort,
     special,
     top_k,
+    triangular,
     trigonometric,
     while_loop,
 )

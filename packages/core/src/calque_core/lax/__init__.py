@@ -1,6 +1,7 @@
 """The operations: every public function and every primitive, in one flat namespace.
 
 Each comes from the module of its family in `calque_core.ops`, which holds its type rule and its NumPy evaluation.
+Linear algebra has a namespace of its own, `calque_core.lax.linalg`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,18 @@
+"""The operations of linear algebra: every public function and every primitive, in one flat namespace.
+
+It is loaded by the rules of each transformation, and not by `import calque_core`, which stays quick without it.
+"""
+
+from __future__ import annotations
+
+from calque_core.ops.factorizations import cholesky, cholesky_p
+from calque_core.ops.triangular import triangular_solve, triangular_solve_p
+
+# fmt: off
+__all__ = [
+    # triangular systems
+    "triangular_solve", "triangular_solve_p",
+    # factorizations
+    "cholesky", "cholesky_p",
+]
+# fmt: on

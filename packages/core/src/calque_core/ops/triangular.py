@@ -1,0 +1,160 @@
+"""Triangular systems of linear equations.
+
+One idea: NumPy has no solver for triangles, but LAPACK's general solver (gesv) neither exchanges nor combines the rows
+of an upper triangular matrix.  So evaluation turns each system into one with an upper triangle on the left, and solves
+it by blocks of rows: a small block by `numpy.linalg.solve`, all other terms by matrix products.
+
+Read next: `factorizations.py`, which gives triangles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core.errors import ShapeError
+from calque_core.frames.source import where
+from calque_core.ops.broadcast import expand_dims
+from calque_core.ops.matrices import (
+    adjoint,
+    check_matrices,
+    check_square,
+    conjugated,
+    failure,
+    field_operands,
+    lower_triangle,
+    transposed,
+    upper_triangle,
+)
+from calque_core.ops.shape import squeeze
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray, typeof
+
+Value = Any
+
+_BLOCK = 48  # rows that gesv solves at once: it spends n**3 where a triangle needs n**2, so a block is small
+
+triangular_solve_p = Primitive("triangular_solve")
+
+
+@triangular_solve_p.def_abstract_eval(cached=True)
+def triangular_solve_abstract_eval(
+    a_aval: ShapedArray,
+    b_aval: ShapedArray,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> ShapedArray:
+    check_square("triangular_solve", a_aval)
+    check_matrices("triangular_solve", a_aval, b_aval)
+    axis = -2 if left_side else -1
+    if b_aval.shape[axis] != a_aval.shape[-1]:
+        side = "rows" if left_side else "columns"
+        raise ShapeError(
+            f"triangular_solve of {a_aval} and {b_aval}{where()}: the second operand must have {a_aval.shape[-1]} "
+            f"{side}. Use left_side={not left_side} for matrices on the other side."
+        )
+    return b_aval.strip_weak_type()
+
+
+def triangular_solve_impl(
+    a: Value,
+    b: Value,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> Value:
+    triangle = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        diagonal = np.arange(a.shape[-1])
+        triangle[..., diagonal, diagonal] = 1
+    if transpose_a:
+        triangle, lower = triangle.mT, not lower
+    if conjugate_a:
+        triangle = triangle.conj()
+    if not left_side:  # x a = b, that is a^T x^T = b^T
+        triangle, lower, b = triangle.mT, not lower, b.mT
+    if lower:  # reversing rows and columns turns a lower triangle into an upper one
+        triangle, b = triangle[..., ::-1, ::-1], b[..., ::-1, :]
+    try:
+        out = _solve_upper(triangle, b)
+    except np.linalg.LinAlgError:
+        raise failure("triangular_solve", a, "the diagonal has a zero, so the matrix has no inverse") from None
+    out = out[..., ::-1, :] if lower else out
+    return np.ascontiguousarray(out if left_side else out.mT)
+
+
+def _solve_upper(triangle: Value, b: Value) -> Value:
+    """Return the solution by blocks of rows, from the last to the first."""
+    n = triangle.shape[-1]
+    if n <= _BLOCK:
+        return np.linalg.solve(triangle, b)
+    out = np.empty_like(b)
+    for start in range((n - 1) // _BLOCK * _BLOCK, -1, -_BLOCK):
+        stop = start + _BLOCK
+        rest = b[..., start:stop, :] - triangle[..., start:stop, stop:] @ out[..., stop:, :]
+        out[..., start:stop, :] = np.linalg.solve(triangle[..., start:stop, start:stop], rest)
+    return out
+
+
+triangular_solve_p.def_impl(triangular_solve_impl, leaf=True)
+
+
+def operator_tangent(
+    a_dot: Value, *, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool, **_: Any
+) -> Value:
+    """Return op(da) of the triangle that a system reads, for a tangent or a Taylor coefficient da of its matrix."""
+    triangle = lower_triangle(a_dot, -unit_diagonal) if lower else upper_triangle(a_dot, +unit_diagonal)
+    if transpose_a:
+        return adjoint(triangle) if conjugate_a else transposed(triangle)
+    return triangle
+
+
+def triangular_solve(
+    a: Value,
+    b: Value,
+    *,
+    left_side: bool = False,
+    lower: bool = False,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Value:
+    """Return the solution x of x op(a) = b, or of op(a) x = b with `left_side`, for triangular matrices a.
+
+    Only the upper triangle of `a` is read, or the lower one with `lower`; with `unit_diagonal` its diagonal is taken
+    as ones.  op is the transpose with `transpose_a`, and the complex conjugate with `conjugate_a`.
+    Shapes: a [*s, n, n], b [*s, m, n], or [*s, n, m] with `left_side` -> as b; b may be [*s, n], a single vector.
+    Dtype: promoted, one of the four dtypes of LAPACK; integers become floats.
+    A zero on the diagonal is a `numpy.linalg.LinAlgError` in evaluation, and gives infinities or NaN when compiled.
+    Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
+
+    >>> import numpy as np
+    >>> from calque_core.lax.linalg import triangular_solve
+    >>> triangular_solve(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]), left_side=True, lower=True)
+    array([1., 2.])
+    """
+    a, b = field_operands("triangular_solve", a, b)
+    if conjugate_a and not transpose_a:
+        a = conjugated(a)
+    params = {
+        "left_side": bool(left_side),
+        "lower": bool(lower),
+        "transpose_a": bool(transpose_a),
+        "conjugate_a": bool(conjugate_a and transpose_a and typeof(a).dtype.kind == "c"),
+        "unit_diagonal": bool(unit_diagonal),
+    }
+    is_vector = typeof(b).ndim == typeof(a).ndim - 1
+    axis = -1 if left_side else -2
+    if is_vector:
+        b = expand_dims(b, (axis,))
+    triangular_solve_p.abstract(typeof(a), typeof(b), **params)
+    out = triangular_solve_p.bind(a, b, **params)
+    return squeeze(out, (axis,)) if is_vector else out

@@ -1,0 +1,54 @@
+"""Rows of the table: triangular systems and factorisations of matrices.
+
+The matrices that a row factorises are made of its arguments, so that each change of an argument is a change along which
+the factorisation exists.
+"""
+
+from __future__ import annotations
+
+from program import COMPLEX, FLOATS, Program, numbers
+
+from calque_core import lax
+from calque_core.extend import adjoint, identity_like, matrix_product
+from calque_core.lax import linalg
+
+FIELD = (*FLOATS, *COMPLEX)
+SQUARE, TALL, WIDE = numbers((3, 3)), numbers((3, 2)), numbers((2, 3))
+BATCH = numbers((2, 3, 3))
+
+
+def row(name, fun, makers, ulps=64.0, complex_ulps=256.0):
+    return Program(name, fun, makers, FIELD, ulps, by_array=True, complex_ulps=complex_ulps)
+
+
+def dominant(x):
+    """Return `x` with larger diagonals, so that the matrices are far from singular ones."""
+    return lax.add(x, lax.mul(identity_like(x), 5.0))
+
+
+def definite(x):
+    """Return positive definite matrices."""
+    return lax.add(matrix_product(x, adjoint(x)), identity_like(x))
+
+
+def solution(**params):
+    return lambda a, b: linalg.triangular_solve(dominant(a), b, **params)
+
+
+FACTORS: dict[str, list[Program]] = {
+    "triangular_solve": [
+        row("triangular_solve", solution(), (SQUARE, WIDE)),
+        row("triangular_solve on the left", solution(left_side=True, lower=True), (BATCH, numbers((2, 3, 1)))),
+        row("triangular_solve by the transpose", solution(transpose_a=True, unit_diagonal=True), (SQUARE, WIDE)),
+        row(
+            "triangular_solve by the adjoint",
+            solution(left_side=True, transpose_a=True, conjugate_a=True),
+            (SQUARE, numbers((3,))),
+        ),
+        row("triangular_solve by the conjugate", solution(lower=True, conjugate_a=True), (SQUARE, WIDE)),
+    ],
+    "cholesky": [
+        row("cholesky", lambda x: linalg.cholesky(definite(x)), (SQUARE,)),
+        row("cholesky of a lower triangle", lambda x: linalg.cholesky(dominant(x), symmetrize_input=False), (BATCH,)),
+    ],
+}
