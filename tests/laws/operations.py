@@ -64,6 +64,10 @@ def branch_by(predicate, x):
     return lax.cond(predicate, lax.sin, lax.cos, x)
 
 
+def branch_by_platform(x, y):
+    return lax.platform_dependent(x, y, cpu=lambda a, b: lax.mul(lax.sin(a), b), default=lambda a, b: lax.sub(a, b))
+
+
 def running_products(start, xs):
     def step(carry, x):
         return lax.mul(carry, lax.cos(x)), lax.sin(carry)
@@ -310,6 +314,7 @@ OPERATIONS: dict[str, list[Program]] = {
         Program("cond", branch, (numbers((3,)), numbers((3,)))),
         Program("cond by an argument", branch_by, (always("bool", ()), X), FIELD, 8, complex_ulps=64),
     ],
+    "platform_dependent": [Program("platform_dependent", branch_by_platform, (X, Y), FIELD, 8, complex_ulps=64)],
     # loops, of which `test_loops.py` has more
     "scan": [Program("scan", running_products, (numbers((3,)), numbers((4, 3))), FIELD, 16, complex_ulps=64)],
     "while": [Program("while", scaled_by_count, (always("int32", ()), X), FIELD)],

@@ -122,6 +122,7 @@ PROGRAMS = {
     "cholesky": [lambda x: linalg.cholesky(diagonal(x))],
     "name": [lambda x: lax.name_p.bind(x, name="x")],
     "cond": [lambda x: lax.cond(lax.reduce_and(lax.eq(x, x)), lax.exp, lambda x: x, x)],
+    "platform_dependent": [lambda x: lax.platform_dependent(x, cpu=lambda x: x, default=lambda x: lax.rev(x, (0,)))],
     "scan": [
         lambda x: lax.scan(lambda c, row: (lax.mul(c, row), c), lax.dynamic_index_in_dim(x, 0, keepdims=False), x)[0],
         lambda x: lax.scan(lambda c, row: (c, lax.mul(c, row)), lax.dynamic_index_in_dim(x, 0, keepdims=False), x)[1],

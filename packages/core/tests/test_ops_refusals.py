@@ -268,6 +268,7 @@ TABLE = {
 STAGED = {
     "cond",
     "switch",
+    "platform_dependent",
     "while_loop",
     "fori_loop",
     "scan",

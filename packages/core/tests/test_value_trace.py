@@ -295,6 +295,16 @@ def test_without_arrays_an_unknown_predicate_is_refused_by_name():
         core.make_jaxpr(lambda x: tagged(f, x, trace_class=Opaque).array)(1.0)
 
 
+def test_functions_by_platform_are_one_equation_on_arrays_or_the_function_of_the_cpu():
+    class Opaque(TagTrace):
+        to_arrays, from_arrays = ValueTrace.to_arrays, ValueTrace.from_arrays
+
+    f = lambda x: lax.platform_dependent(x, cpu=lambda x: x + 1.0, default=lambda x: x + 2.0)
+    assert tagged(f, 1.0) == tagged(f, 1.0, trace_class=Opaque) == (2.0, 1)
+    *_, last = core.make_jaxpr(lambda x: tagged(f, x).array)(1.0).eqns
+    assert last.primitive is lax.platform_dependent_p
+
+
 def test_loops_without_arrays_run_step_by_step():
     class Opaque(TagTrace):
         to_arrays, from_arrays = ValueTrace.to_arrays, ValueTrace.from_arrays

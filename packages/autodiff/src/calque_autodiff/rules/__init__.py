@@ -25,6 +25,7 @@ from calque_autodiff.rules import (
     joining,
     linear_call,
     linear_solve,
+    platform,
     reduce,
     root,
     rounding,

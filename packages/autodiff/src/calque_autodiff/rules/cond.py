@@ -19,7 +19,7 @@ from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eva
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_autodiff.zeros import with_zeros
-from calque_core import Jaxpr, Var
+from calque_core import Jaxpr, Primitive, Var
 from calque_core.extend import (
     chosen_branches,
     is_linear,
@@ -48,6 +48,22 @@ def memo_branches(branches: Branches, key: tuple[Any, ...], make: Callable[[], A
     return branches[0].memo(("cond", key, branches[1:], *settings_key()), make)
 
 
+class Choice(NamedTuple):
+    """An equation without its branches: its primitive, the index if it has one, and the other parameters."""
+
+    primitive: Primitive
+    deciding: tuple[Value, ...]
+    params: dict[str, Any]
+
+    def bind(self, operands: Sequence[Value], branches: Branches) -> list[Value]:
+        """Return the results of the chosen branch."""
+        return self.primitive.bind(*self.deciding, *operands, branches=branches, **self.params)  # type: ignore[no-any-return]
+
+    def record(self, operands: Sequence[Value], branches: Branches) -> list[Value]:
+        """Record the choice in the program of the tangents."""
+        return record(self.primitive, [*self.deciding, *operands], {"branches": branches, **self.params})
+
+
 # Forwards
 
 
@@ -55,13 +71,18 @@ def memo_branches(branches: Branches, key: tuple[Any, ...], make: Callable[[], A
 def cond_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, branches: Branches, batched: str
 ) -> tuple[list[Value], list[Value]]:
-    """Each branch computes its results, and the tangents that are not zero in some branch."""
     index, branches = chosen_branches(primals[0], branches)
-    nonzeros = is_nonzero(tangents[1:])
+    return branches_jvp(Choice(cond_p, (index,), {"batched": batched}), primals[1:], tangents[1:], branches)
+
+
+def branches_jvp(
+    choice: Choice, primals: Sequence[Value], tangents: Sequence[Value], branches: Branches
+) -> tuple[list[Value], list[Value]]:
+    """Each branch computes its results, and the tangents that are not zero in some branch."""
+    nonzeros = is_nonzero(tangents)
     out_mask = any_of([jvp_jaxpr(branch, nonzeros)[1] for branch in branches])
     duals = tuple(jvp_jaxpr(branch, nonzeros, instantiate=out_mask)[0] for branch in branches)
-    perturbed = marked(tangents[1:], nonzeros)
-    return split_results(cond_p.bind(index, *primals[1:], *perturbed, branches=duals, batched=batched), out_mask)
+    return split_results(choice.bind([*primals, *marked(tangents, nonzeros)], duals), out_mask)
 
 
 # Residuals
@@ -120,18 +141,24 @@ class SplitCond(NamedTuple):
 def cond_partial_eval(
     known_mask: Sequence[bool], index: Value, *operands: Value, branches: Branches, batched: str
 ) -> list[Value]:
-    """Run the known half of the branch now; record the unknown half.  Nothing is known under an unknown index."""
+    """Nothing is known under an unknown index."""
+    params = {"batched": batched}
     if not known_mask[0]:
-        return record(cond_p, [index, *operands], {"branches": branches, "batched": batched})
+        return Choice(cond_p, (index,), params).record(operands, branches)
     index, branches = chosen_branches(index, branches)
-    mask = tuple(known_mask[1:])
+    return branches_partial_eval(Choice(cond_p, (index,), params), tuple(known_mask[1:]), operands, branches)
+
+
+def branches_partial_eval(
+    choice: Choice, mask: tuple[bool, ...], operands: Sequence[Value], branches: Branches
+) -> list[Value]:
+    """Run the known half of the branch now; record the unknown half."""
     split = memo_branches(branches, ("partial_eval", mask), lambda: split_branches(branches, mask))
     known_operands = marked(operands, mask)
     is_needed = any(branch.outvars or branch.effects for branch in split.known)
-    results = cond_p.bind(index, *known_operands, branches=split.known, batched=batched) if is_needed else []
+    results = choice.bind(known_operands, split.known) if is_needed else []
     residuals = at_places(split.places, known_operands, results)
-    unknown_operands = [index, *residuals, *unmarked(operands, mask)]
-    recorded = record(cond_p, unknown_operands, {"branches": split.unknown, "batched": batched})
+    recorded = choice.record([*residuals, *unmarked(operands, mask)], split.unknown)
     return merged(split.known_outs, results, recorded)
 
 
@@ -174,12 +201,17 @@ def unknown_branch(half: Jaxpr, joined: Sequence[Place], places: Sequence[Place]
 def cond_transpose(
     cts: Sequence[Value], index: Value, *operands: Value, branches: Branches, batched: str
 ) -> list[Value]:
-    """Each branch returns the cotangents that are not zero in some branch."""
     check_known(cond_p, index)
     index, branches = chosen_branches(index, branches)
+    return [None, *branches_transpose(Choice(cond_p, (index,), {"batched": batched}), cts, operands, branches)]
+
+
+def branches_transpose(
+    choice: Choice, cts: Sequence[Value], operands: Sequence[Value], branches: Branches
+) -> list[Value]:
+    """Each branch returns the cotangents that are not zero in some branch."""
     mask, ct_mask = is_linear(operands), is_nonzero(cts)
     nonzero = any_of([transpose_jaxpr(branch, mask, ct_mask)[1] for branch in branches])
     transposed = tuple(transpose_jaxpr(branch, mask, ct_mask, instantiate=nonzero)[0] for branch in branches)
-    args = [*unmarked(operands, mask), *marked(cts, ct_mask)]
-    bars = cond_p.bind(index, *args, branches=transposed, batched=batched)
-    return [None, *merged(mask, merged(nonzero, bars))]
+    bars = choice.bind([*unmarked(operands, mask), *marked(cts, ct_mask)], transposed)
+    return merged(mask, merged(nonzero, bars))

@@ -21,7 +21,7 @@ from calque_autodiff.rules.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
 from calque_core.extend import settings_key, where
-from calque_core.lax import cond_p, jit_p, name_p, scan_p
+from calque_core.lax import cond_p, jit_p, name_p, platform_dependent_p, scan_p
 
 rule_table("save")
 
@@ -131,8 +131,7 @@ def scan_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     return cut_eqn._replace(saved=[*cut_eqn.saved, *whole])
 
 
-@cond_p.def_rule("save")
-def cond_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
+def branches_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     """Cut the branches; saved values go through slots.  A result is saved if every branch saves it."""
     branches: tuple[Jaxpr, ...] = eqn.params["branches"]
     by_policy = is_saved(eqn, policy)
@@ -142,6 +141,10 @@ def cond_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     masks = zip(*(cut.saved_results(by_policy) for cut in cuts))
     whole = [v for v, marks in zip(eqn.outvars, masks) if all(marks)]
     return cut_eqn._replace(saved=[*cut_eqn.saved, *whole])
+
+
+cond_p.def_rule("save", branches_save)
+platform_dependent_p.def_rule("save", branches_save)
 
 
 def _joined(

@@ -25,6 +25,7 @@ from calque_batching.rules import (
     joining,
     linear_call,
     linear_solve,
+    platform,
     reduce,
     root,
     rounding,

@@ -7,7 +7,8 @@ and the derivative that flows back into them stops at the operands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
     index, *operands = args
     index_bdim, *operand_dims = dims
     if index_bdim is None:
-        return _cond_unmapped_index(axis, index, operands, operand_dims, branches, batched)
+        return batch_branches(axis, partial(cond_p.bind, index, batched=batched), operands, operand_dims, branches)
     _check_mapped_index(branches, batched)
     which = clamp(np.int32(0), moveaxis(index, index_bdim, 0), np.int32(len(branches) - 1))
     is_taken = [eq(which, np.int32(number)) for number in range(len(branches))]
@@ -51,17 +52,20 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
 cond_p.def_rule("axis_batch", cond_batch)
 
 
-def _cond_unmapped_index(
-    axis: AxisData, index: Value, operands: Sequence[Value], dims: Dims, branches: Branches, batched: str
+def batch_branches(
+    axis: AxisData, bind: Callable[..., list[Value]], operands: Sequence[Value], dims: Dims, branches: Branches
 ) -> Batch:
-    """Map a result in all branches if it is mapped in some branch."""
+    """Choose one branch for all elements, by `bind(*operands, branches=branches)`.
+
+    A result is mapped in all branches if it is mapped in some branch.
+    """
     programs = [batch_jaxpr_axes(branch, axis, dims) for branch in branches]
     out_dims = [dims_of_branch for _, dims_of_branch in programs]
     if any(dims_of_branch != out_dims[0] for dims_of_branch in out_dims):
         is_mapped = [any(d is not None for d in dims_of_result) for dims_of_result in zip(*out_dims)]
         programs = [batch_jaxpr_axes(branch, axis, dims, is_mapped) for branch in branches]
     joined, consts = join_constants([program for program, _ in programs])
-    return cond_p.bind(index, *consts, *operands, branches=joined, batched=batched), programs[0][1]
+    return bind(*consts, *operands, branches=joined), programs[0][1]
 
 
 def _check_mapped_index(branches: Branches, batched: str) -> None:

@@ -85,6 +85,7 @@ from calque_core.ops.matrices import (
     upper_triangle,
 )
 from calque_core.ops.paddings import dilated_shape, transposed_pads
+from calque_core.ops.platform import Platforms, position_of_platform
 from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
@@ -138,8 +139,8 @@ __all__ = [
     "nested_jaxprs", "join_constants", "captured_tracers", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",
     # Branches and loops
-    "chosen_branches", "program_of", "forget_staged_programs", "Loop", "ScanOptions", "consts_first",
-    "marked_carries", "split_while",
+    "chosen_branches", "Platforms", "position_of_platform", "program_of", "forget_staged_programs",
+    "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
     # Custom rules and solvers
     "Pullback", "close_rules", "call_by_rules", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",

@@ -22,6 +22,7 @@ from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.joining import stack
 from calque_core.ops.loops import Body, with_carry_types
+from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
 from calque_core.ops.scan import scan_p
 from calque_core.ops.weakness import strong
 from calque_core.ops.while_loop import while_p
@@ -127,11 +128,26 @@ def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxp
         )
     if not isinstance(index, Tracer) or index.known_value is not unknown:
         return run(branches[min(max(int(index), 0), len(branches) - 1)], *args)
+    new_branches, consts = _interpreted_branches(run, args, branches)
+    return cond_p.bind(index, *consts, *args, branches=new_branches, **params)  # type: ignore[no-any-return]
+
+
+def platform_interpret(run: Run, *args: Value, branches: Sequence[Jaxpr], platforms: Platforms) -> list[Value]:
+    """Interpret the branch of evaluation; if a value is traced, stage all branches."""
+    if not _is_traced(args):
+        return run(branches[position_of_platform(platforms, "cpu")], *args)
+    new_branches, consts = _interpreted_branches(run, args, branches)
+    return platform_dependent_p.bind(*consts, *args, branches=new_branches, platforms=platforms)  # type: ignore[no-any-return]
+
+
+def _interpreted_branches(
+    run: Run, args: Sequence[Value], branches: Sequence[Jaxpr]
+) -> tuple[tuple[Jaxpr, ...], list[Value]]:
+    """Return the staged interpretations of branches, and their common constants."""
     functions = [partial(run, branch) for branch in branches]
     staged = [stage(fun, [typeof(x) for x in args], verb="interpret") for fun in functions]
     out_tree = tree_structure([0] * len(branches[0].outvars))
-    new_branches, consts = join_constants(unify_results("cond", functions, staged, out_tree))
-    return cond_p.bind(index, *consts, *args, branches=new_branches, **params)  # type: ignore[no-any-return]
+    return join_constants(unify_results("cond", functions, staged, out_tree))
 
 
 def scan_interpret(
@@ -229,5 +245,6 @@ def _holds(condition: Value) -> bool:
 
 
 cond_p.def_rule("interpret", cond_interpret)
+platform_dependent_p.def_rule("interpret", platform_interpret)
 scan_p.def_rule("interpret", scan_interpret)
 while_p.def_rule("interpret", while_interpret)

@@ -203,6 +203,7 @@ from calque_core.ops.linear_call import linear_call, linear_call_p, linear_trans
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
 from calque_core.ops.paddings import padtype_to_pads
+from calque_core.ops.platform import platform_dependent, platform_dependent_p
 from calque_core.ops.reduce import (
     argmax,
     argmax_p,
@@ -367,7 +368,8 @@ __all__ = [
     # windows that slide over an array
     "padtype_to_pads",
     # control flow
-    "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "cond_p", "while_p", "scan_p",
+    "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "platform_dependent",
+    "cond_p", "while_p", "scan_p", "platform_dependent_p",
     # functions with derivative rules of their own
     "custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_linear_p",
     # linear functions, functions defined by equations

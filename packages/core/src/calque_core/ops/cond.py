@@ -73,19 +73,19 @@ def cond_pp(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if (name, value) != ("batched", "select")}
 
 
-def dce_cond(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+def dce_branches(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     """Drop the unused results, and the operands that no branch needs for the used results."""
     if not any(used_outputs) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     used = np.any([dce_jaxpr(branch, used_outputs)[1] for branch in branches], axis=0).tolist()
     kept = [dce_jaxpr(branch, used_outputs, instantiate=used)[0] for branch in branches]
-    used_inputs = [True, *used]
+    used_inputs = [True] * (len(eqn.invars) - len(used)) + used  # the index, if there is one, is kept
     invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outputs)
     return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"branches": tuple(kept)})
 
 
-cond_p.def_rule("dce", dce_cond)
+cond_p.def_rule("dce", dce_branches)
 
 
 @api_boundary
@@ -167,20 +167,33 @@ def _choose(
     """Trace the functions, bring their results to one type, and bind `cond`."""
     if batched not in BATCHED:
         raise ValueError(f"{verb}{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
-    leaves, in_tree = tree_flatten((tuple(operands), {}))
-    if not all(map(is_array_like, leaves)):
-        check_arrays(leaves, lambda: arg_names(functions[-1], operands, {}), f"{verb}{where()}")
-    leaves = [*narrow(leaves)]
+    leaves, in_tree = operand_leaves(verb, functions[-1], operands)
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
         return copy_writable_tree(functions[int(known(index))](*operands))
+    branches, consts, out_tree = stage_branches(verb, functions, leaves, in_tree)
+    outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
+    return out_tree.unflatten(copy_shared(outs, consts, leaves))
+
+
+def operand_leaves(verb: str, fun: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
+    """Return the arrays of the operands of branches, and their structure; the names in errors are those of `fun`."""
+    leaves, in_tree = tree_flatten((tuple(operands), {}))
+    if not all(map(is_array_like, leaves)):
+        check_arrays(leaves, lambda: arg_names(fun, operands, {}), f"{verb}{where()}")
+    return [*narrow(leaves)], in_tree
+
+
+def stage_branches(
+    verb: str, functions: Sequence[Callable[..., Any]], leaves: Sequence[Value], in_tree: PyTreeDef
+) -> tuple[tuple[Jaxpr, ...], list[Value], PyTreeDef]:
+    """Return the programs of functions with results of one type, their common constants, and the output tree."""
     avals = [typeof(x) for x in leaves]
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
     branches, consts = join_constants(detach(unify_results(verb, functions, jaxprs, out_tree)))
-    outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
-    return out_tree.unflatten(copy_shared(outs, consts, leaves))
+    return branches, consts, out_tree
 
 
 def _check_predicate(pred: Value) -> None:

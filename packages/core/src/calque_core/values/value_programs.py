@@ -10,7 +10,7 @@ Read next: `value_layouts.py` for the arrays of values, `table_interpreter.py` f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -21,6 +21,7 @@ from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.jit import jit_p, run_program
 from calque_core.ops.loops import Body, with_carry_types
+from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
 from calque_core.ops.scan import scan_p, slice_aval
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
@@ -70,12 +71,28 @@ def cond_on_values(trace: Any, args: Sequence[Value], *, branches: Sequence[Jaxp
         index = run_under(trace.parent, trace.predicate, index.value)
     if known(index) is not unknown:
         return run_program(branches[min(max(int(known(index)), 0), len(branches) - 1)], args[1:])
-    arrays, layouts = flatten_values(trace, args[1:])
-    return unflatten_values(trace, *run_under(trace.parent, _choose, trace, index, branches, layouts, arrays, params))
+    return _choose(trace, partial(cond_p.bind, index, **params), branches, args[1:])
+
+
+def platform_on_values(
+    trace: Any, args: Sequence[Value], *, branches: Sequence[Jaxpr], platforms: Platforms
+) -> list[Value]:
+    """Bind all branches on arrays; run the branch of evaluation if values have no arrays."""
+    if not trace.has_arrays:
+        return run_program(branches[position_of_platform(platforms, "cpu")], args)
+    return _choose(trace, partial(platform_dependent_p.bind, platforms=platforms), branches, args)
 
 
 def _choose(
-    trace: Any, index: Array, branches: Sequence[Jaxpr], layouts: Layouts, arrays: list[Array], params: dict[str, Any]
+    trace: Any, bind: Callable[..., list[Array]], branches: Sequence[Jaxpr], args: Sequence[Value]
+) -> list[Value]:
+    """Bind the branches on the arrays of values, by `bind(*arrays, branches=branches)`; return the resulting values."""
+    arrays, layouts = flatten_values(trace, args)
+    return unflatten_values(trace, *run_under(trace.parent, _choose_arrays, trace, bind, branches, layouts, arrays))
+
+
+def _choose_arrays(
+    trace: Any, bind: Callable[..., list[Array]], branches: Sequence[Jaxpr], layouts: Layouts, arrays: list[Array]
 ) -> tuple[Layouts, list[Array]]:
     """Bind the branches with common layouts of the results; return these layouts, and the arrays."""
 
@@ -88,7 +105,7 @@ def _choose(
     functions = [partial(run_program, branch) for branch in branches]
     unified = unify_results("cond", functions, jaxprs, tree_structure([0] * len(jaxprs[0].outvars)))
     array_branches, consts = join_constants(unified)
-    return out_layouts, cond_p.bind(index, *consts, *arrays, branches=array_branches, **params)
+    return out_layouts, bind(*consts, *arrays, branches=array_branches)
 
 
 def _with_constants(program: Program) -> Jaxpr:
@@ -208,5 +225,6 @@ def run_inline(jaxpr: Jaxpr, *args: Value) -> list[Value]:
 jit_p.def_rule("value", partial(call_on_values, jit_p))
 remat_p.def_rule("value", partial(call_on_values, remat_p))
 cond_p.def_rule("value", cond_on_values)
+platform_dependent_p.def_rule("value", platform_on_values)
 scan_p.def_rule("value", scan_on_values)
 while_p.def_rule("value", while_on_values)

@@ -20,6 +20,7 @@ from calque_jet.rules import (
     incomplete_beta,
     linear_call,
     linear_solve,
+    platform,
     reduce,
     root,
     rounding,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from calque_core import Jaxpr
@@ -18,10 +19,19 @@ Value = Any
 def cond_jet(
     primals: Sequence[Value], series: Sequence[Series], *, branches: tuple[Jaxpr, ...], batched: str
 ) -> tuple[list[Value], list[Series]]:
-    """Each branch computes its results and the coefficients that are nonzero in some branch."""
     index, branches = chosen_branches(primals[0], branches)
-    masks = masks_of(series[1:])
+    return branches_jet(partial(cond_p.bind, index, batched=batched), primals[1:], series[1:], branches)
+
+
+def branches_jet(
+    bind: Callable[..., list[Value]], primals: Sequence[Value], series: Sequence[Series], branches: tuple[Jaxpr, ...]
+) -> tuple[list[Value], list[Series]]:
+    """Each branch computes its results and the coefficients that are nonzero in some branch.
+
+    `bind(*operands, branches=branches)` chooses one.
+    """
+    masks = masks_of(series)
     out_masks = union_of_masks([jet_jaxpr(branch, masks)[1] for branch in branches])
     expanded = tuple(jet_jaxpr(branch, masks, instantiate=out_masks)[0] for branch in branches)
-    results = cond_p.bind(index, *primals[1:], *nonzeros(series[1:]), branches=expanded, batched=batched)
+    results = bind(*primals, *nonzeros(series), branches=expanded)
     return results[: len(out_masks)], with_zeros(results[len(out_masks) :], out_masks)

@@ -22,6 +22,7 @@ from calque_xla_backend.rules import (
     gather,
     joining,
     linear_call,
+    platform,
     reduce,
     rounding,
     scan,
