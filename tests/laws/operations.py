@@ -9,6 +9,7 @@ from implicit import EQUATIONS
 from indexed import INDEXED
 from program import COMPLEX, FLOATS, INTEGERS, NUMBERS, Program, always, numbers
 from rematerialized import REMATERIALIZED
+from spectra import SPECTRA
 
 from calque_batching import vmap
 from calque_core import hoist_tracers, lax, stage, typeof
@@ -291,6 +292,7 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     # linear algebra
     **FACTORS,
+    **SPECTRA,
     # positions that are values
     **INDEXED,
     # order

@@ -256,6 +256,8 @@ TABLE = {
     "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
     "triangular_solve": [[FEW, SHAPED], [MATRICES, MATRICES], [TYPED, FEW]],
     "cholesky": [[ALL], [MATRICES]],
+    **{name: [[ALL], [MATRICES]] for name in ("eigh", "svd")},
+    "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
     **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "psum_scatter"]},
     "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],

@@ -57,6 +57,15 @@ from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_c
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import Pullback, call_by_rules, close_rules
+from calque_core.ops.diagonals import (
+    as_rows,
+    column_products,
+    diagonal_of,
+    inverse,
+    inverse_gaps,
+    on_diagonal,
+    scale_columns,
+)
 from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
@@ -155,6 +164,7 @@ __all__ = [
     "operator_tangent",
     "matrix_product", "transposed", "adjoint", "conjugated", "lower_triangle", "upper_triangle", "half_lower",
     "hermitian_of", "identity_like",
+    "diagonal_of", "on_diagonal", "as_rows", "scale_columns", "column_products", "inverse", "inverse_gaps",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's

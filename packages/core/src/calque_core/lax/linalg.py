@@ -5,7 +5,9 @@ It is loaded by the rules of each transformation, and not by `import calque_core
 
 from __future__ import annotations
 
+from calque_core.ops.eigen import eigh, eigh_p, svd, svd_p
 from calque_core.ops.factorizations import cholesky, cholesky_p
+from calque_core.ops.pseudo_inverse import pinv, pinv_p
 from calque_core.ops.triangular import triangular_solve, triangular_solve_p
 
 # fmt: off
@@ -14,5 +16,7 @@ __all__ = [
     "triangular_solve", "triangular_solve_p",
     # factorizations
     "cholesky", "cholesky_p",
+    # eigenvalues and singular values
+    "eigh", "svd", "eigh_p", "svd_p", "pinv", "pinv_p",
 ]
 # fmt: on

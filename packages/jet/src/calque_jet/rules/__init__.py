@@ -12,6 +12,7 @@ from calque_jet.rules import (
     convert,
     create,
     custom,
+    eigen,
     exponential,
     factorizations,
     gamma,

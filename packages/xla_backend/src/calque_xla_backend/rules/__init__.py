@@ -15,6 +15,7 @@ from calque_xla_backend.rules import (
     custom,
     dot,
     dynamic,
+    eigen,
     exchange,
     exponential,
     factorizations,

@@ -1,0 +1,118 @@
+"""The derivatives of eigenvalues, singular values and their vectors.
+
+One idea: the tangent of the matrix, in the basis of the vectors, has the tangents of the values on its diagonal; its
+other elements, divided by the gaps between the values, say how the vectors turn.  Equal values have no gap: the
+tangents of their vectors are NaN, those of the values are not.
+
+Sources: Magnus (1985), On differentiating eigenvalues and eigenvectors; Giles (2008), An extended collection of matrix
+derivative results, section 3; Wan & Zhang (2019), Automatic differentiation for complex valued SVD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_autodiff.define import defjvp_all, not_linear
+from calque_core import MissingRuleError, Zero, typeof
+from calque_core.extend import (
+    adjoint,
+    as_rows,
+    column_products,
+    diagonal_of,
+    hermitian_of,
+    inverse,
+    inverse_gaps,
+    matrix_product,
+    scale_columns,
+    transposed,
+    where,
+    zero_tangent,
+)
+from calque_core.lax import add, convert_element_type, mul, real, sub
+from calque_core.lax.linalg import eigh_p, svd_p
+
+Value = Any
+Results = tuple[list[Value], list[Value]]
+
+
+def sums_and_gaps(values: Value) -> tuple[Value, Value]:
+    """Return the matrices of values[j] + values[i] and of values[j] - values[i]."""
+    columns = as_rows(values, typeof(values).shape[-1])
+    return add(columns, transposed(columns)), sub(columns, transposed(columns))
+
+
+# Symmetric and Hermitian matrices
+
+
+def eigh_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, lower: bool) -> Results:
+    """Turn the vectors by C, where dx = V^H x_dot V is C[i, j] (w_j - w_i) off the diagonal; C has a zero diagonal."""
+    (x,), (x_dot,) = primals, tangents
+    vectors, values = eigh_p.bind(x, lower=lower)
+    if type(x_dot) is Zero:
+        return [vectors, values], [zero_tangent(vectors), zero_tangent(values)]
+    whole = hermitian_of(x_dot) if lower else hermitian_of(adjoint(x_dot))
+    change = matrix_product(adjoint(vectors), matrix_product(whole, vectors))
+    _, gaps = sums_and_gaps(values)
+    turn = mul(convert_element_type(inverse_gaps(gaps), typeof(x).dtype), change)
+    return [vectors, values], [matrix_product(vectors, turn), real(diagonal_of(change))]
+
+
+defjvp_all(eigh_p, eigh_jvp)
+
+
+# Singular values
+
+
+def svd_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, full_matrices: bool, compute_uv: bool) -> Results:
+    """See the module; without vectors, the values alone, which need no gaps."""
+    (x,), (x_dot,) = primals, tangents
+    if type(x_dot) is Zero:
+        outs = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv)
+        return outs, [zero_tangent(out) for out in outs]
+    shape = typeof(x).shape
+    if full_matrices and shape[-1] != shape[-2]:
+        raise MissingRuleError(
+            f"svd of {typeof(x)}{where()}: the full matrices have vectors that belong to no singular value, which are "
+            "arbitrary and have no derivative. Set full_matrices=False.",
+            primitive="svd",
+            kind="jvp",
+            package="calque_autodiff",
+        )
+    values, u, vh = svd_p.bind(x, full_matrices=False, compute_uv=True)
+    v = adjoint(vh)
+    x_dot_v = matrix_product(x_dot, v)
+    if not compute_uv:
+        return [values], [real(column_products(u, x_dot_v))]
+    change = matrix_product(adjoint(u), x_dot_v)
+    u_dot, v_dot = singular_vectors_jvp(values, (u, v), change)
+    if shape[-2] > shape[-1]:
+        u_dot = add(u_dot, outside(values, u, x_dot_v))
+    if shape[-2] < shape[-1]:
+        v_dot = add(v_dot, outside(values, v, matrix_product(adjoint(x_dot), u)))
+    return [values, u, vh], [real(diagonal_of(change)), u_dot, adjoint(v_dot)]
+
+
+def singular_vectors_jvp(values: Value, vectors: tuple[Value, Value], change: Value) -> tuple[Value, Value]:
+    """Return the tangents of the vectors within the spaces that they span.
+
+    U and V turn by K and L with U^H x_dot V = K s - s L off the diagonal, both anti-Hermitian: K + L is the Hermitian
+    part of this over s_j - s_i, times 2, and K - L the other part over s_j + s_i.  The phases that are free, those of
+    K + L on the diagonal, are kept.
+    """
+    u, v = vectors
+    sums, gaps = (convert_element_type(inverse_gaps(x), typeof(u).dtype) for x in sums_and_gaps(values))
+    half, half_back = mul(change, 0.5), mul(adjoint(change), 0.5)
+    common, opposite = mul(add(half, half_back), gaps), mul(sub(half, half_back), sums)
+    return matrix_product(u, add(common, opposite)), matrix_product(v, sub(common, opposite))
+
+
+def outside(values: Value, vectors: Value, images: Value) -> Value:
+    """Return the tangents of the vectors orthogonal to the space that they span."""
+    inside = matrix_product(vectors, matrix_product(adjoint(vectors), images))
+    return scale_columns(sub(images, inside), inverse(values))
+
+
+defjvp_all(svd_p, svd_jvp)
+
+not_linear(eigh_p, svd_p)

@@ -1,0 +1,8 @@
+"""Batching eigenvalues and singular values: the batch axis becomes the first of the leading axes."""
+
+from __future__ import annotations
+
+from calque_batching.define import defleading
+from calque_core.lax.linalg import eigh_p, svd_p
+
+defleading(eigh_p, svd_p)

@@ -1,0 +1,107 @@
+"""Diagonals of matrices, and vectors as factors of their columns: what the rules of eigenvalues are written in.
+
+Read next: `eigen.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core.ops.arithmetic import div, mul
+from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.compare import eq, select
+from calque_core.ops.convert import convert_element_type
+from calque_core.ops.matrices import conjugated, on_matrices
+from calque_core.ops.reduce import reduce_sum
+from calque_core.types.avals import typeof
+
+Value = Any
+
+
+def diagonal_of(x: Value) -> Value:
+    """Return the diagonals of square matrices.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import diagonal_of
+    >>> diagonal_of(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 4.])
+    """
+    return reduce_sum(on_diagonal(x, 0), typeof(x).ndim - 1)
+
+
+def on_diagonal(x: Value, elsewhere: Value) -> Value:
+    """Return the matrices with `elsewhere` off their diagonals.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import on_diagonal
+    >>> on_diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
+    array([[1., 0.],
+           [0., 4.]])
+    """
+    return select(on_matrices(eq, x), x, elsewhere)
+
+
+def as_rows(vector: Value, count: int) -> Value:
+    """Return matrices of `count` equal rows.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import as_rows
+    >>> as_rows(np.array([1.0, 2.0]), 2)
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    shape = typeof(vector).shape
+    ndim = len(shape) + 1
+    return broadcast_in_dim(vector, (*shape[:-1], count, shape[-1]), [d for d in range(ndim) if d != ndim - 2])
+
+
+def scale_columns(x: Value, factors: Value) -> Value:
+    """Return the matrices with column j multiplied by factor j, in the dtype of the matrices.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import scale_columns
+    >>> scale_columns(np.ones((2, 2)), np.array([1.0, 2.0]))
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    aval = typeof(x)
+    return mul(x, as_rows(convert_element_type(factors, aval.dtype), aval.shape[-2]))
+
+
+def column_products(x: Value, y: Value) -> Value:
+    """Return the inner product of each column of `x` with the same column of `y`.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import column_products
+    >>> column_products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([3., 8.])
+    """
+    return reduce_sum(mul(conjugated(x), y), typeof(x).ndim - 2)
+
+
+def inverse(x: Value) -> Value:
+    """Return 1 / x, and NaN for 0: no number, but no warning either.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import inverse
+    >>> inverse(np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    is_zero = eq(x, 0)
+    return select(is_zero, np.nan, div(1, select(is_zero, 1, x)))
+
+
+def inverse_gaps(gaps: Value) -> Value:
+    """Return 1 / gaps of matrices, and NaN for 0; on the diagonal, where a value meets itself, 0 for 0.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import inverse_gaps
+    >>> inverse_gaps(np.array([[0.0, 2.0], [0.0, 4.0]]))
+    array([[0.  , 0.5 ],
+           [ nan, 0.25]])
+    """
+    is_zero = eq(gaps, 0)
+    fill = select(on_matrices(eq, gaps), 0.0, np.nan)
+    return select(is_zero, convert_element_type(fill, typeof(gaps).dtype), div(1, select(is_zero, 1, gaps)))

@@ -1,0 +1,68 @@
+"""Rows of the table: eigenvalues, singular values and what rests on them.
+
+The values of the matrices are far apart, and the results do not depend on the signs and phases of the vectors, in which
+two libraries may differ.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from program import COMPLEX, FLOATS, Program, numbers
+
+from calque_core import lax, typeof
+from calque_core.extend import adjoint, matrix_product, on_diagonal, scale_columns
+from calque_core.lax import linalg
+
+FIELD = (*FLOATS, *COMPLEX)
+SQUARE, TALL, WIDE, BATCH = numbers((3, 3)), numbers((3, 2)), numbers((2, 3)), numbers((2, 3, 3))
+
+
+def row(name, fun, maker, ulps=256.0, complex_ulps=512.0):
+    return Program(name, fun, (maker,), FIELD, ulps, by_array=True, complex_ulps=complex_ulps)
+
+
+def separated(x):
+    """Return `x` with growing numbers on the diagonal."""
+    sizes = typeof(x).shape[-2:]
+    steps = on_diagonal(np.full(sizes, 5.0) * np.arange(1, sizes[1] + 1), 0.0)
+    return lax.add(x, lax.broadcast(lax.convert_element_type(steps, typeof(x).dtype), typeof(x).shape[:-2]))
+
+
+def function_of_symmetric(**params):
+    def fun(x):
+        vectors, values = linalg.eigh(separated(x), **params)
+        return matrix_product(scale_columns(vectors, lax.sqrt(lax.add(lax.square(values), 1.0))), adjoint(vectors))
+
+    return fun
+
+
+def product_of_full(x):
+    u, values, vh = linalg.svd(separated(x))
+    return matrix_product(scale_columns(u, values), vh)
+
+
+def function_of_singular_values(x):
+    u, values, vh = linalg.svd(separated(x), full_matrices=False)
+    return matrix_product(scale_columns(u, lax.log(values)), vh), matrix_product(u, adjoint(u))
+
+
+SPECTRA: dict[str, list[Program]] = {
+    "eigh": [
+        row("values of eigh", lambda x: linalg.eigh(separated(x))[1], BATCH),
+        row("function of a symmetric matrix", function_of_symmetric(), SQUARE),
+        row("function of an upper triangle", function_of_symmetric(symmetrize_input=False, lower=False), SQUARE),
+    ],
+    "svd": [
+        row("singular values", lambda x: linalg.svd(separated(x), compute_uv=False), numbers((2, 3, 2))),
+        row("svd", function_of_singular_values, SQUARE),
+        row("svd of a tall matrix", function_of_singular_values, TALL),
+        row("svd of a wide matrix", function_of_singular_values, WIDE),
+        row("svd with full matrices", product_of_full, SQUARE),
+    ],
+    "pinv": [
+        row("pinv", lambda x: linalg.pinv(separated(x)), BATCH),
+        row("pinv of a tall matrix", lambda x: linalg.pinv(separated(x)), TALL),
+        row("pinv of a wide matrix", lambda x: linalg.pinv(separated(x)), WIDE),
+        row("pinv of a matrix of lower rank", lambda x: linalg.pinv(matrix_product(separated(x), adjoint(x))), TALL),
+    ],
+}
