@@ -17,7 +17,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "numpy_functions.md"
 HEAD = """# Functions of NumPy
 
 Every function of NumPy's main namespace, and of the array API: **done** if `calque_numpy` has it, for traced arrays,
-device arrays and NumPy's arrays. The dtypes and shapes are NumPy's. `python tests/docs/numpy_functions.py` makes this page.
+device arrays and NumPy's arrays. The dtypes and shapes are NumPy's.
+`python tests/docs/numpy_functions.py` makes this page.
 
 | function | state |
 | --- | --- |

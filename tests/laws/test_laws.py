@@ -19,6 +19,7 @@ from composites import COMPOSITES
 from custom import CUSTOM
 from custom_backwards import BACKWARD_RULES
 from custom_places import PLACES
+from front import FRONT
 from operations import OPERATIONS
 from transformations import TRANSFORMATIONS, batch_of, check_stack, is_mapped, looped
 
@@ -43,7 +44,7 @@ from calque_pytree import tree_leaves, tree_structure
 from calque_xla_backend import jit
 
 OF_OPERATIONS = [row for rows in OPERATIONS.values() for row in rows]
-COMPOSED = [*COMPOSITES, *COMPLEX_PROGRAMS]
+COMPOSED = [*COMPOSITES, *FRONT, *COMPLEX_PROGRAMS]
 PROGRAMS = [
     *OF_OPERATIONS,
     *COMPOSED,

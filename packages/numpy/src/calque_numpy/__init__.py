@@ -103,11 +103,13 @@ from calque_core.extend.numpy_functions import absolute as abs
 from calque_core.extend.numpy_functions import arctan2 as atan2
 from calque_core.extend.numpy_functions import conjugate as conj
 from calque_core.extend.numpy_functions import deg2rad as radians
+from calque_core.extend.numpy_functions import left_shift as bitwise_left_shift
 from calque_core.extend.numpy_functions import max as amax
 from calque_core.extend.numpy_functions import min as amin
 from calque_core.extend.numpy_functions import power as pow
 from calque_core.extend.numpy_functions import rad2deg as degrees
 from calque_core.extend.numpy_functions import remainder as mod
+from calque_core.extend.numpy_functions import right_shift as bitwise_right_shift
 from calque_core.extend.numpy_functions import round as around
 from calque_core.extend.numpy_functions import transpose as permute_dims
 from calque_core.extend.numpy_functions import true_divide as divide
@@ -144,6 +146,7 @@ from calque_core.lax import asin as arcsin
 from calque_core.lax import asinh as arcsinh
 from calque_core.lax import atan as arctan
 from calque_core.lax import atanh as arctanh
+from calque_core.lax import bitwise_not as bitwise_invert
 from calque_core.lax import bitwise_not as bitwise_not
 from calque_core.lax import bitwise_not as invert
 from calque_core.lax import eq as equal
@@ -162,6 +165,21 @@ from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum
 from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
 from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
+from calque_numpy.elementwise import (
+    copysign,
+    frexp,
+    gcd,
+    i0,
+    isneginf,
+    isposinf,
+    lcm,
+    ldexp,
+    logaddexp2,
+    modf,
+    signbit,
+    sinc,
+    spacing,
+)
 from calque_numpy.evaluation import evaluated_by_numpy as _evaluated_by_numpy
 from calque_numpy.joining import (
     array_split,
@@ -213,15 +231,19 @@ __all__ = [
     "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
     "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
     "cbrt", "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax",
-    "fmin", "nextafter", "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
+    "fmin", "nextafter", "spacing", "copysign", "signbit", "frexp", "ldexp", "modf", "gcd", "lcm",
+    "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
     # exponentials, logarithms, angles
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "hypot", "sin", "cos", "tan",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sinc", "i0",
+    "hypot", "sin", "cos", "tan",
     "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "arcsinh", "arccosh", "arctanh", "deg2rad", "radians", "rad2deg", "degrees",
     # comparisons and logic
-    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "isclose",
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "isneginf",
+    "isposinf", "isclose",
     "allclose", "array_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bitwise_not", "invert", "left_shift", "right_shift", "bitwise_count",
+    "bitwise_xor", "bitwise_not", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_right_shift", "invert", "left_shift", "right_shift", "bitwise_count",
     # elements chosen by a condition
     "where", "select", "nan_to_num",
     # elements read and updated at an index

@@ -1,7 +1,7 @@
 """The functions of NumPy that this package lacks, or that differ on purpose, each with its reason.
 
-One idea: `__all__` lists the functions that exist, these tables the others, so that an AttributeError gives advice.  The
-page of the documentation with every function is made from both, by `tests/docs/numpy_functions.py`.
+One idea: `__all__` lists the functions that exist, these tables the others, so that an AttributeError gives advice.
+The page of the documentation with every function is made from both, by `tests/docs/numpy_functions.py`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ _FAMILIES = {
     "has another name since NumPy 2.0: trunc": "fix",
     "has another name since NumPy 2.0: vstack": "row_stack",
     "is not written yet": (
-        "bitwise_invert bitwise_left_shift bitwise_right_shift copysign frexp gcd i0 isneginf isposinf lcm ldexp "
-        "logaddexp2 modf signbit sinc spacing "
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin nanpercentile nanprod nanquantile nanstd "
         "nanvar "
         "cumprod cumsum cumulative_prod cumulative_sum ediff1d gradient prod trapezoid unwrap "

@@ -40,10 +40,17 @@ array_functions: dict[Function, Function] = {}
 
 
 def implements(*numpy_functions: Function) -> Callable[[F], F]:
-    """Return a decorator: the decorated function implements these functions of NumPy, and has their signature."""
+    """Return a decorator: the decorated function implements these functions of NumPy, and has their signature.
+
+    A ufunc's implementation takes the operands alone.
+    """
 
     def register(function: F) -> F:
-        array_functions.update(dict.fromkeys(numpy_functions, function))
+        for each in numpy_functions:
+            if isinstance(each, np.ufunc):
+                ufuncs[each] = function
+            else:
+                array_functions[each] = function
         return function
 
     return register
