@@ -21,6 +21,16 @@ def row(name, fun, makers, ulps=64.0, complex_ulps=256.0):
     return Program(name, fun, makers, FIELD, ulps, by_array=True, complex_ulps=complex_ulps)
 
 
+def constant(name, fun, maker):
+    """Return a row of an operation without a derivative: it gets a step function of the argument, as stop_gradient."""
+
+    def scaled(x):
+        constants = fun(lax.stop_gradient(lax.add(lax.floor(lax.mul(x, 1.5)), 0.3)))
+        return [lax.mul(y, lax.reduce_sum(x)) for y in constants]
+
+    return Program(name, scaled, (maker,), FLOATS, 64, by_array=True)
+
+
 def dominant(x):
     """Return `x` with larger diagonals, so that the matrices are far from singular ones."""
     return lax.add(x, lax.mul(identity_like(x), 5.0))
@@ -50,5 +60,28 @@ FACTORS: dict[str, list[Program]] = {
     "cholesky": [
         row("cholesky", lambda x: linalg.cholesky(definite(x)), (SQUARE,)),
         row("cholesky of a lower triangle", lambda x: linalg.cholesky(dominant(x), symmetrize_input=False), (BATCH,)),
+    ],
+    "lu": [
+        row("lu", linalg.lu, (SQUARE,)),
+        row("lu of a batch of tall matrices", linalg.lu, (numbers((2, 4, 2)),)),
+        row("lu of a wide matrix", linalg.lu, (WIDE,)),
+    ],
+    "lu_pivots_to_permutation": [
+        Program(
+            "lu_pivots_to_permutation",
+            lambda pivots: linalg.lu_pivots_to_permutation(lax.rem(pivots, pivots.dtype.type(4)), 4),
+            (numbers((2, 3)),),
+            ("int32", "int64"),
+        )
+    ],
+    "qr": [
+        row("qr", lambda x: linalg.qr(dominant(x)), (BATCH,)),
+        row("qr of a tall matrix", lambda x: linalg.qr(x, full_matrices=False), (TALL,)),
+        row("qr of a wide matrix", lambda x: linalg.qr(dominant(x)), (WIDE,)),
+        row("qr with pivoting", lambda x: linalg.qr(x, pivoting=True, full_matrices=False), (TALL,)),
+    ],
+    "geqrf": [constant("geqrf", linalg.geqrf, TALL)],
+    "householder_product": [
+        constant("householder_product", lambda x: [linalg.householder_product(*linalg.geqrf(x))], TALL)
     ],
 }

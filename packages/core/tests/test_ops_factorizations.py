@@ -76,6 +76,104 @@ def test_cholesky_of_a_matrix_that_is_not_positive_definite_is_an_error_with_the
         linalg.cholesky(-np.eye(2))
 
 
+# LU
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("sizes", [(3, 3), (4, 2), (2, 4), (1, 1), (0, 0), (3, 0), (0, 3), (35, 70), (70, 35)])
+def test_lu_has_a_unit_lower_and_an_upper_triangle_whose_product_is_the_permuted_matrix(dtype, batch, sizes):
+    x = random((*batch, *sizes), dtype)
+    factors, pivots, permutation = linalg.lu(x)
+    size = min(sizes)
+    assert (factors.shape, pivots.shape, permutation.shape) == (x.shape, (*batch, size), (*batch, sizes[0]))
+    assert (factors.dtype, pivots.dtype, permutation.dtype) == (x.dtype, np.int32, np.int32)
+    lower = np.tril(factors[..., :size], -1) + np.eye(sizes[0], size, dtype=dtype)
+    close(lower @ np.triu(factors[..., :size, :]), np.take_along_axis(x, permutation[..., None], -2))
+    assert np.abs(lower).max(initial=1) <= np.sqrt(2) + 1e-5  # of complex numbers, |re| + |im| is at most 1
+    np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots, sizes[0]), permutation)
+    check_staged(linalg.lu, x)
+
+
+def test_lu_of_a_singular_matrix_goes_on_past_a_column_of_zeros():
+    factors, pivots, permutation = linalg.lu(np.array([[0.0, 1.0], [0.0, 2.0]]))
+    np.testing.assert_array_equal(factors, [[0.0, 1.0], [0.0, 2.0]])
+    np.testing.assert_array_equal([pivots, permutation], [[0, 1], [0, 1]])
+
+
+def test_the_permutation_by_operations_is_that_of_the_evaluation():
+    pivots = np.array([[2, 2, 2], [0, 3, 3]], np.int8)
+    by_operations = linalg.lu_pivots_to_permutation_p.rules["decomposition"](pivots, permutation_size=4)
+    np.testing.assert_array_equal(by_operations, [[2, 0, 1, 3], [0, 3, 1, 2]])
+    np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots, 4), by_operations)
+    assert linalg.lu_pivots_to_permutation(pivots, 4).dtype == np.int8
+
+
+def test_more_pivots_than_rows_are_refused():
+    with pytest.raises(ShapeError, match=r"of int64\[2\] at .* with permutation_size=1: the size must be at least"):
+        linalg.lu_pivots_to_permutation(np.array([0, 1]), 1)
+
+
+# QR
+
+
+@pytest.mark.parametrize("pivoting", [False, True])
+@pytest.mark.parametrize("full_matrices", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("sizes", [(3, 3), (4, 2), (2, 4), (1, 1), (0, 0), (3, 0), (0, 3)])
+def test_qr_has_orthonormal_columns_and_an_upper_triangle_whose_product_is_the_matrix(
+    pivoting, full_matrices, dtype, batch, sizes
+):
+    x = random((*batch, *sizes), dtype)
+    q, r, *order = linalg.qr(x, pivoting=pivoting, full_matrices=full_matrices)
+    inner = sizes[0] if full_matrices else min(sizes)
+    assert (q.shape, r.shape) == ((*batch, sizes[0], inner), (*batch, inner, sizes[1]))
+    assert q.dtype == r.dtype == x.dtype
+    close(q @ r, np.take_along_axis(x, order[0][..., None, :], -1) if pivoting else x)
+    close(q.conj().mT @ q, np.broadcast_to(np.eye(inner), (*batch, inner, inner)).astype(dtype))
+    np.testing.assert_array_equal(r, np.triu(r))
+    assert np.isrealobj(r) or not np.diagonal(r, axis1=-2, axis2=-1).imag.any()
+    check_staged(lambda x: linalg.qr(x, pivoting=pivoting, full_matrices=full_matrices), x)
+
+
+def test_with_pivoting_the_diagonal_of_r_does_not_grow_and_the_first_column_is_the_longest():
+    x = random((3, 5, 4), "float64") * np.array([1.0, 9.0, 3.0, 0.1])
+    _, r, order = linalg.qr(x, pivoting=True)
+    assert order.dtype == np.int32
+    np.testing.assert_array_equal(order[:, 0], np.linalg.norm(x, axis=1).argmax(-1))
+    assert (np.diff(np.abs(np.diagonal(r, axis1=1, axis2=2)), axis=1) <= 1e-14).all()
+
+
+# Reflections
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("sizes", [(3, 3), (4, 2), (1, 1), (3, 0)])
+def test_the_product_of_reflections_is_the_first_factor_of_qr(dtype, batch, sizes):
+    x = random((*batch, *sizes), dtype)
+    packed, taus = linalg.geqrf(x)
+    q, r = linalg.qr(x, full_matrices=False)
+    close(linalg.householder_product(packed, taus), q)
+    close(np.triu(packed[..., : sizes[1], :]), r)
+    check_staged(linalg.geqrf, x)
+    check_staged(linalg.householder_product, packed, taus)
+
+
+@pytest.mark.parametrize(
+    ("a", "taus", "error", "words"),
+    [
+        (np.ones((2, 3)), np.ones(2), ShapeError, "more columns than rows. Slice"),
+        (np.ones((3, 2)), np.ones(3), ShapeError, r"of float64\[3,2\] and float64\[3\] at .*at most one per column"),
+        (np.ones((2, 3, 2)), np.ones(2), ShapeError, "for each matrix"),
+    ],
+)
+def test_reflections_that_do_not_fit_are_refused(a, taus, error, words):
+    with pytest.raises(error, match=words):
+        linalg.householder_product(a, taus)
+
+
 # Refusals
 
 
@@ -86,7 +184,7 @@ def test_operands_that_are_no_square_matrices_are_refused(name):
             call(np.ones((2, 3)))
 
 
-@pytest.mark.parametrize("name", ["cholesky"])
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr", "geqrf"])
 def test_operands_that_lapack_has_no_dtype_or_no_matrix_for_are_refused(name):
     for call in (getattr(linalg, name), make_jaxpr(getattr(linalg, name))):
         with pytest.raises(ShapeError, match=rf"{name} of float64\[3\] at .*at least two axes"):

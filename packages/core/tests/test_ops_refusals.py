@@ -59,6 +59,7 @@ MATRICES = [
     *operands(*shaped((2, 2), (3, 2, 2), (0, 0), (2, 0), (3, 3), (2,))),
     *operands(*[2 * np.eye(2).astype(dtype) for dtype in ("bool", "int8", "float16", "float32", "complex64")]),
 ]
+ROWS_OF_PIVOTS = [np.array(rows, np.int32) for rows in ([1, 1], [[1, 1], [0, 1]], [], 1)]
 AXES = [-4, -1, 0, 1, 5, (0,), (0, 0), (0, -2), (1, 0), (), None, 1.0, "a", [0], np.int64(0), (0.5,), Odd(), 10**30]
 ONE_AXIS = [-4, -1, 0, 1, 3, None, "a", 1.0]
 COUNTS = [0, 1, 2, -1, 9, 1.5, "a", None, np.int8(1), 10**30]
@@ -255,9 +256,11 @@ TABLE = {
     "slice_in_dim": [[SOME, [None, 0, -1, 9, 1.5], [None, 1, -9, "a"], [1, 0, None], ONE_AXIS]],
     "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
     "triangular_solve": [[FEW, SHAPED], [MATRICES, MATRICES], [TYPED, FEW]],
-    "cholesky": [[ALL], [MATRICES]],
     **{name: [[ALL], [MATRICES]] for name in ("eigh", "svd")},
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
+    **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr")},
+    "lu_pivots_to_permutation": [[operands(*ROWS_OF_PIVOTS), COUNTS], [ALL, [2]]],
+    "householder_product": [[MATRICES, FEW], [FEW, MATRICES]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
     **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "psum_scatter"]},
     "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],

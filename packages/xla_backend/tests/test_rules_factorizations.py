@@ -12,10 +12,14 @@ from calque_xla_backend import jit
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 
 
-def definite(shape, dtype):
+def numbers(shape, dtype):
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, shape)
-    x = (x + 1j * rng.uniform(-1, 1, shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+    return (x + 1j * rng.uniform(-1, 1, shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def definite(shape, dtype):
+    x = numbers(shape, dtype)
     return x @ x.conj().mT + np.eye(shape[-1], dtype=dtype)
 
 
@@ -31,6 +35,25 @@ def assert_agrees(fun, *args, ulps=200):
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4), (2, 1, 3, 3), (1, 1), (0, 0), (2, 0, 0), (0, 2, 2)])
 def test_cholesky_compiles(dtype, shape):
     assert_agrees(linalg.cholesky, definite(shape, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 2), (2, 1, 2, 3), (1, 1), (0, 0), (3, 0), (0, 3), (0, 2, 2)])
+def test_factorizations_of_any_sizes_compile(dtype, shape):
+    x = numbers(shape, dtype)
+    assert_agrees(linalg.lu, x)
+    assert_agrees(linalg.geqrf, x)
+    if shape[-2] >= shape[-1]:
+        assert_agrees(linalg.householder_product, *linalg.geqrf(x))
+    for pivoting in (False, True):
+        for full_matrices in (False, True):
+            assert_agrees(lambda x, p=pivoting, f=full_matrices: linalg.qr(x, pivoting=p, full_matrices=f), x)
+
+
+def test_a_singular_matrix_has_factors():
+    factors, _, order = jit(linalg.lu)(np.ones((2, 2)))
+    np.testing.assert_array_equal(factors, [[1.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(order, [0, 1])
 
 
 def test_a_matrix_that_is_not_positive_definite_gives_nan_and_its_neighbours_do_not():

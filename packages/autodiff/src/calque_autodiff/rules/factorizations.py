@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
-from calque_core.extend import half_lower, hermitian_of, matrix_product
-from calque_core.lax.linalg import cholesky_p, triangular_solve
+from calque_autodiff.define import defjvp, defjvp_all, not_linear, zero_derivative
+from calque_core import typeof
+from calque_core.extend import (
+    check_unique_q,
+    cholesky_slope,
+    hermitian_of,
+    lu_slope,
+    permuted_columns,
+    permuted_rows,
+    qr_slope,
+    zero_tangent,
+)
+from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p
 
 Value = Any
+Results = tuple[list[Value], list[Value]]
 
 
-def cholesky_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Return L half_lower(L^-1 dx L^-H), where dx is the Hermitian matrix of the lower triangle that is read.
-
-    Source: Murray (2016), Differentiation of the Cholesky decomposition, section 3.
-    """
-    right = triangular_solve(out, hermitian_of(x_dot), lower=True, transpose_a=True, conjugate_a=True)
-    return matrix_product(out, half_lower(triangular_solve(out, right, left_side=True, lower=True)))
+def lu_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> Results:
+    factors, pivots, permutation = lu_p.bind(*primals)
+    factors_dot = lu_slope(factors, permuted_rows(tangents[0], permutation))
+    return [factors, pivots, permutation], [factors_dot, zero_tangent(pivots), zero_tangent(permutation)]
 
 
-defjvp(cholesky_p, cholesky_jvp)
-not_linear(cholesky_p)
+def qr_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, pivoting: bool, full_matrices: bool) -> Results:
+    check_unique_q(typeof(primals[0]), full_matrices)
+    q, r, *order = qr_p.bind(*primals, pivoting=pivoting, full_matrices=full_matrices)
+    x_dot = permuted_columns(tangents[0], order[0]) if pivoting else tangents[0]
+    return [q, r, *order], [*qr_slope(q, r, x_dot), *map(zero_tangent, order)]
+
+
+defjvp(cholesky_p, lambda x_dot, out, x: cholesky_slope(out, hermitian_of(x_dot)))
+defjvp_all(lu_p, lu_jvp)
+zero_derivative(lu_pivots_to_permutation_p, reason="its results are integers")
+defjvp_all(qr_p, qr_jvp)
+not_linear(cholesky_p, lu_p, qr_p)

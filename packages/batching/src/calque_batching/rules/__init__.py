@@ -29,6 +29,7 @@ from calque_batching.rules import (
     platform,
     pseudo_inverse,
     reduce,
+    reflections,
     root,
     rounding,
     scan,

@@ -66,6 +66,8 @@ from calque_core.ops.diagonals import (
     on_diagonal,
     scale_columns,
 )
+from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, qr_slope
+from calque_core.ops.factorizations import check_unique_q
 from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
@@ -85,11 +87,12 @@ from calque_core.ops.loops import loop_name
 from calque_core.ops.matrices import (
     adjoint,
     conjugated,
-    half_lower,
     hermitian_of,
     identity_like,
     lower_triangle,
     matrix_product,
+    permuted_columns,
+    permuted_rows,
     transposed,
     upper_triangle,
 )
@@ -160,11 +163,11 @@ __all__ = [
     "product_with_updates", "extreme_shares",
     # Windows that slide over an array
     "dilated_shape", "transposed_pads",
-    # Batches of matrices
-    "operator_tangent",
-    "matrix_product", "transposed", "adjoint", "conjugated", "lower_triangle", "upper_triangle", "half_lower",
-    "hermitian_of", "identity_like",
-    "diagonal_of", "on_diagonal", "as_rows", "scale_columns", "column_products", "inverse", "inverse_gaps",
+    # Batches of matrices, and the equations for changes of their factors
+    "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
+    "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",
+    "column_products", "inverse", "inverse_gaps", "operator_tangent", "cholesky_slope", "lu_slope", "qr_slope",
+    "check_unique_q",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's

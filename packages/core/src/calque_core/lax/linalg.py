@@ -6,17 +6,29 @@ It is loaded by the rules of each transformation, and not by `import calque_core
 from __future__ import annotations
 
 from calque_core.ops.eigen import eigh, eigh_p, svd, svd_p
-from calque_core.ops.factorizations import cholesky, cholesky_p
+from calque_core.ops.factorizations import (
+    cholesky,
+    cholesky_p,
+    lu,
+    lu_p,
+    lu_pivots_to_permutation,
+    lu_pivots_to_permutation_p,
+    qr,
+    qr_p,
+)
 from calque_core.ops.pseudo_inverse import pinv, pinv_p
+from calque_core.ops.reflections import geqrf, geqrf_p, householder_product, householder_product_p
 from calque_core.ops.triangular import triangular_solve, triangular_solve_p
 
 # fmt: off
 __all__ = [
     # triangular systems
     "triangular_solve", "triangular_solve_p",
-    # factorizations
-    "cholesky", "cholesky_p",
     # eigenvalues and singular values
     "eigh", "svd", "eigh_p", "svd_p", "pinv", "pinv_p",
+    # factorizations
+    "cholesky", "lu", "lu_pivots_to_permutation", "qr", "cholesky_p", "lu_p", "lu_pivots_to_permutation_p", "qr_p",
+    # reflections
+    "geqrf", "householder_product", "geqrf_p", "householder_product_p",
 ]
 # fmt: on

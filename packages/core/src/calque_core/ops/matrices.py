@@ -16,13 +16,14 @@ import numpy as np
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.arithmetic import add, mul
-from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.broadcast import broadcast_in_dim, expand_dims
 from calque_core.ops.compare import eq, ge, gt, select
 from calque_core.ops.complex import conj
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import broadcasted_iota, full_like, zeros_like
 from calque_core.ops.declare import undefined_message
 from calque_core.ops.dot import dot_general
+from calque_core.ops.gather import GatherDimensionNumbers, gather
 from calque_core.ops.shape import of_one_dtype, transpose
 from calque_core.types.avals import ShapedArray, typeof
 
@@ -105,6 +106,26 @@ def conjugated(x: Value) -> Value:
     return conj(x) if typeof(x).dtype.kind == "c" else x
 
 
+def permuted_rows(x: Value, permutation: Value) -> Value:
+    """Return the rows of each matrix in the order of its permutation.  Shapes: x [*s, m, n], permutation [*s, m].
+
+    >>> import numpy as np
+    >>> from calque_core.extend import permuted_rows
+    >>> permuted_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]))
+    array([[3., 4.],
+           [1., 2.]])
+    """
+    ndim, leading = typeof(x).ndim, tuple(range(typeof(x).ndim - 2))
+    numbers = GatherDimensionNumbers((ndim - 1,), (ndim - 2,), (ndim - 2,), leading, leading)
+    sizes = (*[1] * (ndim - 1), typeof(x).shape[-1])
+    return gather(x, expand_dims(permutation, (-1,)), numbers, sizes, mode="clip")
+
+
+def permuted_columns(x: Value, permutation: Value) -> Value:
+    """Return the columns of each matrix in the order of its permutation.  Shapes: x [*s, m, n], permutation [*s, n]."""
+    return transposed(permuted_rows(transposed(x), permutation))
+
+
 # Triangles
 
 
@@ -149,7 +170,6 @@ def half_lower(x: Value) -> Value:
     """Return the lower triangles with half of the diagonals: the sum with its adjoint is x, if x is Hermitian.
 
     >>> import numpy as np
-    >>> from calque_core.extend import half_lower
     >>> half_lower(np.ones((2, 2)))
     array([[0.5, 0. ],
            [1. , 0.5]])

@@ -23,6 +23,7 @@ from calque_jet.rules import (
     linear_solve,
     platform,
     reduce,
+    reflections,
     root,
     rounding,
     scan,

@@ -25,6 +25,7 @@ from calque_xla_backend.rules import (
     linear_call,
     platform,
     reduce,
+    reflections,
     rounding,
     scan,
     scatter,

@@ -1,14 +1,28 @@
-"""Lowering of factorisations of matrices to LAPACK's."""
+"""Lowering of factorisations of matrices to LAPACK's.
+
+LAPACK counts rows and columns from 1.  Its status is 0 where it succeeded; a positive status of `getrf` says that U is
+singular, which is no failure of the factorisation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from calque_core.extend import lower_triangle
-from calque_core.lax.linalg import cholesky_p
-from calque_xla_backend.define import IrValue
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core import ShapedArray, typeof
+from calque_core.extend import identity_like, lower_triangle, shaped_array, upper_triangle
+from calque_core.lax import pad, slice_in_dim, zeros_like
+from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation, qr_p
+from calque_xla_backend.define import IrValue, splat
 from calque_xla_backend.modules.lapack import info_aval, lapack_call, nan_where
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type
+from calque_xla_backend.rules.reflections import product_of_reflections
+
+Value = Any
 
 
 @register_lowering(cholesky_p, platform="cpu")
@@ -17,7 +31,56 @@ def cholesky_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]
     if not aval.size:
         return [x]
     out, info = lapack_call("potrf", [(x, aval)], [aval, info_type], aliases={0: 0}, uplo="L")
-    return triangle(ctx, nan_where("NE", info, info_type, out, aval))
+    return _lower(ctx, lower_triangle, aval, nan_where("NE", info, info_type, out, aval))
 
 
-triangle = lower_fun(lower_triangle, multiple_results=False)
+@register_lowering(lu_p, platform="cpu")
+def lu_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,), (_, pivots_aval, order_aval), info_type = ctx.avals_in, ctx.avals_out, info_aval(ctx.avals_in[0])
+    if not aval.size:
+        order = hlo.iota(aval_to_ir_type(order_aval), order_aval.ndim - 1)
+        return [x, splat(0, pivots_aval), order]
+    factors, from_one, info = lapack_call("getrf", [(x, aval)], [aval, pivots_aval, info_type], aliases={0: 0})
+    pivots = hlo.subtract(from_one, splat(1, pivots_aval))
+    permutation_of = partial(lu_pivots_to_permutation, permutation_size=order_aval.shape[-1])
+    return [nan_where("LT", info, info_type, factors, aval), pivots, *_lower(ctx, permutation_of, pivots_aval, pivots)]
+
+
+@register_lowering(qr_p, platform="cpu")
+def qr_lowering(ctx: LoweringRuleContext, x: IrValue, *, pivoting: bool, full_matrices: bool) -> Sequence[IrValue]:
+    """Get R and the reflections from one call, and Q from a second one."""
+    (aval,), (q_aval, r_aval, *orders) = ctx.avals_in, ctx.avals_out
+    if not aval.size:
+        (q,) = _lower(ctx, partial(identity_like, sizes=q_aval.shape[-2:]), aval, x)
+        return [q, splat(0, r_aval), *(hlo.iota(aval_to_ir_type(o), o.ndim - 1) for o in orders)]
+    taus_aval = shaped_array((*aval.shape[:-2], min(aval.shape[-2:])), aval.dtype)
+    if pivoting:
+        (order_aval,) = orders
+        free = splat(0, order_aval), order_aval  # no column is forced to the front
+        packed, from_one, taus = lapack_call(
+            "geqp3", [(x, aval), free], [aval, order_aval, taus_aval], aliases={0: 0, 1: 1}
+        )
+        order = [hlo.subtract(from_one, splat(1, order_aval))]
+    else:
+        packed, taus = lapack_call("geqrf", [(x, aval)], [aval, taus_aval], aliases={0: 0})
+        order = []
+    (columns,) = _lower(ctx, partial(_with_columns, size=q_aval.shape[-1]), aval, packed)
+    q = product_of_reflections((columns, q_aval), (taus, taus_aval))
+    return [q, *_lower(ctx, partial(_upper_rows, size=r_aval.shape[-2]), aval, packed), *order]
+
+
+def _with_columns(packed: Value, *, size: int) -> Value:
+    """Return the first `size` columns; missing ones are zeros."""
+    *leading, _, n = typeof(packed).shape
+    if n >= size:
+        return slice_in_dim(packed, 0, size, axis=-1)
+    return pad(packed, zeros_like(packed, shape=()), [*[(0, 0, 0)] * (len(leading) + 1), (0, size - n, 0)])
+
+
+def _upper_rows(packed: Value, *, size: int) -> Value:
+    return upper_triangle(slice_in_dim(packed, 0, size, axis=-2))
+
+
+def _lower(ctx: LoweringRuleContext, fun: Any, aval: ShapedArray, value: IrValue) -> Sequence[IrValue]:
+    """Return the lowered result of a function of one array."""
+    return lower_fun(fun, multiple_results=False)(ctx.replace(avals_in=[aval]), value)

@@ -1,0 +1,31 @@
+"""Lowering of Householder reflections to LAPACK's (geqrf, orgqr, and ungqr for complex numbers)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calque_core import ShapedArray
+from calque_core.lax.linalg import geqrf_p, householder_product_p
+from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.lapack import lapack_call
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+
+
+@register_lowering(geqrf_p, platform="cpu")
+def geqrf_lowering(ctx: LoweringRuleContext, a: IrValue) -> Sequence[IrValue]:
+    (aval,), (_, taus_aval) = ctx.avals_in, ctx.avals_out
+    return (
+        lapack_call("geqrf", [(a, aval)], [aval, taus_aval], aliases={0: 0}) if aval.size else [a, splat(0, taus_aval)]
+    )
+
+
+@register_lowering(householder_product_p, platform="cpu")
+def householder_product_lowering(ctx: LoweringRuleContext, a: IrValue, taus: IrValue) -> Sequence[IrValue]:
+    (aval, taus_aval) = ctx.avals_in
+    return [product_of_reflections((a, aval), (taus, taus_aval))] if aval.size else [a]
+
+
+def product_of_reflections(a: tuple[IrValue, ShapedArray], taus: tuple[IrValue, ShapedArray]) -> IrValue:
+    """Return the orthogonal matrix that LAPACK has stored in `a` and `taus`, which are not empty."""
+    name = "ungqr" if a[1].dtype.kind == "c" else "orgqr"
+    return lapack_call(name, [a, taus], [a[1]], aliases={0: 0})[0]
