@@ -4,8 +4,8 @@ One idea: where a rule is right, nobody can tell whether it was used.  So a prog
 rules are too large; the same program without rules gets such derivatives by `stretched`, which knows nothing of rules.
 Under every transformation the two have to agree, and with a factor of 1 the rules are right.
 
-Read next: `custom.py`, `custom_backwards.py`, `custom_insides.py` and `custom_places.py`, the table;
-`test_custom.py`, the law.
+Read next: `custom.py`, `custom_backwards.py`, `custom_batches.py`, `custom_insides.py` and `custom_places.py`, the
+table; `test_custom.py`, the law.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from program import FLOATS, Program, always, numbers
 
 from calque_autodiff import custom_jvp, custom_rules, custom_vjp, jvp, linearize, vjp
-from calque_batching import vmap
+from calque_batching import sequential_vmap, vmap
 from calque_core import lax, typeof
 from calque_pytree import tree_map
 
@@ -143,6 +143,7 @@ def curve(x: Any, y: Any) -> Any:
 CALLS: dict[str, list[Program]] = {
     "custom_jvp_call": [Program("custom_jvp_call", with_jvp(curve), (VECTOR, VECTOR), ulps=8)],
     "custom_vjp_call": [Program("custom_vjp_call", with_vjp(curve), (VECTOR, VECTOR), ulps=8)],
+    "custom_vmap_call": [Program("custom_vmap_call", sequential_vmap(curve), (VECTOR, VECTOR), ulps=8)],
     "custom_vjp_linear": [
         Program(
             "custom_vjp_linear",

@@ -7,13 +7,14 @@ import pytest
 from agreement import assert_close, unit_roundoff
 from custom import CUSTOM
 from custom_backwards import BACKWARD_RULES, REVERSE_RULES
+from custom_batches import BATCHES
 from custom_insides import REVERSE_INSIDE
 from custom_places import PLACES
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from transformations import PLAIN, TRANSFORMATIONS, batch_of, is_mapped
 
-ROWS = [*CUSTOM, *BACKWARD_RULES, *PLACES]
+ROWS = [*CUSTOM, *BACKWARD_RULES, *BATCHES, *PLACES]
 REVERSE = [*REVERSE_RULES, *REVERSE_INSIDE]
 FACTOR = 2.0
 FORWARDS = ("jvp", "linearize")

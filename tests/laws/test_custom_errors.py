@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque import custom_gradient, custom_jvp, custom_rules, custom_vjp, grad, jacfwd, jit, jvp, lax, vmap
+from calque import custom_gradient, custom_jvp, custom_rules, custom_vjp, custom_vmap, grad, jacfwd, jit, jvp, lax, vmap
 from calque_core import UnexpectedTracerError, trace_state_clean
 from calque_core.context import active, here
 
@@ -141,9 +141,15 @@ def test_forward_mode_of_a_function_with_a_vjp_rule_only_is_refused(f, forwards)
 # Rules for batches
 
 
-def batched_by(rule):
+def by_custom_rules(rule):
     f = custom_rules(lambda x: x * x)
     f.def_batch(rule)
+    return f
+
+
+def by_custom_vmap(rule):
+    f = custom_vmap(lambda x: x * x)
+    f.def_vmap(rule)
     return f
 
 
@@ -175,30 +181,49 @@ ABOUT_BATCHES = {
 }
 
 
+@pytest.mark.parametrize("make", [by_custom_rules, by_custom_vmap])
 @pytest.mark.parametrize(("rule", "error", "message"), ABOUT_BATCHES.values(), ids=ABOUT_BATCHES)
-def test_a_wrong_rule_for_batches_is_refused_with_its_name(rule, error, message):
-    f = batched_by(rule)
+def test_a_wrong_rule_for_batches_is_refused_with_its_name(rule, error, message, make):
+    f = make(rule)
     for mapped in (vmap(f), jit(vmap(f)), vmap(jit(f)), grad(lambda x: np.sum(vmap(f)(x)))):
         with pytest.raises(error, match=message):
             mapped(XS)
 
 
-def test_function_and_rule_for_batches_must_agree_where_both_are_run():
-    wide = batched_by(lambda size, in_batched, x: (np.ones((3, 2)), True))
-    with pytest.raises(
-        TypeError, match=RULE + r" returned outputs of types \(float64\[2\]\), but the function returned"
-    ):
-        vmap(jit(wide))(XS)
-    pair = batched_by(lambda size, in_batched, x: ((x, x), True))
-    with pytest.raises(
-        TypeError,
-        match=RULE
-        + (
-            r" returned PyTreeDef\(\(\*, \*\)\), but the function returned "
-            r"PyTreeDef"
-        ),
-    ):
-        vmap(jit(pair))(XS)
+WRONG_TYPES = {
+    "another shape": (
+        lambda size, in_batched, x: (np.ones((3, 2)), True),
+        r", for one element, returned outputs of types \(float64\[2\]\), but the function returned \(float64\[\]\)",
+    ),
+    "another dtype": (
+        lambda size, in_batched, x: (np.ones(3, "float32"), True),
+        r", for one element, returned outputs of types \(float32\[\]\), but the function returned \(float64\[\]\)",
+    ),
+    "a batch that it does not call one": (
+        lambda size, in_batched, x: (x * x, False),
+        r", for one element, returned outputs of types \(float64\[3\]\), but the function returned \(float64\[\]\)",
+    ),
+    "another structure": (
+        lambda size, in_batched, x: ((x, x), True),
+        r", for one element, returned PyTreeDef\(\(\*, \*\)\), but the function returned PyTreeDef\(\*\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("make", [by_custom_rules, by_custom_vmap])
+@pytest.mark.parametrize(("rule", "message"), WRONG_TYPES.values(), ids=WRONG_TYPES)
+def test_function_and_rule_for_batches_must_agree(rule, message, make):
+    f = make(rule)
+    for mapped in (vmap(f), vmap(jit(f)), jit(vmap(f)), grad(lambda x: np.sum(vmap(f)(x))), vmap(grad(f))):
+        with pytest.raises(TypeError, match=RULE + message):
+            mapped(XS)
+
+
+def test_a_function_without_its_rule_for_batches_is_refused_where_it_is_traced():
+    message = r"custom_vmap of <lambda> \(test_custom_errors\.py:\d+\) has no rule\. Give one with def_vmap"
+    for mapped in (vmap, jit, grad):
+        with pytest.raises(AttributeError, match=message):
+            mapped(custom_vmap(lambda x: x * x))(1.0 if mapped is grad else XS)
 
 
 # Wrong rules under transformations

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from calque_autodiff import custom_jvp, custom_rules, custom_vjp, grad, jvp, stop_gradient
-from calque_autodiff.custom.custom_call import one_spelling
 from calque_autodiff.custom.returned import checked_tangent
 from calque_core import (
     ShapedArray,
@@ -126,11 +125,6 @@ def test_static_arguments_go_by_position_or_by_name(statics):
 
 def test_the_first_argument_may_be_the_static_one():
     assert grad(lambda x: tripled(lambda n, x: x * n, static_argnums=0)(2, x))(1.0) == 3.0
-
-
-def test_the_static_arguments_go_by_one_of_the_two_names():
-    assert one_spelling("argnums", (), 1) == 1
-    assert one_spelling("argnames", "n", ()) == "n"
 
 
 def test_a_static_argument_may_be_traced_as_long_as_it_is_not_differentiated():
@@ -322,7 +316,7 @@ ABOUT_CALLS = {
         TypeError,
         (
             r"custom_jvp of power .*: n is 'two' of type str, which is not an array or a scalar\. Name it in the "
-            r"static_argnums of custom_jvp, custom_vjp or custom_rules, close over it, or register its class"
+            r"static_argnums of custom_jvp, custom_vjp, custom_vmap or custom_rules, close over it, or register its "
         ),
     ),
     "a function in a pytree": (

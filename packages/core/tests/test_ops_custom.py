@@ -26,7 +26,7 @@ from calque_core import (
     trace_state_clean,
     tracing,
 )
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
 from calque_core.ops.custom_rules import Pullback
 from calque_core.traces.trace import only_evaluates
 
@@ -85,7 +85,7 @@ def test_a_call_prints_its_name_its_program_and_which_rules_it_has():
     assert "rules=jvp,fwd,transpose,batch\n" in str(make_jaxpr(lambda x: wave(x, custom_vjp_call_p, every))(0.5))
 
 
-@pytest.mark.parametrize("primitive", [custom_jvp_call_p, custom_vjp_call_p])
+@pytest.mark.parametrize("primitive", [custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p])
 def test_results_are_as_weak_in_evaluation_and_in_staging_as_those_of_the_equations(primitive):
     jaxpr = make_jaxpr(lambda x: (x, lax.sin(x)))(1.0)
     outs = primitive.bind(1.0, jaxpr=jaxpr, rules=RULES)

@@ -141,7 +141,10 @@ NEED_MORE = {
     **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
     **dict.fromkeys(("all_gather", "psum_scatter", "all_to_all", "ppermute"), "evaluation knows no named axis"),
     **dict.fromkeys(("jit", "remat"), "it evaluates to the equations that it holds"),
-    **dict.fromkeys(("custom_jvp_call", "custom_vjp_call", "custom_vjp_linear"), "it evaluates as its function does"),
+    **dict.fromkeys(
+        ("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_vjp_linear"),
+        "it evaluates as its function does",
+    ),
     **dict.fromkeys(("linear_call", "linear_transpose"), "it evaluates to the equations that it holds"),
     **dict.fromkeys(("custom_linear_solve", "custom_root"), "it evaluates to what its solver returns"),
 }

@@ -16,6 +16,7 @@ from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, 
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
 from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
 from calque_batching.jaxprs import batch_jaxpr_axes
+from calque_batching.verbs.custom_vmap import custom_vmap, sequential_vmap
 from calque_batching.verbs.mapping import map
 from calque_batching.verbs.vmap import vmap
 from calque_core import register_internal_folder as _register_internal_folder
@@ -28,7 +29,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     # for users
-    "vmap", "map",
+    "vmap", "map", "custom_vmap", "sequential_vmap",
     # for authors of primitives
     "defbatch", "defvectorized", "defbroadcasting", "defreducer", "primitive_batchers",
     "not_mapped", "moveaxis", "bdim_at_front", "broadcast", "matchaxis",

@@ -32,7 +32,7 @@ from calque_autodiff import (
     value_and_grad,
     vjp,
 )
-from calque_batching import map, vmap
+from calque_batching import custom_vmap, map, sequential_vmap, vmap
 from calque_core import (
     ShapeDtypeStruct,
     config,
@@ -88,6 +88,7 @@ __all__ = [
     "custom_root",
     "custom_rules",
     "custom_vjp",
+    "custom_vmap",
     "disable_jit",
     "ensure_compile_time_eval",
     "eval_shape",
@@ -112,6 +113,7 @@ __all__ = [
     "random",
     "remat",
     "saved_residuals",
+    "sequential_vmap",
     "stop_gradient",
     "testing",
     "tree",

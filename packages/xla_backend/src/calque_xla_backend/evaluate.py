@@ -31,6 +31,7 @@ from calque_core.lax import (
     concatenate_p,
     custom_jvp_call_p,
     custom_vjp_call_p,
+    custom_vmap_call_p,
     dynamic_slice_p,
     dynamic_update_slice_p,
     gather_p,
@@ -62,7 +63,9 @@ DATA_MOVEMENT = frozenset((
     slice_p, split_p, squeeze_p, stack_p, tile_p, transpose_p, unstack_p,
 ))  # fmt: skip
 # Evaluated by evaluating their programs, or as the identity.
-TRANSPARENT = frozenset((jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p))
+TRANSPARENT = frozenset(
+    (jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p)
+)
 
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:

@@ -8,10 +8,17 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calque_autodiff.custom.custom_call import Signature
 from calque_autodiff.custom.custom_vjp import custom_vjp
 from calque_core import eval_jaxpr, hoist_tracers, stage, typeof
-from calque_core.extend import FlatFunction, call, captured_tracers, check_callable, describe_function, describe_value
+from calque_core.extend import (
+    FlatFunction,
+    Signature,
+    call,
+    captured_tracers,
+    check_callable,
+    describe_function,
+    describe_value,
+)
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")

@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, rule_tangents, run_rule
-from calque_autodiff.custom.returned import checked_tangent, pair
-from calque_core import CustomRules, Zero, add_tangents, float0, typeof
-from calque_core.extend import check_callable, leaf_names, zero_tangent
+from calque_autodiff.custom.returned import checked_tangent
+from calque_core import CustomRules, Zero, add_tangents, float0, instantiate_zeros, typeof
+from calque_core.extend import (
+    CustomCall,
+    CustomFunction,
+    check_callable,
+    leaf_names,
+    returned_pair,
+    run_rule,
+    zero_tangent,
+)
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")
@@ -99,12 +106,17 @@ def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:
         args = call.in_tree.unflatten(primals)
         dots = call.in_tree.unflatten(rule_tangents(tangents, symbolic_zeros))
         who = call.rule_name("jvp rule", rule)
-        out, out_dot = pair(who, run_rule(rule, "the jvp rule", *call.statics, args, dots), "its tangent")
+        out, out_dot = returned_pair(who, run_rule(rule, "the jvp rule", *call.statics, args, dots), "its tangent")
         outs = call.outputs(out, rule)
         is_weak = any(typeof(x).weak_type for x in primals)
         return outs, _out_tangents(call, who, out, out_dot, is_weak)
 
     return jvp
+
+
+def rule_tangents(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value]:
+    """Return tangents or cotangents for a rule: zeros as arrays, or as `SymbolicZero`s if `symbolic_zeros`."""
+    return list(tangents) if symbolic_zeros else [instantiate_zeros(t) for t in tangents]
 
 
 def _out_tangents(call: CustomCall, who: str, out: Any, out_dot: Any, is_weak: bool) -> list[Value]:

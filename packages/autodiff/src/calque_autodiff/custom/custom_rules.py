@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction
 from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.custom.custom_vjp import flat_fwd
-from calque_autodiff.custom.returned import checked_cotangents, one_each, pair
+from calque_autodiff.custom.returned import checked_cotangents, one_each
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal, typeof
-from calque_core.extend import call as call_user
 from calque_core.extend import (
-    check_arrays,
+    CustomCall,
+    CustomFunction,
     check_callable,
     describe_function,
     describe_value,
+    flat_batch,
     marked,
     merged,
     normalize_argnums,
+    returned_pair,
     unmarked,
     zero_tangent,
 )
-from calque_pytree import flatten_axes, tree_flatten, tree_leaves, tree_map
+from calque_core.extend import call as call_user
+from calque_pytree import tree_leaves, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,7 +84,7 @@ class custom_rules(CustomFunction[P, R]):
             *statics, primals, tangents = args
             who = f"the function fwd, {describe_function(fwd)}, of the rule of {self.signature.caller}"
             returned = fwd(*self.signature.merged(statics, primals))
-            out, residuals = pair(who, returned, "the residuals for apply")
+            out, residuals = returned_pair(who, returned, "the residuals for apply")
             return out, apply(*statics, residuals, *tangents)
 
         self.def_jvp(rule)
@@ -176,45 +176,6 @@ class custom_rules(CustomFunction[P, R]):
 def is_perturbed(tangent: Any) -> bool:
     """Tell whether a tangent has a leaf that is not a symbolic zero."""
     return any(type(t) is not Zero for t in tree_leaves(tangent))
-
-
-def flat_batch(call: CustomCall, rule: Rule) -> Any:
-    """Return a user's batching rule as a function of lists."""
-
-    def batch(size: int, is_mapped: Sequence[bool], leaves: Sequence[Value]) -> tuple[list[Value], list[bool]]:
-        args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves))
-        mapped = call.signature.merged([False] * len(call.statics), call.in_tree.unflatten(is_mapped))
-        who = call.rule_name("batching rule", rule)
-        returned = call_user(rule, "the batching rule", size, tuple(mapped), *args)
-        out, is_batched = pair(who, returned, "whether it is batched")
-        outs, tree = tree_flatten(out)
-        try:
-            out_batched = flatten_axes("out_batched", tree, is_batched)
-        except ValueError as error:
-            raise TypeError(f"{who}: {error}") from None
-        check_arrays(outs, lambda: [f"output {i}" for i in range(len(outs))], who, "Return arrays and scalars.")
-        call.check_form(tree, [_element(who, x, m, size) for x, m in zip(outs, out_batched)], who)
-        return outs, out_batched
-
-    return batch
-
-
-def _element(who: str, out: Value, is_batched: Any, size: int) -> Any:
-    """Return the type of one element of an output of a batching rule.
-
-    Raises: TypeError if `is_batched` is not a bool; ValueError if the first axis does not have the batch's size.
-    """
-    if not isinstance(is_batched, (bool, np.bool_)):
-        raise TypeError(f"{who} returned out_batched={is_batched!r}. Return True or False for each output.")
-    aval = typeof(out).strip_weak_type()
-    if not is_batched:
-        return aval
-    if aval.shape[:1] != (size,):
-        raise ValueError(
-            f"{who} returned {aval} as a batch of {size}. Put the batch axis, of size {size}, in front, or return "
-            "False for an output without a batch axis."
-        )
-    return aval.update(shape=aval.shape[1:])
 
 
 def flat_transpose(call: CustomCall, rule: Rule, is_linear: Sequence[bool]) -> Any:

@@ -1,6 +1,6 @@
 """`custom_vjp`: a function with its own rule for reverse mode; `fwd` returns the residuals that `bwd` needs.
 
-Read next: `custom_call.py`, which both kinds of rules share.
+Read next: `custom_rules.py`, for functions with rules of several kinds.
 """
 
 from __future__ import annotations
@@ -9,13 +9,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_call import CustomCall, CustomFunction, rule_tangents, run_rule
-from calque_autodiff.custom.custom_jvp import flat_jvp
-from calque_autodiff.custom.returned import checked_cotangents, one_each, pair
+from calque_autodiff.custom.custom_jvp import flat_jvp, rule_tangents
+from calque_autodiff.custom.returned import checked_cotangents, one_each
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, typeof
+from calque_core.extend import (
+    CustomCall,
+    CustomFunction,
+    check_callable,
+    describe_value,
+    is_array_like,
+    marked,
+    returned_pair,
+    run_rule,
+)
 from calque_core.extend import call as call_user
-from calque_core.extend import check_callable, describe_value, is_array_like, marked
 from calque_pytree import PyTreeDef, tree_flatten, tree_map
 
 P = ParamSpec("P")
@@ -102,7 +110,7 @@ def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> An
         leaves_of_fwd = [CustomVJPPrimal(x, n) for x, n in zip(primals, nonzeros)] if symbolic_zeros else primals
         args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves_of_fwd))
         returned = run_rule(fwd, "the fwd rule", *args)
-        out, residuals = pair(call.rule_name("fwd rule", fwd), returned, "the residuals for bwd")
+        out, residuals = returned_pair(call.rule_name("fwd rule", fwd), returned, "the residuals for bwd")
         outs = call.outputs(out, fwd)
         leaves, tree = tree_flatten(residuals)
         is_array = [is_array_like(x) for x in leaves]

@@ -1,4 +1,4 @@
-"""Checks of the results of users' rules: pairs, tangents and cotangents.
+"""Checks of the results of users' rules: tangents and cotangents.
 
 One idea: the user wrote the rule, so each error names the rule, and the argument or the output that its value does not
 fit.
@@ -12,23 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.custom.custom_call import CustomCall
 from calque_core import Zero, float0, typeof
-from calque_core.extend import describe_value, is_array_like, strong, zero_of
+from calque_core.extend import CustomCall, is_array_like, strong, zero_of
 from calque_core.lax import convert_element_type
 from calque_pytree import PyTreeDef, flatten_axes, tree_leaves, tree_structure
 
 Value = Any
-
-
-def pair(who: str, returned: Any, second: str) -> Sequence[Any]:
-    """Return the pair that a rule returned: the output, and `second`.
-
-    Raises: TypeError that names the rule.
-    """
-    if not (isinstance(returned, (tuple, list)) and len(returned) == 2):
-        raise TypeError(f"{who} returned {describe_value(returned)}. Return a pair: the output, and {second}.")
-    return returned
 
 
 def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:

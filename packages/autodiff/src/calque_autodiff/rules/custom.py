@@ -3,16 +3,23 @@
 One idea: a user's rule runs as every rule does, over the tangent trace, on primals of the parent; so it may branch on
 values and call its own function.  A vjp rule runs its forward half at once, and records one equation in the linear
 program; the backward half is the transpose of that equation.
+
+A function with a rule for batches alone is differentiated as its program, in equations with rules for batches.
+
+Read next: `batches.py`, which differentiates rules for batches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_of_call
-from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record_whole
-from calque_autodiff.transpose import backward_pass
+from calque_autodiff.jaxprs import jvp_jaxpr, jvp_of_call
+from calque_autodiff.rules.batches import JvpBatch, TransposeBatch
+from calque_autodiff.rules.linear_call import tangent_jaxpr
+from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record, record_whole
+from calque_autodiff.transpose import backward_pass, transpose_jaxpr, transpose_of_call
 from calque_core import (
     CustomRules,
     Jaxpr,
@@ -28,15 +35,17 @@ from calque_core.extend import (
     Pullback,
     close_rules,
     is_float,
+    is_linear,
     is_nonzero,
     marked,
     merged,
     no_jvp_rule,
+    split_results,
     unmarked,
     with_integer_zeros,
     zero_tangent,
 )
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
 
 Value = Any
 
@@ -131,3 +140,49 @@ custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its fun
 def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, pullback: Pullback) -> list[Value]:
     """Run the backward half."""
     return pullback.transpose(operands, cts)
+
+
+# Functions with a rule for batches alone
+
+
+@custom_vmap_call_p.def_rule("jvp")
+def custom_vmap_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, rules: CustomRules
+) -> tuple[list[Value], list[Value]]:
+    """Bind one call of the program of results and tangents."""
+    if rules.batch is None:
+        return jvp_of_call(_run, jaxpr, primals, tangents)
+    nonzeros = is_nonzero(tangents)
+    dual, out_mask = jvp_jaxpr(jaxpr, nonzeros)
+    both = rules.derived(("jvp", tuple(nonzeros)), JvpBatch(jaxpr, rules, nonzeros, out_mask))
+    outs = custom_vmap_call_p.bind(*primals, *marked(tangents, nonzeros), jaxpr=dual, rules=both)
+    return split_results(outs, out_mask)
+
+
+@custom_vmap_call_p.def_rule("partial_eval")
+def custom_vmap_partial_eval(known_mask: Mask, *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
+    """Cut the call that `custom_vmap_jvp` binds into a call of the function, and one that is linear in the tangents.
+
+    The linear call takes the primals again: the residuals of the program and of the rule for batches may differ.
+    """
+    if rules.batch is None:
+        return _run(*operands, jaxpr=jaxpr)
+    both = rules.batch
+    if not isinstance(both, JvpBatch) or not all(known_mask[: len(both.nonzeros)]):
+        return record(custom_vmap_call_p, operands, {"jaxpr": jaxpr, "rules": rules})
+    outs = custom_vmap_call_p.bind(*operands[: len(both.nonzeros)], jaxpr=both.jaxpr, rules=both.rules)
+    tangents, _ = tangent_jaxpr(both.jaxpr, both.nonzeros)
+    linear = rules.derived("tangents", both.tangents)
+    return [*outs, *record(custom_vmap_call_p, operands, {"jaxpr": tangents, "rules": linear})]
+
+
+@custom_vmap_call_p.def_rule("transpose")
+def custom_vmap_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
+    """Bind one call of the transposed program."""
+    if rules.batch is None:
+        return backward_pass(jaxpr, jaxpr.consts, operands, cts)
+    linear_mask, ct_mask = is_linear(operands), is_nonzero(cts)
+    _, out_mask = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
+    batch = TransposeBatch(jaxpr, rules, linear_mask, ct_mask, out_mask)
+    transposed = rules.derived(("transpose", tuple(linear_mask), tuple(ct_mask)), batch)
+    return transpose_of_call(partial(custom_vmap_call_p.bind, rules=transposed), jaxpr, cts, operands)

@@ -1,4 +1,7 @@
-"""Batching functions with derivative rules of their own: their programs and rules run on whole batches."""
+"""Batching functions with rules of their own: their programs and derivative rules run on whole batches.
+
+A function with a rule for batches is the result of this rule.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.verbs.custom import CustomBatch
 from calque_core import CustomRules, Jaxpr, Primitive, current_trace, jaxpr_as_fun, typeof
 from calque_core.extend import Pullback, named_axes
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, squeeze
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p, squeeze
 from calque_core.lax import slice as slice_of
 
 Value = Any
@@ -19,7 +22,7 @@ Dims = Sequence[int | None]
 
 
 def custom_batch(primitive: Primitive) -> Any:
-    """Return the batching rule of one of the two primitives.
+    """Return the batching rule of one of the three primitives.
 
     It takes the function as a program, `jaxpr`, or during a call as `fun`, with the `tag` of the trace whose tracers
     the function may close over.  A result that a collective makes equal for all elements has no batch axis; the rules
@@ -31,10 +34,13 @@ def custom_batch(primitive: Primitive) -> Any:
     ) -> tuple[list[Value], list[int | None]]:
         call = CustomBatch(axis, dims, program.get("tag"))
         fun = program["fun"] if "fun" in program else jaxpr_as_fun(program["jaxpr"])
-        params = {"rules": call.rules(rules)}
         batch_rule = rules.batch if any(d is not None for d in dims) else None
         whole = partial(call.function, fun) if batch_rule is None else partial(call.by_rule, batch_rule)
-        outs = current_trace().process_custom_derivative(primitive, whole, args, params)
+        if rules.has_derivative:
+            params = {"rules": call.rules(rules)}
+            outs = current_trace().process_custom_derivative(primitive, whole, args, params)
+        else:
+            outs = whole(*args)
         if batch_rule is not None or axis.name is None or not axis.size:
             return outs, [0] * len(outs)
         out_dims = call.out_dims if "fun" in program else _dims_of_program(program["jaxpr"], axis, dims)
@@ -55,7 +61,7 @@ def _first(x: Value) -> Value:
     return squeeze(slice_of(x, (0,) * len(shape), (1, *shape[1:])), (0,))
 
 
-for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p):
     _primitive.def_rule("axis_batch", custom_batch(_primitive))
 
 

@@ -31,6 +31,8 @@ from calque_core.calls.static_arguments import (
     with_static,
 )
 from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
+from calque_core.custom.batching_rule import flat_batch
+from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
 from calque_core.errors import similar_name
 from calque_core.extend import numpy_functions
 from calque_core.frames.source import (
@@ -153,6 +155,8 @@ __all__ = [
     # Branches and loops
     "chosen_branches", "Platforms", "position_of_platform", "program_of", "forget_staged_programs",
     "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
+    # Functions with rules of their own, as users write them
+    "Signature", "CustomCall", "CustomFunction", "run_rule", "returned_pair", "flat_batch",
     # Custom rules and solvers
     "Pullback", "close_rules", "call_by_rules", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",

@@ -114,7 +114,7 @@ from calque_core.ops.cumulative import (
     cumsum,
     cumsum_p,
 )
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
 from calque_core.ops.dot import (
     DotDimensionNumbers,
     Precision,
@@ -371,7 +371,7 @@ __all__ = [
     "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "platform_dependent",
     "cond_p", "while_p", "scan_p", "platform_dependent_p",
     # functions with derivative rules of their own
-    "custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_linear_p",
+    "custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_linear_p", "custom_vmap_call_p",
     # linear functions, functions defined by equations
     "custom_linear_solve", "linear_call", "linear_call_p", "linear_transpose_p", "custom_linear_solve_p",
     "custom_root_p",

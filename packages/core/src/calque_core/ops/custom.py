@@ -1,7 +1,10 @@
-"""Functions with derivative rules of their own, as equations: `custom_jvp_call`, `custom_vjp_call`.
+"""Functions with rules of their own, as equations: `custom_jvp_call`, `custom_vjp_call`, `custom_vmap_call`.
 
-One idea: an equation holds the jaxpr of the function and its derivative rules.  Evaluation and compilation use the
-jaxpr, differentiation uses the rules.
+One idea: an equation holds the jaxpr of the function and its rules.  Evaluation and compilation use the jaxpr,
+differentiation and batching use the rules.
+
+`custom_vmap_call` stands for a function that has a rule for batches and no derivative rules: its derivative is a
+`custom_vmap_call` of the derivative of the jaxpr, whose rule for batches is the derivative of the rule.
 
 `custom_vjp_linear` stands in a linear program for a call of a function with a vjp rule: reverse mode uses that rule;
 forward mode works only if the function has a jvp rule too.
@@ -22,6 +25,7 @@ Value = Any
 
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
 custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
 
 
@@ -44,7 +48,7 @@ def dce_custom(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool],
     return [True] * len(eqn.invars), eqn
 
 
-for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p):
     _primitive.def_abstract_eval(custom_abstract_eval)
     means(_primitive, "jaxpr", run_program)
     _primitive.def_pp(custom_pp)

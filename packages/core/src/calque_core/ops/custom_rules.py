@@ -24,8 +24,9 @@ from calque_core.jaxprs.jaxpr import Jaxpr, Var
 from calque_core.jaxprs.masks import marked, merged
 from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_integer_zeros, zero_tangent
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.traces.trace import current_trace, hand_custom_down
+from calque_core.traces.trace import current_trace, hand_custom_down, only_evaluates
 from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 
 Value = Any
@@ -87,6 +88,10 @@ class CustomRules:
             fwd=None if self.fwd is None else partial(adapter.fwd, self.fwd),
             transpose=None if self.transpose is None else partial(adapter.transpose, self.transpose),
         )
+
+    def derived(self, key: Hashable, batch: BatchRule) -> CustomRules:
+        """Return the rules of the derivative of a function without derivative rules: its rule for batches alone."""
+        return CustomRules(self.name, (key, self.key), self.functions, batch=batch)
 
     def staged(self, fun: Callable[..., Values], in_avals: Sequence[Any]) -> tuple[Jaxpr, CustomRules, list[Tracer]]:
         """Return the program of `fun`, its rules, and the tracers that both close over.
@@ -170,12 +175,13 @@ def call_by_rules(
 ) -> list[Value]:
     """Return the results of a function under a trace that differentiates: its method `process_custom_derivative`.
 
-    The rules apply if an argument is a tracer of this trace; otherwise the parent processes the call.
+    The rules apply if an argument is a tracer of this trace; otherwise the parent processes the call.  A function
+    without derivative rules is differentiated as its operations are.
     Raises: UnexpectedTracerError if the function, or a rule that runs, closes over such a tracer.
     """
     rules: CustomRules = params["rules"]
     if not rules.has_derivative:
-        return list(fun(*args))
+        return _differentiate_as_program(trace, primitive, fun, args, rules)
     if any(trace.owns(x) for function in rules.functions[:1] for x in cells_of(function)):
         raise UnexpectedTracerError(closure_message(rules.name))
     try:
@@ -186,6 +192,19 @@ def call_by_rules(
         if any(trace.owns(x) for x in captured_tracers(rules.functions)):
             raise UnexpectedTracerError(closure_message(rules.name)) from error
         raise
+
+
+def _differentiate_as_program(
+    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, rules: CustomRules
+) -> list[Value]:
+    """Return the results of a function without derivative rules under a trace that differentiates.
+
+    If a trace below may map its derivative, the rule for batches must reach it: the function becomes an equation.
+    """
+    if rules.batch is None or only_evaluates(trace.parent):
+        return list(fun(*args))
+    jaxpr, rules, captured = rules.staged(fun, [typeof(x) for x in args])
+    return trace.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})  # type: ignore[no-any-return]
 
 
 # Rules that close over tracers

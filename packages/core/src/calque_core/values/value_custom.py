@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
 from calque_core.ops.custom_rules import Backward, CustomRules, ForwardHalf, FwdRule, JvpRule, Outputs
 from calque_core.ops.jit import run_program
 from calque_core.ops.linear import UndefinedPrimal, Zero, instantiate_zeros, undefined_of, zero_of
@@ -124,5 +124,5 @@ def _custom_on_values(
     )
 
 
-custom_jvp_call_p.def_rule("value", partial(_custom_on_values, custom_jvp_call_p))
-custom_vjp_call_p.def_rule("value", partial(_custom_on_values, custom_vjp_call_p))
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p):
+    _primitive.def_rule("value", partial(_custom_on_values, _primitive))

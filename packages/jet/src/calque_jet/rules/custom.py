@@ -2,21 +2,26 @@
 
 One idea: at every t, the rule computes the derivative of y = f(x(t)) from x'(t); so the rule, run on series, gives the
 series of y'.  A function that has only a vjp rule is refused, as jvp refuses it.
+
+A function with a rule for batches alone is expanded as its program; so is its rule, which is the rule for batches of
+the expansion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from calque_core import CustomRules, Jaxpr
+from calque_core import CustomRules, Jaxpr, current_trace, matchaxis, tracing
 from calque_core.extend import no_jvp_rule
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p
-from calque_jet.jaxprs import run_jet
-from calque_jet.jet_trace import jet_through_jvp
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
+from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, run_jet, with_zeros
+from calque_jet.jet_trace import JetTrace, jet_through_jvp
 from calque_jet.series import Series
 
 Value = Any
+BatchRule = Callable[[int, Sequence[bool], Sequence[Value]], tuple[list[Value], list[bool]]]
 
 
 def custom_jet(
@@ -34,6 +39,57 @@ def custom_jet(
     return run_jet(jaxpr, primals, series)
 
 
-custom_jvp_call_p.def_rule("jet", custom_jet)
-custom_vjp_call_p.def_rule("jet", custom_jet)
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
+    _primitive.def_rule("jet", custom_jet)
 custom_vjp_linear_p.def_hole("jet", "the operations of its jvp rule are expanded instead")
+
+
+# Functions with a rule for batches alone
+
+
+@custom_vmap_call_p.def_rule("jet")
+def custom_vmap_jet(
+    primals: Sequence[Value], series: Sequence[Series], *, jaxpr: Jaxpr, rules: CustomRules
+) -> tuple[list[Value], list[Series]]:
+    """Bind one call of the expanded program."""
+    if rules.batch is None:
+        return run_jet(jaxpr, primals, series)
+    masks = masks_of(series)
+    expanded, out_masks = jet_jaxpr(jaxpr, masks)
+    both = rules.derived(("jet", tuple(masks)), partial(expanded_batch, rules.batch, masks, out_masks))
+    results = custom_vmap_call_p.bind(*primals, *nonzeros(series), jaxpr=expanded, rules=both)
+    return results[: len(out_masks)], with_zeros(results[len(out_masks) :], out_masks)
+
+
+def expanded_batch(
+    rule: BatchRule,
+    masks: Sequence[Mask],
+    out_masks: Sequence[Mask],
+    size: int,
+    is_mapped: Sequence[bool],
+    operands: Sequence[Value],
+) -> tuple[list[Value], list[bool]]:
+    """Expand a rule for batches; an argument is mapped if its primal or one of its coefficients is.
+
+    `masks` and `out_masks` are the masks of `jet_jaxpr` for the function of the rule.
+    """
+    count = len(masks)
+    series = with_zeros(operands[count:], masks)
+    marks = [[m, *ms] for m, ms in zip(is_mapped, with_zeros(is_mapped[count:], masks))]
+    trace = JetTrace(current_trace(), len(masks[0]))
+    with tracing(trace):
+        fitted = [_alike(size, [x, *s], own_marks) for x, s, own_marks in zip(operands, series, marks)]
+        args = [trace.value(x, s) for x, *s in fitted]
+        results, out_mapped = rule(size, [any(own_marks) for own_marks in marks], args)
+        outs, out_series = trace.split(results)
+    out_series = [fill_zeros(x, s, mask) for x, s, mask in zip(outs, out_series, out_masks)]
+    coefficients = [c for s, mask in zip(out_series, out_masks) for c, m in zip(s, mask) if m]
+    repeated = [m for m, mask in zip(out_mapped, out_masks) for _ in range(sum(mask))]
+    return [*outs, *coefficients], [*out_mapped, *repeated]
+
+
+def _alike(size: int, values: Sequence[Value], is_mapped: Sequence[bool | None]) -> list[Value]:
+    """Return a primal and its coefficients, None for zero, with a batch axis each if one of them has it."""
+    if not any(is_mapped):
+        return list(values)
+    return [x if x is None or m else matchaxis(x, None, 0, size) for x, m in zip(values, is_mapped)]

@@ -1,9 +1,9 @@
-"""One call of a function that has derivative rules of its own: its static arguments, its other arguments, its results.
+"""One call of a function that has rules of its own: its static arguments, its other arguments, its results.
 
-One idea: core passes lists; the author of a rule works with the arguments and results of the function.  This module
-translates, and raises an error that names the rule or the function whose values do not fit.
+One idea: primitives and traces pass lists; the author of a rule works with the arguments and results of the function.
+This module translates, and raises an error that names the rule or the function whose values do not fit.
 
-Read next: `custom_jvp.py`, `custom_vjp.py`, `custom_rules.py`, for which users write rules.
+Read next: `batching_rule.py` for rules for batches; the package of derivatives has the other kinds.
 """
 
 from __future__ import annotations
@@ -13,27 +13,26 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from calque_core import CustomRules, current_trace, evaluation, instantiate_zeros, typeof
-from calque_core.extend import (
+from calque_core.calls.api_util import (
     arg_names,
     array_leaves,
     call,
     check_arrays,
     check_callable,
-    copy_shared_tree,
-    describe_function,
-    here,
-    hide_frames,
-    is_array_like,
-    mark_boundary,
-    narrow,
+    describe_value,
     normalize_argnums,
-    own_context,
     parameters_of,
-    static_arguments,
-    where,
 )
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p
+from calque_core.calls.static_arguments import static_arguments
+from calque_core.context import here, own_context
+from calque_core.frames.source import describe_function, where
+from calque_core.frames.tracebacks import hide_frames, mark_boundary
+from calque_core.memory.separate import copy_shared_tree
+from calque_core.ops.convert import narrow
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
+from calque_core.ops.custom_rules import CustomRules
+from calque_core.traces.trace import current_trace, evaluation
+from calque_core.types.avals import is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_map
 
 P = ParamSpec("P")
@@ -189,7 +188,8 @@ class CustomCall:
 
     def bind(self, leaves: Sequence[Value], rules: CustomRules) -> Any:
         """Return the function's result under the current trace, which may use the rules."""
-        primitive = custom_jvp_call_p if rules.fwd is None else custom_vjp_call_p
+        jvp_or_none = custom_vmap_call_p if rules.jvp is None else custom_jvp_call_p
+        primitive = jvp_or_none if rules.fwd is None else custom_vjp_call_p
         outs = current_trace().process_custom_derivative(primitive, self.fun, narrow(leaves), {"rules": rules})
         assert self.out_tree is not None
         return self.out_tree.unflatten(outs)
@@ -210,7 +210,7 @@ def one_spelling(stem: str, static: Any, nondiff: Any) -> Any:
 
 
 class CustomFunction(Generic[P, R]):
-    """The base of `custom_jvp`, `custom_vjp` and `custom_rules`: a function that is called with its rules."""
+    """The base of `custom_jvp`, `custom_vjp`, `custom_vmap` and `custom_rules`: a function with its rules."""
 
     verb = ""
 
@@ -271,12 +271,21 @@ def run_rule(rule: Callable[..., Any], caller: str, *args: Any) -> Any:
         context.source = before
 
 
-def rule_tangents(tangents: Sequence[Value], symbolic_zeros: bool) -> list[Value]:
-    """Return tangents or cotangents for a rule: zeros as arrays, or as `SymbolicZero`s if `symbolic_zeros`."""
-    return list(tangents) if symbolic_zeros else [instantiate_zeros(t) for t in tangents]
+def returned_pair(who: str, returned: Any, second: str) -> Sequence[Any]:
+    """Return the pair that a rule returned: the output, and `second`.
+
+    Raises: TypeError that names the rule.
+
+    >>> from calque_core.extend import returned_pair
+    >>> returned_pair("the rule", (1.0, True), "whether it is batched")
+    (1.0, True)
+    """
+    if not (isinstance(returned, (tuple, list)) and len(returned) == 2):
+        raise TypeError(f"{who} returned {describe_value(returned)}. Return a pair: the output, and {second}.")
+    return returned
 
 
 _MAKE_STATIC = (
-    "Name it in the static_argnums of custom_jvp, custom_vjp or custom_rules, close over it, or register its class as "
-    "a pytree."
+    "Name it in the static_argnums of custom_jvp, custom_vjp, custom_vmap or custom_rules, close over it, or register "
+    "its class as a pytree."
 )
