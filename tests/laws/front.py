@@ -10,10 +10,16 @@ from program import FLOATS, Program, always, numbers
 
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
 POSITIVE = numbers((5,), 0.5, 2.0)
+SQUARE = numbers((3, 3))
 
 
 def row(name, fun, *makers, dtypes=FLOATS, ulps=64.0):
     return Program(f"numpy {name}", fun, makers, dtypes, ulps, by_array=True)
+
+
+def spectral_function(values, vectors):
+    """Return v f(w) v^T, which does not depend on the signs of the vectors."""
+    return (vectors * np.sqrt(1.0 + values**2)) @ vectors.T
 
 
 FRONT: list[Program] = [
@@ -24,4 +30,12 @@ FRONT: list[Program] = [
     row("sinc", lambda x: (np.sinc(x), np.sinc(x / 40)), VECTOR),
     row("i0", np.i0, VECTOR),
     row("gcd lcm", lambda n, m: (np.gcd(n, m), np.lcm(n, m)), *[always("int32", (4,))] * 2),
+    # linear algebra
+    row("eigh", lambda x: spectral_function(*np.linalg.eigh(x)), SQUARE, ulps=256.0),
+    row("eigvalsh of the upper triangle", lambda x: np.linalg.eigvalsh(x, "U"), SQUARE, ulps=256.0),
+    row("svd", lambda x: spectral_function(*np.linalg.svd(x, False)[1::-1]), MATRIX, ulps=256.0),
+    row("svd of a symmetric matrix", lambda x: np.linalg.svd(x, False, False, True), SQUARE, ulps=256.0),
+    row("pinv lstsq", lambda x, y: (np.linalg.pinv(x), *np.linalg.lstsq(x.T, y)), MATRIX, numbers((4,)), ulps=1024.0),
+    row("norm", lambda x: [np.linalg.norm(x, ord) for ord in (2, -2, "nuc")], MATRIX, ulps=256.0),
+    row("cross vecdot", lambda x, y: (np.linalg.cross(x, y), np.linalg.vecdot(x, y)), SQUARE, numbers((3,))),
 ]

@@ -1,96 +1,23 @@
-"""Lengths of vectors and matrices, as in `numpy.linalg`.  Functions that need a factorisation are missing."""
+"""Linear algebra: NumPy's functions by their names, with its results, for stacks of matrices.
+
+Read next: `spectra.py`, `least_squares.py`, `norms.py`, `stacks.py`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import numpy_functions as reductions
-from calque_core.extend import where
-from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, ravel
 from calque_numpy.evaluation import evaluated_by_numpy
+from calque_numpy.least_squares import lstsq, matrix_rank, pinv
+from calque_numpy.norms import matrix_norm, norm, vector_norm
+from calque_numpy.spectra import eigh, eigvalsh, svd, svdvals
+from calque_numpy.stacks import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
 
-Value = Any
-
-__all__ = ["norm"]
-
-
-@implements(np.linalg.norm)
-def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the norm of vectors along one axis, or of matrices along two.
-
-    Dtype: the dtype of the real and imaginary parts; float64 for integers and bools.
-    Without `axis`, `x` is one vector or matrix; without `ord` too, it is the norm of the flat array.
-
-    The default `ord` of vectors is 2; 1, inf, -inf, 0 and other numbers are as in NumPy.  The default of matrices is
-    "fro"; 1, -1, inf and -inf are the extreme sums of columns and rows.
-    Raises: ValueError for another `ord`, or more than two axes; NumpyRuleError for "nuc", 2 and -2 of a matrix, which
-    need singular values.
-
-    >>> import numpy as np
-    >>> from calque_numpy.linalg import norm
-    >>> norm(np.array([3.0, 4.0]))
-    np.float64(5.0)
-    """
-    is_exact = typeof(x).dtype.kind in "biu"  # float64 as in NumPy: squares of 8 bits do not fit float16
-    x = as_dtype(x, canonicalize_dtype(np.float64)) if is_exact else x
-    ndim = typeof(x).ndim
-    if axis is None and ord is None:
-        out = _length(ravel(x), (0,))
-        return lax.reshape(out, (1,) * ndim) if keepdims else out
-    axes = (
-        tuple(range(ndim)) if axis is None else integers("norm", "axis", axis if isinstance(axis, tuple) else (axis,))
-    )
-    axes = tuple(canonical_axis("norm", d, ndim) for d in axes)
-    if len(axes) == 1:
-        out = _vector_norm(x, ord, axes)
-    elif len(axes) == 2 and axes[0] != axes[1]:
-        out = _matrix_norm(x, ord, axes)
-    else:
-        raise ValueError(f"norm of {typeof(x)}{where()} along {axes}. Give one axis, or two different axes.")
-    return lax.expand_dims(out, axes) if keepdims else out
-
-
-def _length(x: Value, axes: tuple[int, ...]) -> Value:
-    return lax.sqrt(lax.reduce_sum(lax.square(_modulus(x)), axes))
-
-
-def _modulus(x: Value) -> Value:
-    """Return the moduli of complex numbers, other numbers unchanged: their squares are equal."""
-    return lax.abs(x) if typeof(x).dtype.kind == "c" else x
-
-
-def _vector_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
-    if ord is None or ord == 2:
-        return _length(x, axes)
-    if not isinstance(ord, (int, float)):
-        raise ValueError(f"norm{where()}: ord is {ord!r}, which is no norm of vectors. Use a number, inf or -inf.")
-    size = lax.abs(x)
-    if abs(ord) == np.inf:
-        return (reductions.max if ord > 0 else reductions.min)(size, axes)
-    if ord == 0:
-        return lax.reduce_sum(as_dtype(lax.ne(x, 0), typeof(size).dtype), axes)
-    if ord == 1:
-        return lax.reduce_sum(size, axes)
-    return lax.pow(lax.reduce_sum(lax.pow(size, float(ord)), axes), 1.0 / ord)
-
-
-def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
-    if ord is None or ord == "fro":
-        return _length(x, axes)
-    if ord in ("nuc", 2, -2):
-        raise NumpyRuleError(
-            f"norm of {typeof(x)}{where()}: ord={ord!r} of a matrix needs its singular values, which are "
-            "not supported. Use 'fro', 1 or inf."
-        )
-    if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(f"norm{where()}: ord is {ord!r}, which is no norm of matrices. Use 'fro', 1, -1, inf or -inf.")
-    rows, columns = axes
-    summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = lax.reduce_sum(lax.abs(x), (summed,))
-    return (reductions.max if ord > 0 else reductions.min)(sums, other - (other > summed))
-
+__all__ = [
+    "eigh", "eigvalsh", "svd", "svdvals",
+    "pinv", "lstsq", "matrix_rank",
+    "norm", "vector_norm", "matrix_norm",
+    "diagonal", "trace", "matrix_transpose", "outer", "cross", "vecdot", "matmul", "tensordot",
+]  # fmt: skip
 
 globals().update(evaluated_by_numpy(np.linalg, globals()))

@@ -1,0 +1,121 @@
+"""Eigenvalues and singular values, as in `numpy.linalg`.
+
+Read next: `least_squares.py`, `norms.py`, which use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, typeof
+from calque_core.extend import adjoint, as_rows, scale_columns, where
+from calque_core.lax import linalg
+
+Value = Any
+
+# NumPy's own classes of results, for which it has no public names.
+EighResult: Any = type(np.linalg.eigh(np.ones((1, 1))))
+SVDResult: Any = type(np.linalg.svd(np.ones((1, 1))))
+
+
+# Symmetric and Hermitian matrices
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Value, UPLO: str = "L") -> Any:
+    """Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix, of which one triangle is read.
+
+    The triangle is the lower one for "L", the upper one for "U", so a gradient is a triangle, too.  The values ascend;
+    column i of the vectors belongs to value i.
+    Shapes: a [*b, n, n] -> eigenvalues [*b, n], eigenvectors [*b, n, n].  Dtypes: of a's real part, and a's; float64
+    for integers.
+    Derivatives: those of vectors keep their phases, and are NaN for equal values.
+    Raises: ShapeError unless `a` is square; TypeError for half precision; ValueError for another `UPLO`; LinAlgError if
+    the iteration does not converge, for which compiled programs return NaN.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import eigh
+    >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+    array([1., 3.])
+    """
+    vectors, values = linalg.eigh(a, lower=_is_lower("eigh", UPLO), symmetrize_input=False)
+    return EighResult(values, vectors)
+
+
+def _is_lower(name: str, triangle: Any) -> bool:
+    if not isinstance(triangle, str) or triangle.upper() not in ("L", "U"):
+        raise ValueError(
+            f"{name}{where()}: UPLO is {triangle!r}. Use 'L' for the lower triangle or 'U' for the upper one."
+        )
+    return triangle.upper() == "L"
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Value, UPLO: str = "L") -> Value:
+    """Return the eigenvalues of a symmetric or Hermitian matrix, in ascending order.
+
+    Shapes: a [*b, n, n] -> [*b, n].  Dtype: of a's real part; float64 for integers.
+    The derivative is finite for equal values, too, where it holds for symmetric functions of them.
+    Raises: as `eigh`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import eigvalsh
+    >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    array([1., 3.])
+    """
+    return linalg.eigh(a, lower=_is_lower("eigvalsh", UPLO), symmetrize_input=False)[1]
+
+
+# Singular values
+
+
+@implements(np.linalg.svd)
+def svd(a: Value, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Return the singular value decomposition U, S, Vh of a matrix, a = U @ diag(S) @ Vh; or `S` alone.
+
+    `hermitian` says that `a` is, and reads its lower triangle.
+    Shapes: a [*b, m, n] -> U [*b, m, m] or [*b, m, k], S [*b, k], Vh [*b, n, n] or [*b, k, n], k = min(m, n).
+    Dtypes: a's, and that of its real part for S; float64 for integers.
+    Derivatives: those of vectors keep their phases, and are NaN for equal values, and for the value 0 unless `a` is
+    square.  Full matrices have derivatives only if `a` is square.
+    Raises: ShapeError unless `a` is a matrix; TypeError for half precision; LinAlgError if the iteration does not
+    converge, for which compiled programs return NaN.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import svd
+    >>> svd(np.array([[3.0, 0.0], [0.0, -2.0]])).S
+    array([3., 2.])
+    """
+    if not hermitian:
+        out = linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        return SVDResult(*out) if compute_uv else out
+    vectors, values = linalg.eigh(a, symmetrize_input=False)
+    if not compute_uv:
+        return _descending(lax.abs(values))
+    n = typeof(values).shape[-1]
+    keys = lax.neg(lax.abs(values))
+    _, values = lax.sort((keys, values), num_keys=1)
+    _, u = lax.sort((as_rows(keys, n), vectors), num_keys=1)
+    return SVDResult(u, lax.abs(values), adjoint(scale_columns(u, lax.sign(values))))
+
+
+def _descending(x: Value) -> Value:
+    return lax.neg(lax.sort(lax.neg(x)))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Value, /) -> Value:
+    """Return the singular values of a matrix, in descending order.
+
+    Shapes: x [*b, m, n] -> [*b, min(m, n)].  Dtype: of x's real part; float64 for integers.
+    The derivative at the value 0 is one of its subgradients.
+    Raises: as `svd`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import svdvals
+    >>> svdvals(np.array([[3.0, 0.0], [0.0, -2.0]]))
+    array([3., 2.])
+    """
+    return linalg.svd(x, compute_uv=False)
