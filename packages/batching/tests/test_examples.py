@@ -227,6 +227,7 @@ def test_P_18_vmap_without_a_rule_says_what_is_missing(multiply_add_p):
         "calque_batching reads this rule; register one with calque_batching.defbatch(multiply_add_p, fn).",
         f"'multiply_add' was bound at test_examples.py:{line} (square_add.<locals>.<lambda>).",
         "Rules that 'multiply_add' has: abstract_eval, impl.",
+        "vmap(.., missing='loop') runs 'multiply_add' for one element after the other.",
     ]
     assert (type(error), error.kind, error.package) == (MissingRuleError, "batch", "calque_batching")
     assert trace_state_clean()

@@ -9,17 +9,20 @@ Read next: `vmap.py`; `define.py` for the short forms of rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from calque_core import (
     CustomRules,
     Primitive,
     Trace,
     Tracer,
+    current_trace,
     decompose,
     hand_custom_down,
     hand_down,
     jaxprs_in_params,
+    lax,
+    moveaxis,
     typeof,
 )
 from calque_core.extend import (
@@ -27,9 +30,12 @@ from calque_core.extend import (
     captured_tracers,
     check_lift,
     here,
+    merged,
+    missing_rule,
     named_axes,
     only_evaluates,
     traced_type,
+    unmarked,
     where,
 )
 
@@ -37,10 +43,14 @@ Value = Any
 
 
 class AxisData(NamedTuple):
-    """A mapped axis: its name, which may be None, and its size."""
+    """A mapped axis: its name, which may be None, its size, and what happens to primitives without a batching rule.
+
+    `missing` is "error", or "loop": such a primitive runs for one element after the other.
+    """
 
     name: Any
     size: int
+    missing: Literal["error", "loop"] = "error"
 
 
 class BatchTracer(Tracer):
@@ -109,8 +119,11 @@ class BatchTrace(Trace):
                 outs, out_dims = axis_rule(self.axis, vals, dims, **params)
             elif "batch" in rules:
                 outs, out_dims = rules["batch"](vals, dims, **params)
-            else:
+            elif "decomposition" in rules:
                 return decompose(self, primitive, args, params, "batch")
+            else:
+                outs = self.one_by_one(primitive, vals, dims, params)
+                out_dims = [0] * len(outs)
         finally:
             context.trace = before
         size = self.axis.size
@@ -122,6 +135,25 @@ class BatchTrace(Trace):
             weak = [getattr(aval, "weak_type", False) for aval in avals]
             return [x if d is None else BatchTracer(self, x, d, w) for x, d, w in zip(outs, out_dims, weak)]
         return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
+
+    def one_by_one(
+        self, primitive: Primitive, vals: Sequence[Value], dims: Sequence[int | None], params: dict[str, Any]
+    ) -> list[Value]:
+        """Return the results of a primitive without a batching rule: a loop over the elements.
+
+        Raises: MissingRuleError unless the axis asks for loops.
+        """
+        if self.axis.missing != "loop":
+            error = missing_rule(primitive, "batch")
+            error.add_note(f"vmap(.., missing='loop') runs '{primitive.name}' for one element after the other.")
+            raise error
+        is_mapped = [d is not None for d in dims]
+        shared = unmarked(vals, is_mapped)
+
+        def element(slices: Sequence[Value]) -> list[Value]:
+            return primitive.bind_with_trace(current_trace(), merged(is_mapped, slices, shared), params)
+
+        return lax.map(element, [moveaxis(x, d, 0) for x, d in zip(vals, dims) if d is not None])  # type: ignore[no-any-return]
 
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]

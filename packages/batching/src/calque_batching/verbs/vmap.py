@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from operator import index
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
@@ -44,6 +44,7 @@ def vmap(
     out_axes: Axes = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
+    missing: Literal["error", "loop"] = "error",
 ) -> Callable[P, Any]:
     """Return a function that maps `fun` over one axis of its arguments, computing all elements at once.
 
@@ -53,9 +54,10 @@ def vmap(
     `out_axes`, an int, None or a pytree prefix of the result, is the position of the axis in the result; None is for
     results that are the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if
     no argument is mapped.
+    An operation without a batching rule is an error, or with `missing="loop"` runs for one element after the other.
     Shapes: x [.., n, ..] -> [.., n, ..].
     Raises: ValueError if the mapped axes differ in size, or an axis is out of range; TypeError if `in_axes` or
-    `out_axes` does not fit.
+    `out_axes` does not fit; MissingRuleError for an operation without a batching rule.
 
     >>> import numpy as np
     >>> from calque_batching import vmap
@@ -64,7 +66,7 @@ def vmap(
     """
     check_callable(fun, "vmap")
     caller = f"vmap of {describe_function(fun)}"
-    _check_options(caller, in_axes, axis_name, axis_size)
+    _check_options(caller, in_axes, axis_name, axis_size, missing)
 
     @api_boundary
     @functools.wraps(fun)
@@ -76,7 +78,7 @@ def vmap(
         is_one_axis = type(in_axes) is int and not kwargs
         spec = in_axes if is_one_axis else _prefix(caller, fun, in_axes, args, kwargs)
         dims = _in_dims(caller, leaves, names, _flat_axes(caller, "in_axes", in_tree, spec))
-        axis = AxisData(axis_name, _axis_size(caller, leaves, names, dims, axis_size))
+        axis = AxisData(axis_name, _axis_size(caller, leaves, names, dims, axis_size), missing)
         flat = FlatFunction(fun, in_tree, "vmap")
         trace = BatchTrace(current_trace(), axis)
         record_call(trace, fun)
@@ -93,7 +95,7 @@ def vmap(
     return batched
 
 
-def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any) -> None:
+def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any, missing: Any) -> None:
     if in_axes is not None and not _is_int(in_axes) and not isinstance(in_axes, (tuple, list, dict)):
         raise TypeError(
             f"{caller} got in_axes={in_axes!r}. Give an int, None, a tuple with an entry per argument, or a dict from "
@@ -103,6 +105,8 @@ def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any) -
         raise TypeError(f"{caller} got axis_name={axis_name!r}. Give one name, for example a string.")
     if axis_size is not None and (not _is_int(axis_size) or index(axis_size) < 0):
         raise TypeError(f"{caller} got axis_size={axis_size!r}. Give an int of zero or more, or leave it out.")
+    if missing not in ("error", "loop"):
+        raise ValueError(f"{caller} got missing={missing!r}. Give 'error' or 'loop'.")
 
 
 def _is_int(x: Any) -> bool:
