@@ -252,5 +252,10 @@ COMPOSITES: list[Program] = [
     row("indexed", indexed, MATRIX),
     row("mixed dtypes", lambda x, y, n: x * y + n, VECTOR, always("float32", (3,)), always("int32", (3,))),
     row("repeated operand", lambda x: lax.mul(x, x) + lax.sub(x, x) + lax.max(x, x), VECTOR),
+    row("groups of rows", lambda x, y: lax.ragged_dot(x, y, np.array([2, 0, 2])), numbers((5, 2)), numbers((3, 2, 4))),
+    row("batches of matrices", lax.batch_matmul, numbers((2, 3, 4)), numbers((2, 4, 2))),
+    row("product in float64", lambda x, y: lax.mul(x, y, out_dtype=np.float64), VECTOR, VECTOR),
+    row("upper half of a product", lambda n: lax.mulhi(n, n * n), always("int32", (3,))),
+    row("reciprocal", lax.reciprocal, numbers((3,), 0.5, 3.0)),
     row("empty axis", lambda x, y: lax.concatenate([x, y[:0]], 0).sum(axis=0), numbers((0, 2)), numbers((3, 2))),
 ]

@@ -10,7 +10,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from calque_autodiff import grad
+from calque_autodiff import vjp
 from calque_core import lax
 from calque_xla_backend import jit
 
@@ -36,12 +36,12 @@ def check(got, want):
 
 
 def check_all(ours, peers, x, jax):
-    """Compare results, compiled results and gradients of functions that return floats first."""
+    """Compare results, compiled results and cotangents of functions that return floats first."""
     want = peers(x)
     check(ours(x), want)
     check(jit(ours)(x), want)
-    weights = np.cos(np.arange(want[0].size)).reshape(want[0].shape)
-    check([grad(lambda x: (ours(x)[0] * weights).sum())(x)], [jax.grad(lambda x: (peers(x)[0] * weights).sum())(x)])
+    ct = np.cos(np.arange(want[0].size)).reshape(want[0].shape)
+    check(vjp(lambda x: ours(x)[0], x)[1](ct), jax.vjp(lambda x: peers(x)[0], x)[1](ct))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -70,12 +70,6 @@ def test_extreme_elements(name, seed, theirs):
     k = int(rng.integers(1, shape[axis] + 1))
     keyword = "axis" if name == "top_k" else "reduction_dimension"
     call = lambda lax: lambda x: getattr(lax, name)(x, k, **{keyword: axis})
-    check_all(call(lax), call(theirs.lax), rng.integers(-2, 3, shape).astype(np.float64), theirs)
-
-
-@pytest.mark.parametrize("name", ["slice_in_dim", "index_in_dim"])
-@pytest.mark.parametrize("axis", [0, -1])
-def test_slices_along_one_axis(name, axis, theirs):
-    arguments = (-3, None, 2) if name == "slice_in_dim" else (-2,)
-    call = lambda lax: lambda x: [getattr(lax, name)(x, *arguments, axis=axis)]
-    check_all(call(lax), call(theirs.lax), np.arange(20.0).reshape(4, 5), theirs)
+    # jax's approximate functions promise no order of equal elements.
+    x = rng.integers(-2, 3, shape) if name == "top_k" else rng.permutation(np.prod(shape)).reshape(shape)
+    check_all(call(lax), call(theirs.lax), x.astype(np.float64), theirs)

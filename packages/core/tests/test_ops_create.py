@@ -98,3 +98,9 @@ def test_constants_like_an_array_take_another_shape_and_dtype():
 def test_constants_like_a_tracer_depend_on_its_type_alone():
     jaxpr = make_jaxpr(lambda x: lax.zeros_like(x))(np.ones(3))
     assert all(var not in jaxpr.invars for eqn in jaxpr.eqns for var in eqn.invars)
+
+
+@pytest.mark.parametrize(("shape", "want"), [(3, (3,)), ((2, 0), (2, 0)), ((), ()), (np.int64(1), (1,))])
+def test_empty_has_a_shape_and_a_dtype(shape, want):
+    out = lax.empty(shape, np.int8)
+    assert (out.shape, out.dtype) == (want, np.int8)

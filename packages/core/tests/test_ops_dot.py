@@ -180,3 +180,47 @@ def test_an_unknown_precision_is_refused_with_the_known_ones(precision):
     words = r"dot_general at .*: precision is .*\. Give a lax\.Precision, one of the names 'default', 'high'"
     with pytest.raises(ValueError, match=words):
         lax.dot(np.ones(2), np.ones(2), precision=precision)
+
+
+# Batches and groups
+
+
+def test_batches_of_matrices_are_multiplied_one_by_one():
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 4, 5)), np.random.default_rng(1).normal(size=(2, 3, 5, 1))
+    np.testing.assert_allclose(lax.batch_matmul(x, y), x @ y, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("left", "right"), [((3,), (3,)), ((2, 3), (1, 3, 2))])
+def test_batches_of_other_ranks_are_refused(left, right):
+    with pytest.raises(ShapeError, match=r"batch_matmul of float64.* at .*: the numbers of axes do not fit"):
+        lax.batch_matmul(np.ones(left), np.ones(right))
+
+
+@pytest.mark.parametrize("sizes", [[2, 0, 3], [5, 0, 0], [1, 1, 1], [0, 0, 0], [4, 4, 4]])
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint32"])
+def test_each_group_of_rows_meets_its_matrix(sizes, dtype):
+    x, y = np.random.default_rng(0).normal(size=(5, 2)), np.random.default_rng(1).normal(size=(3, 2, 4))
+    want, start = np.zeros((5, 4)), 0
+    for size, matrix in zip(sizes, y):
+        want[start : start + size] = x[start : start + size] @ matrix
+        start += size
+    np.testing.assert_allclose(lax.ragged_dot(x, y, np.array(sizes, dtype)), want, rtol=1e-13)
+
+
+def test_rows_of_another_group_do_not_matter():
+    x = np.array([[np.inf], [1.0]])
+    assert lax.ragged_dot(x, np.ones((2, 1, 1)), np.array([1, 1])).tolist() == [[np.inf], [1.0]]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "sizes", "error", "words"),
+    [
+        (((5, 2), (3, 2, 4)), np.ones(2, int), ShapeError, r"the shapes do not fit\. Give the shapes \[m, k\], \[g, k"),
+        (((5, 2), (3, 1, 4)), np.ones(3, int), ShapeError, "the shapes do not fit"),
+        (((5,), (3, 2, 4)), np.ones(3, int), ShapeError, "the shapes do not fit"),
+        (((5, 2), (3, 2, 4)), np.ones(3), TypeError, "the sizes are no integers"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(shapes, sizes, error, words):
+    with pytest.raises(error, match=rf"ragged_dot of float64.* and float64.* with group sizes .* at .*: {words}"):
+        lax.ragged_dot(*map(np.ones, shapes), sizes)

@@ -28,7 +28,7 @@ UNARY = {
     **dict.fromkeys(["floor", "ceil", "round", "is_finite", "erf_inv", "erf", "erfc", "lgamma", "digamma"], REAL),
     **dict.fromkeys(["bessel_i0e", "bessel_i1e", "cbrt"], REAL),
     **dict.fromkeys(["neg", "square", "sign"], "iufc"),
-    **dict.fromkeys(["abs", "stop_gradient", "zeros_like", "ones_like"], ALL),
+    **dict.fromkeys(["abs", "stop_gradient", "zeros_like", "ones_like", "reciprocal"], ALL),
     **dict.fromkeys(["real", "imag", "conj"], ALL),
     "bitwise_not": "biu",
     **dict.fromkeys(["population_count", "clz"], "iu"),
@@ -42,7 +42,7 @@ BINARY = {
     **dict.fromkeys(["igamma", "igammac", "igamma_grad_a", "random_gamma_grad"], REAL),
     **dict.fromkeys(["max", "min", "lt", "le", "gt", "ge"], REAL),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], "biu"),
-    **dict.fromkeys(["shift_left", "shift_right_logical", "shift_right_arithmetic"], "iu"),
+    **dict.fromkeys(["shift_left", "shift_right_logical", "shift_right_arithmetic", "mulhi"], "iu"),
 }
 # name -> (function of one array of rank 2, the kinds it takes)
 STRUCTURED = {
@@ -85,6 +85,12 @@ STRUCTURED = {
     "sort_key_val": (lambda x: lax.sort_key_val(x, x, 1)[1], ALL),
     "top_k": (lambda x: lax.top_k(x, x.shape[0] // 2, axis=0)[0], REAL),
     "approx_min_k": (lambda x: lax.approx_min_k(x, x.shape[1])[0], REAL),
+    "broadcast_to_rank": (lambda x: lax.broadcast_to_rank(x, 4), ALL),
+    "broadcast_like": (lambda x: lax.broadcast_like(x, np.zeros((2, *x.shape))), ALL),
+    "collapse": (lambda x: lax.collapse(x, 0), ALL),
+    "batch_matmul": (lambda x: lax.batch_matmul(x, lax.transpose(x, (1, 0))), ALL),
+    "ragged_dot": (lambda x: lax.ragged_dot(x, lax.broadcast(lax.transpose(x, (1, 0)), (2,)), np.array([1, 1])), ALL),
+    "mul in float32": (lambda x: lax.mul(x, x, out_dtype=np.float32), ALL),
     "slice_in_dim": (lambda x: lax.slice_in_dim(x, 0, None, 2, axis=1), ALL),
     "fft": (lambda x: lax.fft(lax.stack([x, x], 2), "FFT", (2,)), ALL),
     "inverse fft": (lambda x: lax.fft(lax.stack([x, x], 2), "IRFFT", (3,)), ALL),

@@ -126,6 +126,7 @@ UNARY = [
     "conj",
     "bitwise_not",
     "stop_gradient",
+    "reciprocal",
     "discard",
     "zeros_like",
     "ones_like",
@@ -160,6 +161,9 @@ BINARY = [
     "zeta",
     "polygamma",
     "dot",
+    "mulhi",
+    "broadcast_like",
+    "batch_matmul",
 ]
 REDUCTIONS = [
     "reduce_sum",
@@ -203,6 +207,16 @@ TABLE = {
     "round": [[ALL], [SOME, [0, 1, 2, "a", None, 1.5]]],
     "reshape": [[SOME, SIZES]],
     "broadcast": [[SOME, SIZES]],
+    "broadcast_to_rank": [[SOME, [0, 1, 4, -1, 1.5, "a", None, np.int8(3)]]],
+    "collapse": [[SOME, ONE_AXIS, ONE_AXIS]],
+    "empty": [[SIZES, DTYPE_ARGUMENTS]],
+    "ragged_dot": [
+        [
+            SOME,
+            operands(*shaped((2, 3, 1), (1, 3, 2), (3,))),
+            operands(np.ones(2, int), np.ones(1), np.array(1), 1, "a"),
+        ]
+    ],
     "broadcast_in_dim": [[SOME, SIZES, POSITIONS]],
     "slice": [
         [SOME, [(0,), (0, 0), (1, 2), (-1,), (), None, (0.5,), 0], [(2,), (1, 1), (9,), None], [None, (0,), "a"]]

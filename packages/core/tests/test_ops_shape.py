@@ -223,3 +223,44 @@ def test_reshape_with_dimensions_transposes_first():
     np.testing.assert_array_equal(lax.reshape(X, (2, 4, 3), dimensions=(0, 2, 1)), X.transpose(0, 2, 1))
     with pytest.raises(ValueError, match=r"transpose of float64\[2,3,4\] at .*"):
         lax.reshape(X, (24,), (0, 0, 1))
+
+
+# Short forms
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "want"),
+    [
+        (0, 2, (6, 4)),
+        (1, None, (2, 12)),
+        (0, None, (24,)),
+        (-2, -1, (2, 3, 4)),
+        (2, 2, (2, 3, 1, 4)),
+        (3, None, (2, 3, 4, 1)),
+    ],
+)
+def test_collapse_makes_one_axis_of_consecutive_axes(start, stop, want):
+    out = lax.collapse(X, start, stop)
+    assert out.shape == want
+    assert list(out.flat) == list(X.flat)
+
+
+@both
+@pytest.mark.parametrize(("start", "stop"), [(2, 1), (0, 4), (-4, 2)])
+def test_a_range_of_axes_that_does_not_exist_is_refused(of, start, stop):
+    message = (
+        rf"collapse of float64\[2,3,4\] at .*: there are no axes from {start} to {stop}\. Use 0 <= start <= stop <= 3"
+    )
+    with pytest.raises(ValueError, match=message):
+        of(lambda x: lax.collapse(x, start, stop), X)
+
+
+@pytest.mark.parametrize(("rank", "want"), [(0, (2, 3, 4)), (3, (2, 3, 4)), (5, (1, 1, 2, 3, 4))])
+def test_broadcast_to_rank_adds_leading_axes(rank, want):
+    assert lax.broadcast_to_rank(X, rank).shape == want
+
+
+def test_broadcast_like_takes_the_shape_of_the_second_array():
+    np.testing.assert_array_equal(lax.broadcast_like(np.arange(4), X), np.broadcast_to(np.arange(4), X.shape))
+    with pytest.raises(ShapeError, match=r"cannot broadcast float64\[2,3,4\] to the shape \(4,\)"):
+        lax.broadcast_like(X, np.arange(4))

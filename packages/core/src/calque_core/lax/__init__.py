@@ -31,7 +31,15 @@ from calque_core.ops.arithmetic import (
     sub_p,
 )
 from calque_core.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
-from calque_core.ops.broadcast import broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_shapes, expand_dims
+from calque_core.ops.broadcast import (
+    broadcast,
+    broadcast_in_dim,
+    broadcast_in_dim_p,
+    broadcast_like,
+    broadcast_shapes,
+    broadcast_to_rank,
+    expand_dims,
+)
 from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
 from calque_core.ops.collective import (
     axis_index,
@@ -95,6 +103,7 @@ from calque_core.ops.convert import (
 )
 from calque_core.ops.create import (
     broadcasted_iota,
+    empty,
     full,
     full_like,
     iota,
@@ -120,6 +129,7 @@ from calque_core.ops.dot import (
     Precision,
     PrecisionLike,
     Precisions,
+    batch_matmul,
     dot,
     dot_general,
     dot_general_p,
@@ -165,6 +175,7 @@ from calque_core.ops.exponential import (
     log_p,
     pow,
     pow_p,
+    reciprocal,
     rsqrt,
     rsqrt_p,
     sqrt,
@@ -202,8 +213,10 @@ from calque_core.ops.joining import (
 from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
 from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
 from calque_core.ops.mapping import associative_scan, map
+from calque_core.ops.mulhi import mulhi
 from calque_core.ops.paddings import padtype_to_pads
 from calque_core.ops.platform import platform_dependent, platform_dependent_p
+from calque_core.ops.ragged_dot import ragged_dot
 from calque_core.ops.reduce import (
     argmax,
     argmax_p,
@@ -255,6 +268,7 @@ from calque_core.ops.scatter import (
 )
 from calque_core.ops.shape import (
     PaddingConfig,
+    collapse,
     pad,
     pad_p,
     reshape,
@@ -309,9 +323,10 @@ from calque_core.primitives.conversion import convert_element_type_p
 __all__ = [
     # arithmetic, exponentials, trigonometry
     "neg", "add", "add_any", "sub", "mul", "div", "rem", "max", "min", "abs", "sign", "square", "sqrt", "rsqrt",
-    "cbrt", "pow", "integer_pow", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "neg_p", "add_p", "add_any_p", "sub_p", "mul_p",
-    "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p", "rsqrt_p", "cbrt_p", "pow_p",
+    "cbrt", "pow", "integer_pow", "reciprocal", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan",
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "neg_p", "add_p",
+    "add_any_p", "sub_p", "mul_p", "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p",
+    "rsqrt_p", "cbrt_p", "pow_p",
     "integer_pow_p", "exp_p", "exp2_p", "expm1_p", "log_p", "log1p_p", "sin_p", "cos_p", "tan_p", "asin_p", "acos_p",
     "atan_p", "atan2_p", "sinh_p", "cosh_p", "tanh_p", "asinh_p", "acosh_p", "atanh_p",
     # complex
@@ -330,21 +345,22 @@ __all__ = [
     "nextafter_p", "is_finite_p",
     # compare
     "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
-    "shift_right_logical", "shift_right_arithmetic", "population_count", "clz", "select_n", "select", "clamp", "eq_p",
-    "ne_p", "lt_p", "le_p", "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p",
-    "shift_right_arithmetic_p", "population_count_p", "clz_p", "select_n_p", "clamp_p",
+    "shift_right_logical", "shift_right_arithmetic", "population_count", "clz", "mulhi", "select_n", "select", "clamp",
+    "eq_p", "ne_p", "lt_p", "le_p", "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p",
+    "shift_right_logical_p", "shift_right_arithmetic_p", "population_count_p", "clz_p", "select_n_p", "clamp_p",
     # convert
     "convert_element_type", "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p",
     "bitcast_convert_type_p", "stop_gradient_p", "discard_p",
     # broadcast
-    "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes", "broadcast_in_dim_p",
+    "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes", "broadcast_to_rank", "broadcast_like",
+    "broadcast_in_dim_p",
     # shape
-    "reshape", "transpose", "rev", "squeeze", "slice", "slice_in_dim", "index_in_dim", "pad", "reshape_p",
+    "reshape", "collapse", "transpose", "rev", "squeeze", "slice", "slice_in_dim", "index_in_dim", "pad", "reshape_p",
     "transpose_p", "rev_p", "squeeze_p", "slice_p", "pad_p", "PaddingConfig",
     # joining
     "concatenate", "split", "stack", "unstack", "tile", "concatenate_p", "split_p", "stack_p", "unstack_p", "tile_p",
     # create
-    "iota", "broadcasted_iota", "full", "full_like", "zeros_like", "ones_like", "iota_p",
+    "iota", "broadcasted_iota", "full", "empty", "full_like", "zeros_like", "ones_like", "iota_p",
     # reduce
     "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor",
     "argmax", "argmin",
@@ -354,7 +370,8 @@ __all__ = [
     "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "cumsum_p", "cumprod_p", "cummax_p", "cummin_p",
     "cumlogsumexp_p",
     # dot
-    "dot_general", "dot", "dot_general_p", "Precision", "PrecisionLike", "Precisions", "DotDimensionNumbers",
+    "dot_general", "dot", "batch_matmul", "ragged_dot", "dot_general_p", "Precision", "PrecisionLike", "Precisions",
+    "DotDimensionNumbers",
     # Fourier transforms
     "fft", "FftType", "fft_p",
     # positions that are values

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas, scalars
+from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import (
     ANY,
     NUMBER,
@@ -109,17 +110,19 @@ def sub(x: Value, y: Value) -> Value:
         raise
 
 
-def mul(x: Value, y: Value) -> Value:
-    """Return x * y, elementwise.
+def mul(x: Value, y: Value, *, out_dtype: Any = None) -> Value:
+    """Return x * y, elementwise; with `out_dtype`, the product of the operands in this dtype.
 
-    Shapes: broadcast.  Dtype: promoted; the product of bools is their and.
+    Shapes: broadcast.  Dtype: promoted, or `out_dtype`; the product of bools is their and.
     Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
     >>> from calque_core.lax import mul
-    >>> mul(np.array([1.0, 2.0]), 3.0)
-    array([3., 6.])
+    >>> mul(np.array([1.0, 2.0]), 3.0), mul(np.int8(100), np.int8(4), out_dtype=np.int32)
+    (array([3., 6.]), np.int32(400))
     """
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return mul_p.bind(*binary("mul", x, y))
 
 

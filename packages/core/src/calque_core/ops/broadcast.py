@@ -14,7 +14,7 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import integers
+from calque_core.ops.axes import integer, integers
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 
@@ -117,6 +117,34 @@ def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
     for size, d in zip(shape, kept):
         sizes[d] = size
     return broadcast_in_dim(x, sizes, kept)
+
+
+def broadcast_to_rank(x: Value, rank: int) -> Value:
+    """Return `x` with new leading axes of size 1, so that it has `rank` axes; unchanged if it has as many or more.
+
+    Shapes: x [*s] -> [1, ..., 1, *s].  Dtype: kept.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import broadcast_to_rank
+    >>> broadcast_to_rank(np.array([1, 2]), 3).shape
+    (1, 1, 2)
+    """
+    return expand_dims(x, range(integer("broadcast_to_rank", "the rank", rank) - typeof(x).ndim))
+
+
+def broadcast_like(arr: Value, like_arr: Value) -> Value:
+    """Return `arr` broadcast to the shape of `like_arr` by NumPy's rule: axes are aligned at the end.
+
+    Shapes: arr [*s], like_arr [*t] -> [*t].  Dtype: of `arr`.
+    Raises: ShapeError if it does not fit.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import broadcast_like
+    >>> broadcast_like(np.array([1, 2]), np.zeros((2, 2)))
+    array([[1, 2],
+           [1, 2]])
+    """
+    return broadcast_to(arr, typeof(like_arr).shape)
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -5,7 +5,7 @@ A constant is a broadcast scalar, so only `iota` needs a primitive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,19 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     is_scalar = type(fill_value) in _PYTHON_SCALARS
     value = convert_element_type_impl(fill_value, **params) if is_scalar else convert_element_type(fill_value, dtype)
     return broadcast_in_dim(value, shape, ()) if shape else as_result(value)
+
+
+def empty(shape: Sequence[int] | int, dtype: Any) -> Value:
+    """Return an array of shape `shape` whose elements mean nothing; here they are zeros.
+
+    Shapes: -> shape; an integer is the size of one axis.  Dtype: `dtype`.
+    Raises: ValueError if a size is negative.
+
+    >>> from calque_core.lax import empty
+    >>> empty(2, float).shape
+    (2,)
+    """
+    return full(shape if isinstance(shape, Iterable) else (shape,), 0, dtype)
 
 
 def full_like(x: Value, fill_value: Value, dtype: Any = None, shape: Sequence[int] | None = None) -> Value:

@@ -274,3 +274,26 @@ def dot(lhs: Value, rhs: Value, precision: PrecisionLike = None, preferred_eleme
             "or matrices where the last axis of the first has the size of the second's first axis."
         )
     return dot_general(lhs, rhs, (((lhs_aval.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)
+
+
+def batch_matmul(lhs: Value, rhs: Value, precision: PrecisionLike = None) -> Value:
+    """Return the products of matrices in the last two axes; the other axes are equal in both operands.
+
+    `precision` is as for `dot_general`.
+    Shapes: lhs [*b, m, k], rhs [*b, k, n] -> [*b, m, n].  Dtype: promoted.
+    Raises: ShapeError if the operands have different numbers of axes, fewer than two, or sizes that differ.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import batch_matmul
+    >>> batch_matmul(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
+    (5, 2, 4)
+    """
+    lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
+    ndim = lhs_aval.ndim
+    if ndim != rhs_aval.ndim or ndim < 2:
+        raise ShapeError(
+            f"batch_matmul of {lhs_aval} and {rhs_aval}{where()}: the numbers of axes do not fit. Give arrays with "
+            "the same number of axes, two or more."
+        )
+    batch = tuple(range(ndim - 2))
+    return dot_general(lhs, rhs, (((ndim - 1,), (ndim - 2,)), (batch, batch)), precision)

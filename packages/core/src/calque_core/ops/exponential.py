@@ -120,6 +120,18 @@ def integer_pow(x: Value, y: int) -> Value:
     return integer_pow_p.bind(*insist("integer_pow", NUMBER, strong(x)), y=integer("integer_pow", "the exponent", y))
 
 
+def reciprocal(x: Value) -> Value:
+    """Return 1 / x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import reciprocal
+    >>> reciprocal(4)
+    np.float64(0.25)
+    """
+    return integer_pow(floating(x), -1)
+
+
 # Exponentials and logarithms
 
 exp_p = declare("exp", REAL_OR_COMPLEX, np.exp)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,29 @@ def reshape(operand: Value, new_sizes: Sequence[int], dimensions: Sequence[int] 
         return as_result(operand)
     reshape_p.abstract(aval, new_sizes=new_sizes)
     return reshape_p.bind(operand, new_sizes=new_sizes)
+
+
+def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = None) -> Value:
+    """Return `operand` with the axes from `start_dimension` to before `stop_dimension`, or all others, as one axis.
+
+    A range without axes is a new axis of size 1.  Negative positions count from the end.
+    Shapes: operand [*a, n, m, *b] -> [*a, n * m, *b].  Dtype: kept.
+    Raises: ValueError if the range is out of range or ends before it starts.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import collapse
+    >>> collapse(np.zeros((2, 3, 4)), 0, 2).shape
+    (6, 4)
+    """
+    shape = typeof(operand).shape
+    stated = start_dimension, len(shape) if stop_dimension is None else stop_dimension
+    start, stop = (d + len(shape) if d < 0 else d for d in integers("collapse", "the range of axes", stated))
+    if not 0 <= start <= stop <= len(shape):
+        raise ValueError(
+            f"collapse of {typeof(operand)}{where()}: there are no axes from {stated[0]} to {stated[1]}. Use "
+            f"0 <= start <= stop <= {len(shape)}."
+        )
+    return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
 
 
 transpose_p = Primitive("transpose", linearity="linear")
