@@ -36,6 +36,12 @@ def function_of_symmetric(**params):
     return fun
 
 
+def vectors_of_general(x):
+    values, left, right = linalg.eig(separated(x))
+    product = matrix_product(scale_columns(right, lax.exp(lax.mul(values, 0.1))), adjoint(right))
+    return product, lax.abs(left)  # the phases are gone
+
+
 def product_of_full(x):
     u, values, vh = linalg.svd(separated(x))
     return matrix_product(scale_columns(u, values), vh)
@@ -51,6 +57,14 @@ SPECTRA: dict[str, list[Program]] = {
         row("values of eigh", lambda x: linalg.eigh(separated(x))[1], BATCH),
         row("function of a symmetric matrix", function_of_symmetric(), SQUARE),
         row("function of an upper triangle", function_of_symmetric(symmetrize_input=False, lower=False), SQUARE),
+    ],
+    "eig": [
+        row(
+            "values of eig",
+            lambda x: linalg.eig(separated(x), compute_left_eigenvectors=False, compute_right_eigenvectors=False),
+            BATCH,
+        ),
+        row("vectors of eig", vectors_of_general, SQUARE),
     ],
     "svd": [
         row("singular values", lambda x: linalg.svd(separated(x), compute_uv=False), numbers((2, 3, 2))),

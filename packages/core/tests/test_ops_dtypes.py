@@ -121,6 +121,7 @@ PROGRAMS = {
     "triangular_solve": [lambda x: linalg.triangular_solve(diagonal(x), x, left_side=True, lower=True)],
     "cholesky": [lambda x: linalg.cholesky(diagonal(x))],
     "eigh": [lambda x, i=i: linalg.eigh(diagonal(x))[i] for i in range(2)],
+    "eig": [lambda x, i=i: linalg.eig(diagonal(x))[i] for i in range(3)],
     "svd": [lambda x, i=i: linalg.svd(x)[i] for i in range(3)] + [lambda x: linalg.svd(x, compute_uv=False)],
     "pinv": [linalg.pinv],
     "lu": [lambda x, i=i: linalg.lu(x)[i] for i in range(3)],

@@ -82,6 +82,41 @@ def test_eigh_returns_a_range_of_the_values_with_their_vectors():
     assert linalg.eigh(x, subset_by_index=(2, 2))[0].shape == (2, 4, 0)
 
 
+# General square matrices
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("n", SIZES)
+def test_eig_gives_values_with_left_and_right_vectors(dtype, batch, n):
+    x = random((*batch, n, n), dtype)
+    values, left, right = linalg.eig(x)
+    assert {a.dtype for a in (values, left, right)} == {np.result_type(dtype, np.complex64)}
+    close(x @ right, right * values[..., None, :])
+    close(adjoint(left) @ x, values[..., :, None] * adjoint(left))
+    check_staged(linalg.eig, x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_eigenvectors_have_length_one_and_a_real_largest_component(dtype):
+    for vectors in linalg.eig(random((5, 5), dtype))[1:]:
+        close(np.linalg.norm(vectors, axis=0), np.ones(5))
+        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(0)[None], 0)
+        close(largest.imag, np.zeros((1, 5)))
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+def test_eig_returns_the_vectors_that_are_asked_for(left, right):
+    x = random((3, 3), "float64")
+    values, lefts, rights = linalg.eig(x)
+    outs = linalg.eig(x, compute_left_eigenvectors=left, compute_right_eigenvectors=right)
+    wanted = [values, *([lefts] if left else []), *([rights] if right else [])]
+    assert len(outs) == len(wanted)
+    for out, want in zip(outs, wanted):
+        close(out, want)
+
+
 # Singular values
 
 
@@ -119,7 +154,7 @@ def test_svd_returns_a_range_of_the_values_with_their_vectors():
 # Types and refusals
 
 
-@pytest.mark.parametrize("name", ["eigh", "svd"])
+@pytest.mark.parametrize("name", ["eigh", "eig", "svd"])
 def test_integers_are_taken_as_floats(name):
     x = np.array([[4, 2], [2, 5]], np.int8)
     real = {"float64", "complex128"}
@@ -128,14 +163,14 @@ def test_integers_are_taken_as_floats(name):
         assert {str(a.dtype) for a in tree_leaves(getattr(linalg, name)(x))} <= {"float32", "complex64"}
 
 
-@pytest.mark.parametrize("name", ["eigh"])
+@pytest.mark.parametrize("name", ["eigh", "eig"])
 def test_matrices_that_are_not_square_are_refused(name):
     for call in (getattr(linalg, name), make_jaxpr(getattr(linalg, name))):
         with pytest.raises(ShapeError, match=rf"{name} of float64\[2,3\] at .*the last two sizes differ"):
             call(np.ones((2, 3)))
 
 
-@pytest.mark.parametrize("name", ["eigh", "svd"])
+@pytest.mark.parametrize("name", ["eigh", "eig", "svd"])
 def test_operands_that_lapack_has_no_dtype_or_no_matrix_for_are_refused(name):
     for call in (getattr(linalg, name), make_jaxpr(getattr(linalg, name))):
         with pytest.raises(ShapeError, match=rf"{name} of float64\[3\] at .*at least two axes"):
@@ -153,7 +188,7 @@ def test_ranges_outside_the_values_are_refused(name, subset):
         getattr(linalg, name)(np.eye(3), subset_by_index="a")
 
 
-@pytest.mark.parametrize("name", ["eigh", "svd"])
+@pytest.mark.parametrize("name", ["eigh", "eig", "svd"])
 def test_an_iteration_that_does_not_converge_is_an_error_with_the_place(name):
     words = rf"{name} of float64\[3,3\] at test_ops_eigen\.py:\d+ .*Check that all elements of the matrix are finite"
     with pytest.raises(np.linalg.LinAlgError, match=words):

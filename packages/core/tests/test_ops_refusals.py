@@ -270,7 +270,7 @@ TABLE = {
     "slice_in_dim": [[SOME, [None, 0, -1, 9, 1.5], [None, 1, -9, "a"], [1, 0, None], ONE_AXIS]],
     "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
     "triangular_solve": [[FEW, SHAPED], [MATRICES, MATRICES], [TYPED, FEW]],
-    **{name: [[ALL], [MATRICES]] for name in ("eigh", "svd")},
+    **{name: [[ALL], [MATRICES]] for name in ("eigh", "eig", "svd")},
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
     **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr")},
     "lu_pivots_to_permutation": [[operands(*ROWS_OF_PIVOTS), COUNTS], [ALL, [2]]],

@@ -29,6 +29,17 @@ def test_eigenvalues_and_eigenvectors_of_a_triangle_are_numpys(shape, dtype, agr
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (1, 1)])
+def test_eigenvalues_and_eigenvectors_of_general_matrices_are_numpys_but_always_complex(shape, dtype):
+    x = random(shape, dtype)
+    dtype = np.result_type(np.linalg.eigvals(x).dtype, np.complex64)
+    for fun in (np.linalg.eig, lambda a: [np.linalg.eigvals(a)]):
+        for out, want in zip(make_and_run(fun, x), fun(x), strict=True):
+            assert out.dtype == dtype
+            np.testing.assert_allclose(out, want, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (2, 3), (1, 1)])
 def test_singular_values_and_vectors_are_numpys(shape, dtype, agree):
     x = random(shape, dtype)
@@ -58,11 +69,11 @@ def test_the_results_are_of_numpys_classes():
     kinds = []
 
     def note(x):
-        kinds.extend([type(np.linalg.eigh(x)), type(np.linalg.svd(x))])
+        kinds.extend([type(np.linalg.eigh(x)), type(np.linalg.svd(x)), type(np.linalg.eig(x))])
         return x
 
     make_jaxpr(note)(np.eye(2))
-    assert kinds == [type(np.linalg.eigh(np.eye(2))), type(np.linalg.svd(np.eye(2)))]
+    assert kinds == [type(f(np.eye(2))) for f in (np.linalg.eigh, np.linalg.svd, np.linalg.eig)]
 
 
 @pytest.mark.parametrize("name", ["eigh", "eigvalsh"])

@@ -10,11 +10,11 @@ import numpy as np
 from calque_numpy.evaluation import evaluated_by_numpy
 from calque_numpy.least_squares import lstsq, matrix_rank, pinv
 from calque_numpy.norms import matrix_norm, norm, vector_norm
-from calque_numpy.spectra import eigh, eigvalsh, svd, svdvals
+from calque_numpy.spectra import eig, eigh, eigvals, eigvalsh, svd, svdvals
 from calque_numpy.stacks import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
 
 __all__ = [
-    "eigh", "eigvalsh", "svd", "svdvals",
+    "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals",
     "pinv", "lstsq", "matrix_rank",
     "norm", "vector_norm", "matrix_norm",
     "diagonal", "trace", "matrix_transpose", "outer", "cross", "vecdot", "matmul", "tensordot",

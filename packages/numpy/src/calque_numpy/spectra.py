@@ -16,6 +16,7 @@ from calque_core.lax import linalg
 Value = Any
 
 # NumPy's own classes of results, for which it has no public names.
+EigResult: Any = type(np.linalg.eig(np.ones((1, 1))))
 EighResult: Any = type(np.linalg.eigh(np.ones((1, 1))))
 SVDResult: Any = type(np.linalg.svd(np.ones((1, 1))))
 
@@ -66,6 +67,44 @@ def eigvalsh(a: Value, UPLO: str = "L") -> Value:
     array([1., 3.])
     """
     return linalg.eigh(a, lower=_is_lower("eigvalsh", UPLO), symmetrize_input=False)[1]
+
+
+# General square matrices
+
+
+@implements(np.linalg.eig)
+def eig(a: Value) -> Any:
+    """Return the eigenvalues and right eigenvectors of a square matrix, in no order.
+
+    Column i of the vectors belongs to value i; it has length 1 and a real largest component.
+    Shapes: a [*b, n, n] -> eigenvalues [*b, n], eigenvectors [*b, n, n].  Dtypes: complex, where NumPy's are real if
+    all values are, which is not known of traced ones.
+    Derivatives: those of vectors keep their lengths and real components, and are NaN for equal values.
+    Raises: ShapeError unless `a` is square; TypeError for half precision; LinAlgError if the iteration does not
+    converge, for which compiled programs return NaN.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import eig
+    >>> eig(np.array([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
+    array([0.+1.j, 0.-1.j])
+    """
+    return EigResult(*linalg.eig(a, compute_left_eigenvectors=False))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Value) -> Value:
+    """Return the eigenvalues of a square matrix, in no order.
+
+    Shapes: a [*b, n, n] -> [*b, n].  Dtype: complex, as for `eig`.
+    The derivative is finite for equal values with different vectors, where it holds for symmetric functions of them.
+    Raises: as `eig`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import eigvals
+    >>> eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    array([0.+1.j, 0.-1.j])
+    """
+    return linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
 # Singular values

@@ -13,24 +13,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from calque_autodiff.define import defjvp_all, not_linear
 from calque_core import MissingRuleError, Zero, typeof
 from calque_core.extend import (
     adjoint,
     as_rows,
     column_products,
+    conjugated,
     diagonal_of,
     hermitian_of,
     inverse,
     inverse_gaps,
     matrix_product,
+    permuted_rows,
     scale_columns,
     transposed,
     where,
     zero_tangent,
 )
-from calque_core.lax import add, convert_element_type, mul, real, sub
-from calque_core.lax.linalg import eigh_p, svd_p
+from calque_core.lax import (
+    abs,
+    add,
+    argmax,
+    broadcasted_iota,
+    complex,
+    convert_element_type,
+    div,
+    eq,
+    imag,
+    mul,
+    neg,
+    real,
+    reduce_sum,
+    select,
+    sub,
+)
+from calque_core.lax.linalg import eig_p, eigh_p, lu, svd_p, triangular_solve
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -59,6 +79,64 @@ def eigh_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, lower: bool
 
 
 defjvp_all(eigh_p, eigh_jvp)
+
+
+# General square matrices
+
+
+def eig_jvp(
+    primals: Sequence[Value],
+    tangents: Sequence[Value],
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+) -> Results:
+    """Left vectors are the right ones of the adjoint matrix, whose values are the conjugates."""
+    (x,), (x_dot,) = primals, tangents
+    values, *left, right = eig_p.bind(
+        x, compute_left_eigenvectors=compute_left_eigenvectors, compute_right_eigenvectors=True
+    )
+    outs = [values, *left, right] if compute_right_eigenvectors else [values, *left]
+    if type(x_dot) is Zero or not typeof(x).size:
+        return outs, [zero_tangent(out) for out in outs]
+    x_dot = convert_element_type(x_dot, typeof(values).dtype)
+    change = in_basis(right, x_dot)
+    out_dots = [diagonal_of(change)]
+    out_dots += [turned(conjugated(values), vectors, in_basis(vectors, adjoint(x_dot))) for vectors in left]
+    out_dots += [turned(values, right, change)] if compute_right_eigenvectors else []
+    return outs, out_dots
+
+
+def in_basis(vectors: Value, x: Value) -> Value:
+    """Return V^-1 x V."""
+    factors, _, permutation = lu(vectors)
+    below = permuted_rows(matrix_product(x, vectors), permutation)
+    below = triangular_solve(factors, below, left_side=True, lower=True, unit_diagonal=True)
+    return triangular_solve(factors, below, left_side=True)
+
+
+def turned(values: Value, vectors: Value, change: Value) -> Value:
+    """Return the tangents of eigenvectors, which keep the length 1 and their largest components real.
+
+    The gaps give tangents u of v up to a multiple c v; the length and the largest component k say that c is
+    -Re(v^H u) - i Im(u_k) / v_k.
+    """
+    _, gaps = sums_and_gaps(values)
+    turn = matrix_product(vectors, mul(inverse_gaps(gaps), change))
+    is_largest = at_largest(vectors)
+    u_k, v_k = (reduce_sum(select(is_largest, part, 0), typeof(part).ndim - 2) for part in (imag(turn), real(vectors)))
+    factors = complex(neg(real(column_products(vectors, turn))), neg(div(u_k, v_k)))
+    return add(turn, scale_columns(vectors, factors))
+
+
+def at_largest(vectors: Value) -> Value:
+    """Return, for each element, whether it is the largest of its column; of several, the first is."""
+    shape = typeof(vectors).shape
+    rows = broadcasted_iota(np.int32, shape, len(shape) - 2)
+    return eq(rows, as_rows(argmax(abs(vectors), len(shape) - 2, np.int32), shape[-1]))
+
+
+defjvp_all(eig_p, eig_jvp)
 
 
 # Singular values
@@ -115,4 +193,4 @@ def outside(values: Value, vectors: Value, images: Value) -> Value:
 
 defjvp_all(svd_p, svd_jvp)
 
-not_linear(eigh_p, svd_p)
+not_linear(eigh_p, eig_p, svd_p)

@@ -5,7 +5,7 @@ It is loaded by the rules of each transformation, and not by `import calque_core
 
 from __future__ import annotations
 
-from calque_core.ops.eigen import eigh, eigh_p, svd, svd_p
+from calque_core.ops.eigen import eig, eig_p, eigh, eigh_p, svd, svd_p
 from calque_core.ops.factorizations import (
     cholesky,
     cholesky_p,
@@ -25,7 +25,7 @@ __all__ = [
     # triangular systems
     "triangular_solve", "triangular_solve_p",
     # eigenvalues and singular values
-    "eigh", "svd", "eigh_p", "svd_p", "pinv", "pinv_p",
+    "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p",
     # factorizations
     "cholesky", "lu", "lu_pivots_to_permutation", "qr", "cholesky_p", "lu_p", "lu_pivots_to_permutation_p", "qr_p",
     # reflections

@@ -19,10 +19,10 @@ import numpy as np
 
 from calque_core.frames.source import where
 from calque_core.ops.axes import integers
-from calque_core.ops.complex import real_dtype
+from calque_core.ops.complex import complex_dtype, real_dtype
 from calque_core.ops.matrices import check_matrices, check_square, failure, field_operands, symmetrized
 from calque_core.ops.shape import slice
-from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
 Value = Any
@@ -115,6 +115,73 @@ def eigh(
     start, stop = _range_of("eigh", subset_by_index, aval.shape[-1])
     vectors, values = eigh_p.bind(symmetrized(x) if symmetrize_input else x, lower=bool(lower))
     return _columns(vectors, start, stop), _columns(values, start, stop)
+
+
+# General square matrices
+
+eig_p = Primitive("eig", multiple_results=True)
+
+
+@eig_p.def_abstract_eval(cached=True)
+def eig_abstract_eval(
+    x_aval: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool
+) -> list[ShapedArray]:
+    check_square("eig", x_aval)
+    dtype = complex_dtype(x_aval.dtype)
+    vectors = shaped_array(x_aval.shape, dtype)
+    sides = compute_left_eigenvectors + compute_right_eigenvectors
+    return [shaped_array(x_aval.shape[:-1], dtype), *[vectors] * sides]
+
+
+def eig_impl(x: Value, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool) -> list[Value]:
+    dtype = complex_dtype(x.dtype)
+    if not (compute_left_eigenvectors or compute_right_eigenvectors):
+        return [by_lapack("eig", np.linalg.eigvals, x).astype(dtype, copy=False)]
+    values, right = (a.astype(dtype, copy=False) for a in by_lapack("eig", np.linalg.eig, x))
+    left = [by_lapack("eig", _left_vectors, right)] if compute_left_eigenvectors else []
+    return [values, *left, right] if compute_right_eigenvectors else [values, *left]
+
+
+def _left_vectors(right: Value) -> Value:
+    """Return the left eigenvectors, scaled as LAPACK scales vectors: length 1, and a real largest component.
+
+    The rows of the inverse are left eigenvectors, in the order of the right ones.
+    """
+    if not right.size:
+        return right
+    left = np.conj(np.swapaxes(np.linalg.inv(right), -1, -2))
+    largest = np.take_along_axis(left, np.argmax(np.abs(left), axis=-2, keepdims=True), axis=-2)
+    return left * (np.conj(largest) / (np.abs(largest) * np.linalg.norm(left, axis=-2, keepdims=True)))
+
+
+eig_p.def_impl(eig_impl, leaf=True)
+
+
+def eig(x: Value, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True) -> list[Value]:
+    """Return the eigenvalues of a square matrix, then its left and its right eigenvectors if asked for.
+
+    Column i of the right vectors satisfies x @ v = w_i v, of the left ones v^H @ x = w_i v^H.  Each vector has length 1
+    and a real largest component.  The values are in no order.
+    Shapes: x [*b, n, n] -> values [*b, n], vectors [*b, n, n].  Dtypes: complex.
+    Derivatives: for distinct values; those of vectors keep the length and the real component.  For equal values they
+    are NaN, except of values alone, where they hold for symmetric functions of the values.
+    Raises: ShapeError unless `x` is square; TypeError for half precision; LinAlgError if
+    the iteration does not converge, or left vectors are asked for and the matrix has no basis of eigenvectors.
+    Compiled, the results are then NaN, and such left vectors are parallel.
+
+    >>> import numpy as np
+    >>> from calque_core.lax.linalg import eig
+    >>> eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))[0]
+    array([0.+1.j, 0.-1.j])
+    """
+    (x,) = field_operands("eig", x)
+    outs: list[Value] = bind_checked(
+        eig_p,
+        x,
+        compute_left_eigenvectors=bool(compute_left_eigenvectors),
+        compute_right_eigenvectors=bool(compute_right_eigenvectors),
+    )
+    return outs
 
 
 # Singular values

@@ -23,7 +23,7 @@ from calque_core.extend import (
     transposed,
 )
 from calque_core.lax import convert_element_type, real, sub
-from calque_core.lax.linalg import eigh_p, svd_p
+from calque_core.lax.linalg import eig_p, eigh_p, svd_p
 from calque_jet.series import Coefficient, Series, coefficient, minus, over, plus, times
 
 Value = Any
@@ -68,4 +68,5 @@ def _length_coefficient(turns: Series, k: int) -> Coefficient:
     return on_diagonal(as_rows(over(minus(None, total), k), typeof(total).shape[-1]), 0)
 
 
+eig_p.def_hole("jet", "it has no Taylor rule yet; nest jvp")
 svd_p.def_hole("jet", "it has no Taylor rule yet; nest jvp, or take eigh of the product with the adjoint")

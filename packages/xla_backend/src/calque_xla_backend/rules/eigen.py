@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jaxlib.mlir.dialects import stablehlo as hlo
+
 from calque_core import typeof
 from calque_core.extend import identity_like, shaped_array
 from calque_core.lax import full
-from calque_core.lax.linalg import eigh_p, svd_p
+from calque_core.lax.linalg import eig_p, eigh_p, svd_p
 from calque_xla_backend.define import IrValue, splat
 from calque_xla_backend.modules.lapack import info_aval, lapack_call, nan_where
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
@@ -29,6 +31,30 @@ def eigh_lowering(ctx: LoweringRuleContext, x: IrValue, *, lower: bool) -> Seque
         mode="V",
         uplo="L" if lower else "U",
     )
+    return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
+
+
+@register_lowering(eig_p, platform="cpu")
+def eig_lowering(
+    ctx: LoweringRuleContext, x: IrValue, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool
+) -> Sequence[IrValue]:
+    """Of a real matrix, LAPACK returns the real and the imaginary parts of the values."""
+    (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
+    if not aval.size:
+        return [splat(0, out) for out in ctx.avals_out]
+    values_aval = ctx.avals_out[0]
+    vectors_aval = shaped_array(aval.shape, values_aval.dtype)
+    parts = [values_aval] if aval.dtype.kind == "c" else [values_aval.update(dtype=aval.dtype)] * 2
+    *values, left, right, info = lapack_call(
+        "geev",
+        [(x, aval)],
+        [*parts, vectors_aval, vectors_aval, info_type],
+        compute_left="V" if compute_left_eigenvectors else "N",
+        compute_right="V" if compute_right_eigenvectors else "N",
+    )
+    outs = [values[0] if len(values) == 1 else hlo.complex(*values)]
+    outs += [left] if compute_left_eigenvectors else []
+    outs += [right] if compute_right_eigenvectors else []
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
 
 
