@@ -11,6 +11,11 @@ from program import FLOATS, Program, always, numbers
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
 POSITIVE = numbers((5,), 0.5, 2.0)
 SQUARE = numbers((3, 3))
+POINTS = np.array([0.0, 1.0, 1.5, 4.0])
+
+
+def with_nan(rng, dtype):
+    return np.where(rng.permutation(12).reshape(3, 4) < 3, dtype.type(np.nan), MATRIX(rng, dtype))
 
 
 def row(name, fun, *makers, dtypes=FLOATS, ulps=64.0):
@@ -38,4 +43,13 @@ FRONT: list[Program] = [
     row("pinv lstsq", lambda x, y: (np.linalg.pinv(x), *np.linalg.lstsq(x.T, y)), MATRIX, numbers((4,)), ulps=1024.0),
     row("norm", lambda x: [np.linalg.norm(x, ord) for ord in (2, -2, "nuc")], MATRIX, ulps=256.0),
     row("cross vecdot", lambda x, y: (np.linalg.cross(x, y), np.linalg.vecdot(x, y)), SQUARE, numbers((3,))),
+    # reductions that skip NaN
+    row("nan reductions", lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1), np.nanprod(x, 1)), with_nan),
+    row("nan extremes", lambda x: (np.nanmax(x, 0), np.nanmin(x), np.nanargmax(x, 1), np.nancumsum(x, 0)), with_nan),
+    # running sums and differences
+    row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
+    row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),
+    row("differences", lambda x, y: (np.diff(x, 2), np.ediff1d(x, y), np.trapezoid(x, x * x)), VECTOR, VECTOR),
+    row("gradient", lambda x: (*np.gradient(x, 0.5, edge_order=2), np.gradient(x, POINTS, axis=1)), MATRIX),
+    row("unwrap", lambda x: (np.unwrap(x * 4), np.unwrap(x, period=1.5)), VECTOR),
 ]

@@ -198,9 +198,34 @@ from calque_numpy.joining import concatenate as concat
 from calque_numpy.masks import allclose, array_equal, isclose, nan_to_num, select, where
 from calque_numpy.matrices import diag, diagflat, diagonal, trace, tril, triu
 from calque_numpy.missing import missing_name as _missing_name
+from calque_numpy.nan_reductions import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
 from calque_numpy.products import inner, kron, outer, tensordot, vdot
 from calque_numpy.ranges import arange, eye, identity, linspace, meshgrid, tri
 from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
+from calque_numpy.running import (
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    diff,
+    ediff1d,
+    gradient,
+    prod,
+    trapezoid,
+    unwrap,
+)
 from calque_numpy.shapes import (
     atleast_1d,
     atleast_2d,
@@ -212,7 +237,7 @@ from calque_numpy.shapes import (
     moveaxis,
 )
 from calque_numpy.sorting import argsort, sort
-from calque_numpy.statistics import average, count_nonzero, diff, nanmean, nansum, ptp
+from calque_numpy.statistics import average, count_nonzero, ptp
 
 _register_internal_folder(__path__[0])
 
@@ -257,7 +282,12 @@ __all__ = [
     "hsplit", "dsplit",
     # reductions
     "sum", "mean", "average", "var", "std", "max", "amax", "min", "amin", "ptp", "any", "all", "argmax", "argmin",
-    "count_nonzero", "nansum", "nanmean", "diff",
+    "count_nonzero", "prod",
+    # reductions that skip NaN
+    "nansum", "nanmean", "nanprod", "nancumsum", "nancumprod", "nanvar", "nanstd", "nanmax", "nanmin", "nanargmax",
+    "nanargmin",
+    # running sums and differences
+    "cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "diff", "ediff1d", "trapezoid", "gradient", "unwrap",
     # matrices and products
     "diag", "diagflat", "diagonal", "trace", "tril", "triu", "dot", "matmul", "inner", "outer", "vdot", "tensordot",
     "kron", "einsum", "linalg",

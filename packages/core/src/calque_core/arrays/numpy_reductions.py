@@ -38,12 +38,12 @@ def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
     return canonical_axes(name, axis, ndim)
 
 
-def _keep(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
+def keep_axes(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
     """Return a result in which the reduced axes have size 1, with `keepdims`."""
     return lax.expand_dims(out, axes) if keepdims and axes else out
 
 
-def _fill_masked(x: Value, where: Value, fill: Value) -> Value:
+def fill_masked(x: Value, where: Value, fill: Value) -> Value:
     """Return `x` with `fill` where the mask is false."""
     if where is True:
         return x
@@ -77,11 +77,11 @@ def sum(
     """
     refuse("sum", out=out)
     aval = typeof(a)
-    a = as_dtype(a, _sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
+    a = as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
     axes = reduced_axes("sum", axis, aval.ndim)
-    a = _fill_masked(a, where, 0)
+    a = fill_masked(a, where, 0)
     reduce = lax.reduce_or if typeof(a).dtype.kind == "b" else lax.reduce_sum  # bools only by dtype=bool
-    total = _keep(reduce(a, axes), axes, keepdims)
+    total = keep_axes(reduce(a, axes), axes, keepdims)
     return total if initial is None or _is_zero(initial) else lax.add(total, as_dtype(initial, typeof(total).dtype))
 
 
@@ -89,7 +89,7 @@ def _is_zero(x: Value) -> bool:
     return isinstance(x, (int, float)) and x == 0
 
 
-def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of a NumPy sum: at least the default integer for bools and integers."""
     default = scalar_dtype(int)
     if dtype.kind == "b":
@@ -139,7 +139,7 @@ def mean(
     axes = reduced_axes("mean", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
     count = _count(aval.shape, axes)
-    total = _keep(lax.reduce_sum(as_dtype(a, inner), axes), axes, keepdims)
+    total = keep_axes(lax.reduce_sum(as_dtype(a, inner), axes), axes, keepdims)
     return as_dtype(_per(total, count), outer)
 
 
@@ -180,9 +180,9 @@ def var(
         raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
     a = as_dtype(a, inner)
     count = _count(aval.shape, axes)
-    center = _per(_keep(lax.reduce_sum(a, axes), axes, True), count)
+    center = _per(keep_axes(lax.reduce_sum(a, axes), axes, True), count)
     total = lax.reduce_sum(_squared_size(lax.sub(a, center)), axes)
-    out = _keep(_per(total, builtins.max(count - ddof, 0)), axes, keepdims)
+    out = keep_axes(_per(total, builtins.max(count - ddof, 0)), axes, keepdims)
     return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
 
 
@@ -230,9 +230,9 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     else:
         reduce, combine = (lax.reduce_max, lax.max) if is_max else (lax.reduce_min, lax.min)
     if initial is None:
-        return _keep(reduce(a, axes), axes, keepdims)
+        return keep_axes(reduce(a, axes), axes, keepdims)
     initial = as_dtype(initial, aval.dtype)
-    return combine(_keep(reduce(_fill_masked(a, where, initial), axes), axes, keepdims), initial)
+    return combine(keep_axes(reduce(fill_masked(a, where, initial), axes), axes, keepdims), initial)
 
 
 @implements(np.max, np.amax)
@@ -283,7 +283,7 @@ def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value
     if typeof(flat).shape[position] == 0:
         raise ValueError(f"{name} of {aval}{place()}: there is nothing to compare. Give at least one element.")
     out = (lax.argmax if name == "argmax" else lax.argmin)(flat, position, index_dtype)
-    return _keep(out, tuple(range(aval.ndim)) if axis is None else (position,), keepdims)
+    return keep_axes(out, tuple(range(aval.ndim)) if axis is None else (position,), keepdims)
 
 
 @implements(np.argmax)
@@ -336,7 +336,7 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     """
     refuse("any", out=out)
     axes = reduced_axes("any", axis, typeof(a).ndim)
-    return _keep(lax.reduce_or(_fill_masked(truth(a), where, False), axes), axes, keepdims)
+    return keep_axes(lax.reduce_or(fill_masked(truth(a), where, False), axes), axes, keepdims)
 
 
 @implements(np.all)
@@ -352,7 +352,7 @@ def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     """
     refuse("all", out=out)
     axes = reduced_axes("all", axis, typeof(a).ndim)
-    return _keep(lax.reduce_and(_fill_masked(truth(a), where, True), axes), axes, keepdims)
+    return keep_axes(lax.reduce_and(fill_masked(truth(a), where, True), axes), axes, keepdims)
 
 
 reductions |= {np.add: sum, np.maximum: max, np.minimum: min, np.logical_and: all, np.logical_or: any}

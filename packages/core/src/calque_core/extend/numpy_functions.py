@@ -26,7 +26,22 @@ from calque_core.arrays.numpy_arithmetic import (
 )
 from calque_core.arrays.numpy_products import dot, matmul
 from calque_core.arrays.numpy_protocol import refuse
-from calque_core.arrays.numpy_reductions import all, any, argmax, argmin, max, mean, min, std, sum, var
+from calque_core.arrays.numpy_reductions import (
+    all,
+    any,
+    argmax,
+    argmin,
+    fill_masked,
+    keep_axes,
+    max,
+    mean,
+    min,
+    reduced_axes,
+    std,
+    sum,
+    sum_dtype,
+    var,
+)
 from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays
 from calque_core.arrays.numpy_shapes import (
     astype,
@@ -93,6 +108,7 @@ __all__ = [
     # Broadcasting
     "broadcast_to",
     # Arguments of such a function
-    "Axes", "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
+    "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype",
+    "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
     "dtype_argument", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip

@@ -1,0 +1,61 @@
+"""Reductions that skip NaN are NumPy's, also where all elements are NaN or infinite."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core.extend import entered
+
+nan, inf = np.nan, np.inf
+FLOATS = np.array([[1.5, nan, -2.0, 0.0], [nan, nan, nan, nan], [inf, nan, 3.0, -inf], [-inf, nan, -inf, nan]])
+REDUCTIONS = {
+    "nansum": lambda m, x: [m.nansum(x, 1), m.nansum(x[0]), m.nansum(x, 0, keepdims=True)],
+    "nanprod": lambda m, x: [m.nanprod(x[:1], 1), m.nanprod(x[:2], 0), m.nanprod(x[:2])],
+    "nanmean": lambda m, x: [m.nanmean(x[:3], 1), m.nanmean(x[:1]), m.nanmean(x[:2], 1, keepdims=True)],
+    "nancumsum": lambda m, x: [m.nancumsum(x[:2], 1), m.nancumsum(x[:2])],
+    "nancumprod": lambda m, x: [m.nancumprod(x[:2], 1), m.nancumprod(x[:2])],
+    "nanvar": lambda m, x: [m.nanvar(x[:2], 1), m.nanvar(x[:2]), m.nanvar(x[:2], 1, ddof=2, keepdims=True)],
+    "nanstd": lambda m, x: [m.nanstd(x[:2], 1), m.nanstd(x[:2], 1, ddof=1)],
+    "nanvar with a correction": lambda m, x: m.nanvar(x[:2], 1, correction=1),
+    "nanmax": lambda m, x: [m.nanmax(x, 1), m.nanmax(x), m.nanmax(x, 0, keepdims=True), m.nanmax(x, 1, initial=1)],
+    "nanmin": lambda m, x: [m.nanmin(x, 1), m.nanmin(x), m.nanmin(x, 0, keepdims=True), m.nanmin(x, 1, initial=5)],
+    "nanargmax": lambda m, x: [m.nanargmax(x[[0, 2, 3]], 1), m.nanargmax(x), m.nanargmax(x[3:], 1, keepdims=True)],
+    "nanargmin": lambda m, x: [m.nanargmin(x[[0, 2, 3]], 1), m.nanargmin(x), m.nanargmin(x[:1], 1, keepdims=True)],
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_skip_nan_as_numpys(name, dtype, agree):
+    agree(REDUCTIONS[name], FLOATS.astype(dtype), ulps=8)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+@pytest.mark.parametrize("name", [name for name in REDUCTIONS if name not in ("nanvar", "nanstd")])
+def test_reductions_of_integers_are_numpys(name, dtype, agree, numbers):
+    x = numbers((4, 4), dtype)
+    agree(REDUCTIONS[name], x % 3, ulps=8)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nancumsum", "nanvar"])
+def test_reductions_of_complex_numbers_are_numpys(name, agree):
+    agree(REDUCTIONS[name], FLOATS + 1j * np.nan_to_num(FLOATS, posinf=2, neginf=-2), ulps=16)
+
+
+def test_positions_where_all_are_nan_are_zero_and_no_error():
+    with entered(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cnp.nanargmax(np.array([nan, nan])) == 0
+        assert np.isnan(cnp.nanmax(np.array([nan, nan])))
+
+
+def test_two_names_of_the_divisor_are_refused():
+    with (
+        entered(),
+        pytest.raises(ValueError, match=r"nanvar.*ddof and correction are two names of one number. Give one"),
+    ):
+        cnp.nanvar(np.ones(3), ddof=1, correction=1)
