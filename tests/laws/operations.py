@@ -46,6 +46,11 @@ def dot(numbers_):
     return lambda x, y: lax.dot_general(x, y, numbers_)
 
 
+def convolution(strides, padding, *dilations_and_layout, groups=1, batch_groups=1):
+    counts = {"feature_group_count": groups, "batch_group_count": batch_groups}
+    return lambda x, k: lax.conv_general_dilated(x, k, strides, padding, *dilations_and_layout, **counts)
+
+
 def evaluated_call(x):
     """Call a program that names no compiler, so that evaluating it runs its operations."""
     jaxpr, captured = hoist_tracers(stage(lambda y: [lax.mul(lax.sin(y), y), y], [typeof(x)]))
@@ -293,6 +298,21 @@ OPERATIONS: dict[str, list[Program]] = {
     # linear algebra
     **FACTORS,
     **SPECTRA,
+    "conv_general_dilated": [
+        sums("convolution", convolution((2, 1), "SAME"), (numbers((2, 2, 3, 3)), numbers((3, 2, 2, 2))), ARITHMETIC),
+        sums(
+            "convolution with features last",
+            convolution((1,), [(1, -1)], (2,), (2,), ("NWC", "WIO", "NWC")),
+            (numbers((2, 4, 2)), numbers((2, 2, 3))),
+            FIELD,
+        ),
+        sums("convolution by groups", convolution((1,), "VALID", groups=2), (numbers((1, 4, 3)), numbers((2, 2, 2)))),
+        sums(
+            "convolution by batch groups",
+            convolution((1,), "VALID", batch_groups=2),
+            (numbers((2, 2, 3)), numbers((2, 2, 2))),
+        ),
+    ],
     # positions that are values
     **INDEXED,
     # order

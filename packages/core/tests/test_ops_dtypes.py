@@ -106,6 +106,11 @@ PROGRAMS = {
         lambda x: lax.dot_general(x, x, ROWS, np.float32),
     ],
     "fft": [lambda x, kind=kind, n=n: lax.fft(x, kind, (n,)) for kind, n in (("FFT", 3), ("RFFT", 3), ("IRFFT", 5))],
+    "conv_general_dilated": [
+        lambda x: lax.conv(x, x, (), ()),
+        lambda x: lax.conv(lax.expand_dims(x, (1,)), lax.expand_dims(x, (1,)), (1,), "SAME"),
+        lambda x: lax.conv(x, x, (), (), preferred_element_type=np.float32),
+    ],
     "dynamic_slice": [
         lambda x: lax.dynamic_index_in_dim(x, 1, keepdims=False),
         lambda x: lax.dynamic_index_in_dim(np.arange(3), lax.reshape(lax.slice(x, (0, 0), (1, 1)), ())),

@@ -81,6 +81,7 @@ STRUCTURED = {
     "reduce_or": (lambda x: lax.reduce_or(x, 1), "biu"),
     "dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((), ()))), ALL),
     "batched dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))), ALL),
+    "conv": (lambda x: lax.conv(x, x, (), ()), ALL),
     "sort": (lambda x: lax.sort(x, 0), ALL),
     "sort_key_val": (lambda x: lax.sort_key_val(x, x, 1)[1], ALL),
     "top_k": (lambda x: lax.top_k(x, x.shape[0] // 2, axis=0)[0], REAL),

@@ -180,6 +180,11 @@ REDUCTIONS = [
     "expand_dims",
 ]
 
+SIGNALS = operands(*shaped((2, 2, 3), (2, 4, 0), (2, 2)), np.ones((2, 4, 3), np.int8), 1.5, "text", None)
+KERNELS = operands(*shaped((2, 2, 2), (4, 2, 9)), np.ones((2, 2, 3), np.complex64), np.ones((2, 2, 0)), 2, None)
+SPACINGS = [None, (1,), (3,), (0,), (1, 1), "a", 2]
+LAYOUTS = [None, ("NWC", "WIO", "NWC"), ("NCW", "OIW", "NCD"), ("NCW", "OIW"), "abc", 3]
+LAYOUTS += [lax.ConvDimensionNumbers(*[axes] * 3) for axes in ((0, 1, 2), (0, 1, 1))]
 CORNERS = [(0, 0), (1, -1), (9, -9), (0,), (), 0, None, "ab", (0.5, 0), (np.zeros(2, int), 0)]
 ROWS = operands(np.array([[0], [5]]), np.zeros((2, 1)), np.zeros((2, 2), int), np.zeros((), int), "a")
 FIELDS = [
@@ -241,6 +246,16 @@ TABLE = {
         [SOME, ["FFT", lax.FftType.RFFT, "irfft", "dft", None, 2], [(3,), (2, 3), (4,), (0,), (), (1,) * 4, 3, None]],
         [ALL, ["IFFT", "RFFT"], [(1,), (2,)]],
     ],
+    "conv": [[SIGNALS, KERNELS, [(1,), (0,), (), None, "a"], ["SAME", "same", "none", [(0, 0)], [0], None]]],
+    "conv_with_general_padding": [[SIGNALS, KERNELS[:3], [(1,)], ["SAME", [(0, 0)]], SPACINGS, SPACINGS]],
+    "conv_general_dilated": [
+        [SIGNALS, KERNELS, [(1,)], ["SAME", [(0, -9)]], SPACINGS, [None], LAYOUTS[:2]],
+        [SIGNALS[:3], KERNELS[:3], [(1,)], ["SAME"], [None], [None], LAYOUTS, [1, 2, 0, 1.0, None], [1, 2, -1]],
+    ],
+    "conv_transpose": [[SIGNALS[:3], KERNELS[:3], [(2,), (0,), None], ["SAME", "none", [(1, 0)]], SPACINGS, LAYOUTS]],
+    "conv_general_dilated_patches": [[SIGNALS, [(2,), (0,), (1, 1), 2], [(1,), ()], ["SAME", [(0, -9)]], SPACINGS]],
+    "conv_general_dilated_local": [[SIGNALS, KERNELS, [(1,)], ["VALID"], [(1,), (2,), (9,), None]]],
+    "conv_dimension_numbers": [[[(), (1, 2), (2, 2, 3), [2, 2, 3]], [(), (1, 2, 3)], LAYOUTS]],
     "dynamic_slice": [[SOME, CORNERS, [(1, 2), (0, 0), (9, 1), (1,), (), None, (1.5, 1)]]],
     "dynamic_update_slice": [[SOME, operands(*shaped((1, 2), (9, 9), (2,), ()), 1), CORNERS]],
     "dynamic_slice_in_dim": [[SOME, operands(0, 1.0, "a", np.zeros(2, int)), [1, 0, 9, -1, 1.5], ONE_AXIS]],

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calque_core.lax import dot_general_p, name_p
+from calque_core.lax import conv_general_dilated_p, dot_general_p, name_p
 
 __all__ = [
     "everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "checkpoint_dots",
@@ -47,14 +47,14 @@ def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
 
 
 def dots_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
-    """Save the results of matrix products.
+    """Save the results of matrix products and convolutions.
 
     >>> from calque_autodiff.checkpoint_policies import dots_saveable
-    >>> from calque_core.lax import dot_general_p, name_p
+    >>> from calque_core.lax import conv_general_dilated_p, dot_general_p, name_p
     >>> dots_saveable(dot_general_p), dots_saveable(name_p, name="hidden")
     (True, False)
     """
-    return primitive is dot_general_p
+    return primitive is dot_general_p or primitive is conv_general_dilated_p
 
 
 def dots_with_no_batch_dims_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:

@@ -9,6 +9,7 @@ from calque_autodiff.rules import (
     compare,
     complex,
     convert,
+    convolution,
     create,
     cumulative,
     custom,

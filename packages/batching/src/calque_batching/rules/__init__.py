@@ -9,6 +9,7 @@ from calque_batching.rules import (
     compare,
     complex,
     convert,
+    convolution,
     create,
     cumulative,
     custom,

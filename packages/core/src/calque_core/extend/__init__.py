@@ -52,6 +52,7 @@ from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
 from calque_core.ops.axes import integer
+from calque_core.ops.batch_axes import merge_axis, split_axis
 from calque_core.ops.broadcast import spread
 from calque_core.ops.collective import named_axes
 from calque_core.ops.complex import real_dtype
@@ -165,6 +166,8 @@ __all__ = [
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",
+    # An axis in the place of two
+    "merge_axis", "split_axis",
     # Windows that slide over an array
     "dilated_shape", "transposed_pads",
     # Batches of matrices, and the equations for changes of their factors

@@ -101,6 +101,19 @@ from calque_core.ops.convert import (
     stop_gradient,
     stop_gradient_p,
 )
+from calque_core.ops.convolution import conv_general_dilated, conv_general_dilated_p
+from calque_core.ops.convolution_forms import (
+    conv,
+    conv_general_dilated_local,
+    conv_general_dilated_patches,
+    conv_transpose,
+    conv_with_general_padding,
+)
+from calque_core.ops.convolution_layouts import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    conv_dimension_numbers,
+)
 from calque_core.ops.create import (
     broadcasted_iota,
     empty,
@@ -374,6 +387,10 @@ __all__ = [
     "DotDimensionNumbers",
     # Fourier transforms
     "fft", "FftType", "fft_p",
+    # convolution
+    "conv_general_dilated", "conv", "conv_with_general_padding", "conv_transpose", "conv_general_dilated_patches",
+    "conv_general_dilated_local", "conv_dimension_numbers", "ConvDimensionNumbers",
+    "ConvGeneralDilatedDimensionNumbers", "conv_general_dilated_p",
     # positions that are values
     "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim",
     "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p",

@@ -62,7 +62,7 @@ def dot_general_abstract_eval(
     precision: Precisions | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> ShapedArray:
-    _check_dtypes(lhs_aval, rhs_aval, preferred_element_type)
+    check_product_dtypes("dot_general", lhs_aval, rhs_aval, preferred_element_type)
     _check_pairs(lhs_aval, rhs_aval, dimension_numbers)
     plan = _plan(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers)
     batch = tuple(lhs_aval.shape[d] for d in dimension_numbers[1][0])
@@ -70,13 +70,19 @@ def dot_general_abstract_eval(
     return shaped_array(batch + free, lhs_aval.dtype if preferred_element_type is None else preferred_element_type)
 
 
-def _check_dtypes(lhs_aval: ShapedArray, rhs_aval: ShapedArray, preferred: np.dtype[Any] | None) -> None:
+def check_product_dtypes(
+    name: str, lhs_aval: ShapedArray, rhs_aval: ShapedArray, preferred: np.dtype[Any] | None
+) -> None:
+    """Check that the operands of `name` have one dtype and that sums in `preferred` keep all of it.
+
+    Raises: TypeError.
+    """
     if lhs_aval.dtype != rhs_aval.dtype:
-        raise TypeError(f"{_call(lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
+        raise TypeError(f"{_call(name, lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
     if preferred is not None and not np.can_cast(lhs_aval.dtype, preferred, "same_kind"):
         raise TypeError(
-            f"{_call(lhs_aval, rhs_aval)}: sums in {dtype_name(preferred)} lose information of the products. Use a "
-            "dtype of the operands' kind."
+            f"{_call(name, lhs_aval, rhs_aval)}: sums in {dtype_name(preferred)} lose information of the products. Use "
+            "a dtype of the operands' kind."
         )
 
 
@@ -86,13 +92,13 @@ def _check_pairs(lhs_aval: ShapedArray, rhs_aval: ShapedArray, dimension_numbers
         rhs_sizes = tuple(rhs_aval.shape[d] for d in rhs_axes)
         if lhs_sizes != rhs_sizes:
             raise ShapeError(
-                f"{_call(lhs_aval, rhs_aval)}: the {kind} axes {lhs_axes} and {rhs_axes} have sizes {lhs_sizes} and "
-                f"{rhs_sizes}. Pair axes of equal size."
+                f"{_call('dot_general', lhs_aval, rhs_aval)}: the {kind} axes {lhs_axes} and {rhs_axes} have sizes "
+                f"{lhs_sizes} and {rhs_sizes}. Pair axes of equal size."
             )
 
 
-def _call(lhs_aval: ShapedArray, rhs_aval: ShapedArray) -> str:
-    return f"dot_general of {lhs_aval} and {rhs_aval}{where()}"
+def _call(name: str, lhs_aval: ShapedArray, rhs_aval: ShapedArray) -> str:
+    return f"{name} of {lhs_aval} and {rhs_aval}{where()}"
 
 
 class _Plan:
@@ -193,26 +199,33 @@ def dot_general(
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
         "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
-        "precision": None if precision is None else _canonical_precision(precision),
-        "preferred_element_type": _optional_dtype(preferred_element_type),
+        "precision": None if precision is None else canonical_precision("dot_general", precision),
+        "preferred_element_type": optional_dtype(preferred_element_type),
     }
     dot_general_p.abstract(lhs_aval, rhs_aval, **params)
     return dot_general_p.bind(lhs, rhs, **params)
 
 
-def _optional_dtype(dtype: Any) -> np.dtype[Any] | None:
+def optional_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """Return the argument `preferred_element_type` as a dtype, or None."""
     return None if dtype is None else dtype_argument(dtype)
 
 
-def _canonical_precision(precision: PrecisionLike) -> Precisions:
-    """Return the precisions of both operands."""
+def canonical_precision(name: str, precision: PrecisionLike) -> Precisions:
+    """Return the precisions of both operands of `name`.
+
+    Raises: ValueError for anything but a precision, its name, or a pair of them.
+
+    >>> canonical_precision("dot_general", "high")
+    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
+    """
     each = precision if isinstance(precision, (tuple, list)) else (precision, precision)
     try:
         lhs, rhs = (Precision(_OTHER_NAMES.get(one, one) if isinstance(one, str) else one) for one in each)
     except ValueError:
         names = ", ".join(repr(one.value) for one in Precision)
         raise ValueError(
-            f"dot_general{where()}: precision is {precision!r}. Give a lax.Precision, one of the names {names}, or a "
+            f"{name}{where()}: precision is {precision!r}. Give a lax.Precision, one of the names {names}, or a "
             "pair of them."
         ) from None
     return lhs, rhs

@@ -11,6 +11,7 @@ from calque_xla_backend.rules import (
     compare,
     complex,
     convert,
+    convolution,
     create,
     custom,
     dot,

@@ -43,13 +43,17 @@ def dot_general_lowering(
         convert(lhs, lhs_aval, wide),
         convert(rhs, rhs_aval, wide),
         cached_attribute(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
-        precision_config=cached_attribute(precision or _HIGHEST, lambda: _precision_config(precision or _HIGHEST)),
+        precision_config=precision_attribute(precision),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
 
 
-def _precision_config(precision: Precisions) -> ir.Attribute:
-    return ir.ArrayAttr.get([hlo.PrecisionAttr.get(one.name) for one in precision])
+def precision_attribute(precision: Precisions | None) -> ir.Attribute:
+    """Return the precisions of both operands of a product as an attribute; None is the highest."""
+    both = precision or _HIGHEST
+    make = lambda: ir.ArrayAttr.get([hlo.PrecisionAttr.get(one.name) for one in both])
+    attribute: ir.Attribute = cached_attribute(both, make)
+    return attribute
 
 
 def _dimension_numbers(numbers: DotDimensionNumbers) -> ir.Attribute:

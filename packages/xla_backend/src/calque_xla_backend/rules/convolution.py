@@ -1,0 +1,91 @@
+"""Lowering of convolutions.
+
+Complex numbers are convolved by parts: XLA has no fast complex convolution on a CPU, and none on other platforms.
+Without a stated precision it is the highest, as for sums of products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.extend import Shape, real_dtype, shaped_array
+from calque_core.lax import ConvDimensionNumbers, Precisions, conv_general_dilated_p
+from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute, dense_attribute
+from calque_xla_backend.rules.convert import convert
+from calque_xla_backend.rules.dot import precision_attribute
+
+DType = np.dtype[Any]
+Pads = tuple[tuple[int, int], ...]
+
+
+@register_lowering(conv_general_dilated_p)
+def conv_general_dilated_lowering(
+    ctx: LoweringRuleContext, lhs: IrValue, rhs: IrValue, *, preferred_element_type: DType | None, **params: Any
+) -> Sequence[IrValue]:
+    """Operands are widened before the sums, and sums narrowed after them, in the order of evaluation."""
+    (lhs_aval, rhs_aval), (out_aval,) = ctx.avals_in, ctx.avals_out
+    if 0 in (lhs_aval.size, rhs_aval.size, out_aval.size):
+        return [splat(0, out_aval)]
+    wide = np.result_type(lhs_aval.dtype, out_aval.dtype)
+    lhs, rhs = convert(lhs, lhs_aval, wide), convert(rhs, rhs_aval, wide)
+    attributes = convolution_attributes(**params)
+    if wide.kind == "c":
+        parts_type = aval_to_ir_type(shaped_array(out_aval.shape, real_dtype(wide)))
+        out = by_parts(lambda x, y: hlo.convolution(parts_type, x, y, **attributes), lhs, rhs)
+    else:
+        out = hlo.convolution(aval_to_ir_type(shaped_array(out_aval.shape, wide)), lhs, rhs, **attributes)
+    return [convert(out, shaped_array(out_aval.shape, wide), out_aval.dtype)]
+
+
+def convolution_attributes(
+    *,
+    window_strides: Shape,
+    padding: Pads,
+    lhs_dilation: Shape,
+    rhs_dilation: Shape,
+    dimension_numbers: ConvDimensionNumbers,
+    precision: Precisions | None,
+    **groups: int,
+) -> dict[str, Any]:
+    """Return the parameters of a convolution as attributes of StableHLO's operation."""
+    n_spatial = len(window_strides)
+    return {
+        "dimension_numbers": cached_attribute(dimension_numbers, lambda: layout_attribute(dimension_numbers)),
+        "window_strides": list(window_strides),
+        "padding": dense_attribute(np.reshape(padding, (n_spatial, 2)), np.int64),
+        "lhs_dilation": list(lhs_dilation),
+        "rhs_dilation": list(rhs_dilation),
+        "window_reversal": [False] * n_spatial,
+        "precision_config": precision_attribute(precision),
+        **groups,
+    }
+
+
+def layout_attribute(numbers: ConvDimensionNumbers) -> ir.Attribute:
+    """Return a layout as an attribute."""
+    (lhs_batch, lhs_features, *lhs), (rhs_out, rhs_in, *rhs), (out_batch, out_features, *out) = numbers
+    return hlo.ConvDimensionNumbers.get(
+        input_batch_dimension=lhs_batch,
+        input_feature_dimension=lhs_features,
+        input_spatial_dimensions=lhs,
+        kernel_input_feature_dimension=rhs_in,
+        kernel_output_feature_dimension=rhs_out,
+        kernel_spatial_dimensions=rhs,
+        output_batch_dimension=out_batch,
+        output_feature_dimension=out_features,
+        output_spatial_dimensions=out,
+    )
+
+
+def by_parts(multiply: Callable[[IrValue, IrValue], IrValue], x: IrValue, y: IrValue) -> IrValue:
+    """Return a product of complex arrays from the products of their real and imaginary parts."""
+    x_parts, y_parts = (hlo.real(x), hlo.imag(x)), (hlo.real(y), hlo.imag(y))
+    (real, cross), (other_cross, imag) = [[multiply(a, b) for b in y_parts] for a in x_parts]
+    return hlo.complex(hlo.subtract(real, imag), hlo.add(cross, other_cross))
