@@ -11,12 +11,14 @@ Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`, `incomplete_b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
+from calque_core.ops.cond import cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
@@ -78,31 +80,39 @@ def chebyshev(t: Value, coefficients: Sequence[float]) -> Value:
     return add(sub(mul(t, now), before), coefficients[0])
 
 
-def summed(step: Callable[[Value, Values], Values], start: Values) -> Values:
+def summed(step: Callable[[Value, Values], Values], start: Values, count: int = 1) -> Values:
     """Return the values after `step(n, values)` for n = 1, 2, ..., until no term changes its sum.
 
-    The values end with a term, its derivative, and the sums of both.  An element whose sums are complete is kept: other
+    The values end with `count` terms and the `count` sums of them.  An element whose sums are complete is kept: other
     elements may need more steps.
     """
-    one = full_like(start[0], 1.0)
+    one = full_like(start[0], 1.0, shape=())
     epsilon = float(np.finfo(typeof(one).dtype).eps) / 8
 
     def is_open(values: Values) -> Value:
-        *_, term, term_dot, total, total_dot = values
-        is_changing = gt(abs(term), mul(epsilon, abs(total)))
-        return bitwise_or(is_changing, gt(abs(term_dot), mul(epsilon, abs(total_dot))))
+        terms, sums = values[-2 * count : -count], values[-count:]
+        return reduce(bitwise_or, (gt(abs(t), mul(epsilon, abs(s))) for t, s in zip(terms, sums)))
 
-    def go_on(carry: tuple[Value, Values]) -> Value:
-        n, values = carry
-        return reduce_or(bitwise_and(is_open(values), lt(n, MOST_STEPS)))
+    def go_on(carry: tuple[Value, Value, Values]) -> Value:
+        n, mask, _ = carry
+        return bitwise_and(reduce_or(mask), lt(n, MOST_STEPS))
 
-    def advance(carry: tuple[Value, Values]) -> tuple[Value, Values]:
-        n, values = carry
-        mask = is_open(values)
-        return add(n, 1.0), tuple(select(mask, new, old) for new, old in zip(step(n, values), values))
+    def advance(carry: tuple[Value, Value, Values]) -> tuple[Value, Value, Values]:
+        n, mask, values = carry
+        values = tuple(select(mask, new, old) for new, old in zip(step(n, values), values))
+        return add(n, 1.0), is_open(values), values
 
-    _, values = while_loop(go_on, advance, (one, start))
+    _, _, values = while_loop(go_on, advance, (one, is_open(start), start))
     return tuple(values)
+
+
+def where_any(mask: Value, method: Callable[..., Values], count: int, *operands: Value) -> Values:
+    """Return `method(*operands)`, `count` arrays like the operands, if some element of `mask` holds; otherwise zeros.
+
+    A formula chooses between methods by element; a method that no element needs then takes no time.  `method` closes
+    over no array, so that it is traced once for all calls with the same types.
+    """
+    return cond(reduce_or(mask), method, lambda *xs: (full_like(xs[0], 0.0),) * count, *operands)  # type: ignore[no-any-return]
 
 
 def deviance(t: Value, ratio: Value) -> Value:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, deviance, polynomial, summed
+from calque_core.ops.approximate import declare_formula, deviance, polynomial, summed, where_any
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import TEMME
 from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, gt, le, lt, select
@@ -42,8 +42,20 @@ def _gamma_density(a: Value, x: Value) -> Value:
     return select(lt(a, LARGE), direct, div(exp(neg(exponent)), sqrt(mul(2 * math.pi, large))))
 
 
-def _gamma_series(a: Value, x: Value) -> tuple[Value, Value]:
-    """Return the sum of x**n / ((a + 1) ... (a + n)) and its derivative in a (DLMF 8.7.1)."""
+def _gamma_series(a: Value, x: Value) -> Value:
+    """Return the sum of x**n / ((a + 1) ... (a + n)) (DLMF 8.7.1)."""
+
+    def step(n: Value, values: Values) -> Values:
+        term, total = values
+        term = mul(term, div(x, add(a, n)))
+        return term, add(total, term)
+
+    one = full_like(x, 1.0)
+    return summed(step, (one, one))[-1]
+
+
+def _gamma_series_slope(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return the sum of `_gamma_series` and its derivative in a."""
 
     def step(n: Value, values: Values) -> Values:
         term, term_dot, total, total_dot = values
@@ -54,16 +66,31 @@ def _gamma_series(a: Value, x: Value) -> tuple[Value, Value]:
         return term, term_dot, add(total, term), add(total_dot, term_dot)
 
     one, zero = full_like(x, 1.0), full_like(x, 0.0)
-    *_, total, total_dot = summed(step, (one, zero, one, zero))
+    *_, total, total_dot = summed(step, (one, zero, one, zero), count=2)
     return total, total_dot
 
 
-def _gamma_fraction(a: Value, x: Value) -> tuple[Value, Value]:
-    """Return F in Q = F x**a exp(-x) / gamma(a), and its derivative in a (DLMF 8.9.2), for x > a.
+def _gamma_fraction(a: Value, x: Value) -> Value:
+    """Return F in Q = F x**a exp(-x) / gamma(a) (DLMF 8.9.2), for x > a.
 
     Source: Steed's method, a sum of the differences of convergents: Barnett, Feng, Steed & Goldfarb (1974), Coulomb
     wave functions for all real eta and rho, Computer Physics Communications 8.
     """
+    b = sub(add(x, 1.0), a)
+
+    def step(n: Value, values: Values) -> Values:
+        d, term, total = values
+        numerator = mul(mul(n, sub(a, n)), d)
+        d_next = div(1.0, add(add(b, add(n, n)), numerator))
+        term = mul(neg(mul(numerator, d_next)), term)
+        return d_next, term, add(total, term)
+
+    d = div(1.0, b)
+    return summed(step, (d, d, d))[-1]
+
+
+def _gamma_fraction_slope(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return F of `_gamma_fraction` and its derivative in a."""
     b = sub(add(x, 1.0), a)
 
     def step(n: Value, values: Values) -> Values:
@@ -79,16 +106,17 @@ def _gamma_fraction(a: Value, x: Value) -> tuple[Value, Value]:
         return d_next, d_next_dot, term, term_dot, add(total, term), add(total_dot, term_dot)
 
     d = div(1.0, b)
-    *_, total, total_dot = summed(step, (d, square(d), d, square(d), d, square(d)))
+    *_, total, total_dot = summed(step, (d, square(d), d, square(d), d, square(d)), count=2)
     return total, total_dot
 
 
 _COLUMNS = 18
+_ROWS = [TEMME[k : k + _COLUMNS] for k in range(0, len(TEMME), _COLUMNS)]
 _UNIFORM = 200.0  # the order from which seven terms of Temme's expansion have all digits
 
 
-def _temme(a: Value, x: Value) -> tuple[Value, Value, Value, Value]:
-    """Return eta, exp(-a eta**2 / 2) / sqrt(2 pi a), the sum over c_k(eta) a**-k and its derivative in a.
+def _temme(a: Value, x: Value) -> tuple[Value, Value, list[Value]]:
+    """Return eta, exp(-a eta**2 / 2) / sqrt(2 pi a), and the coefficients c_k(eta) of a sum over a**-k.
 
     Source: DLMF 8.12.3 to 8.12.8; mu = x / a - 1 and eta**2 / 2 = mu - log(1 + mu).
     """
@@ -97,14 +125,16 @@ def _temme(a: Value, x: Value) -> tuple[Value, Value, Value, Value]:
     size = sqrt(mul(2.0, half_square))
     eta = select(lt(mu, 0.0), neg(size), size)
     front = div(exp(neg(mul(a, half_square))), sqrt(mul(2 * math.pi, a)))
-    rows = [TEMME[k : k + _COLUMNS] for k in range(0, len(TEMME), _COLUMNS)]
-    terms = [polynomial(eta, row) for row in rows]
-    slopes = [polynomial(eta, [n * c for n, c in enumerate(row)][1:]) for row in rows]
+    return eta, front, [polynomial(eta, row) for row in _ROWS]
+
+
+def _temme_slope(a: Value, mu: Value, eta: Value, terms: Sequence[Value]) -> Value:
+    """Return the derivative of the sum over c_k(eta) a**-k in a."""
+    slopes = [polynomial(eta, [n * c for n, c in enumerate(row)][1:]) for row in _ROWS]
     eta_dot = neg(div(_mu_over_eta(mu, eta), a))
     inverse = div(1.0, a)
-    total = _power_sum(inverse, terms)
     by_order = neg(mul(square(inverse), _power_sum(inverse, [mul(float(k), t) for k, t in enumerate(terms) if k])))
-    return eta, front, total, add(mul(eta_dot, _power_sum(inverse, slopes)), by_order)
+    return add(mul(eta_dot, _power_sum(inverse, slopes)), by_order)
 
 
 def _mu_over_eta(mu: Value, eta: Value) -> Value:
@@ -133,23 +163,58 @@ def _checked(a: Value, x: Value, at_zero: float, at_infinity: float, out: Value)
     return select(is_valid, out, math.nan)
 
 
-def _both_gammas(a: Value, x: Value) -> tuple[Value, Value]:
-    """Return P(a, x) and Q(a, x)."""
-    is_uniform, is_series = _gamma_regions(a, x)
-    is_fraction = bitwise_not(bitwise_or(is_uniform, is_series))
-    eta, front, total, _ = _temme(select(is_uniform, a, _UNIFORM), select(is_uniform, x, _UNIFORM))
-    root, rest = mul(eta, sqrt(mul(0.5, select(is_uniform, a, _UNIFORM)))), mul(front, total)
-    density = _gamma_density(a, x)
-    series, _ = _gamma_series(select(is_series, a, 1.0), select(is_series, x, 0.5))
-    fraction, _ = _gamma_fraction(select(is_fraction, a, 1.0), select(is_fraction, x, 8.0))
-    lower = mul(density, series)
-    upper = mul(mul(density, a), fraction)
-    p = select(is_uniform, sub(mul(0.5, erfc(neg(root))), rest), select(is_series, lower, sub(1.0, upper)))
-    q = select(is_uniform, add(mul(0.5, erfc(root)), rest), select(is_series, sub(1.0, lower), upper))
+# Each method takes the whole arrays, with harmless numbers in place of elements of other methods.
+
+
+def _by_expansion(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return the argument and the correction of P = erfc(-argument) / 2 - correction."""
+    eta, front, terms = _temme(a, x)
+    return mul(eta, sqrt(mul(0.5, a))), mul(front, _power_sum(div(1.0, a), terms))
+
+
+def _by_series(a: Value, x: Value) -> tuple[Value]:
+    """Return P."""
+    return (mul(_gamma_density(a, x), _gamma_series(a, x)),)
+
+
+def _by_fraction(a: Value, x: Value) -> tuple[Value]:
+    """Return Q."""
+    return (mul(mul(_gamma_density(a, x), a), _gamma_fraction(a, x)),)
+
+
+def _by_difference(a: Value, x: Value) -> tuple[Value]:
+    """Return Q of small orders."""
+    return (_upper_gamma_of_small(a, x),)
+
+
+def _lower_gamma(a: Value, x: Value) -> Value:
+    """Return P(a, x)."""
+    is_uniform, is_series, argument, correction, lower, upper = _gamma_parts(a, x)
+    uniform = sub(mul(0.5, erfc(neg(argument))), correction)
+    return select(is_uniform, uniform, select(is_series, lower, sub(1.0, upper)))
+
+
+def _upper_gamma(a: Value, x: Value) -> Value:
+    """Return Q(a, x)."""
+    is_uniform, is_series, argument, correction, lower, upper = _gamma_parts(a, x)
+    uniform = add(mul(0.5, erfc(argument)), correction)
+    out = select(is_uniform, uniform, select(is_series, sub(1.0, lower), upper))
     is_small = bitwise_and(
         le(x, 1.1), bitwise_and(lt(a, 1.0), lt(a, select(le(x, 0.5), div(-0.4, log(x)), mul(1.1, x))))
     )
-    return p, select(is_small, _upper_gamma_of_small(select(is_small, a, 0.5), select(is_small, x, 0.5)), q)
+    (small,) = where_any(is_small, _by_difference, 1, select(is_small, a, 0.5), select(is_small, x, 0.5))
+    return select(is_small, small, out)
+
+
+def _gamma_parts(a: Value, x: Value) -> tuple[Value, ...]:
+    """Return where the expansion and the series hold, and the results of the expansion, the series, the fraction."""
+    is_uniform, is_series = _gamma_regions(a, x)
+    is_fraction = bitwise_not(bitwise_or(is_uniform, is_series))
+    large = [select(is_uniform, a, _UNIFORM), select(is_uniform, x, _UNIFORM)]
+    argument, correction = where_any(is_uniform, _by_expansion, 2, *large)
+    (lower,) = where_any(is_series, _by_series, 1, select(is_series, a, 1.0), select(is_series, x, 0.0))
+    (upper,) = where_any(is_fraction, _by_fraction, 1, select(is_fraction, a, 1.0), select(is_fraction, x, 8.0))
+    return is_uniform, is_series, argument, correction, lower, upper
 
 
 def _upper_gamma_of_small(a: Value, x: Value) -> Value:
@@ -164,39 +229,54 @@ def _upper_gamma_of_small(a: Value, x: Value) -> Value:
 
 def _igamma_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("igamma", (a, x))
-    return _checked(a, x, 0.0, 1.0, _both_gammas(a, x)[0])
+    return _checked(a, x, 0.0, 1.0, _lower_gamma(a, x))
 
 
 def _igammac_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("igammac", (a, x))
-    return _checked(a, x, 1.0, 0.0, _both_gammas(a, x)[1])
+    return _checked(a, x, 1.0, 0.0, _upper_gamma(a, x))
 
 
-def _lower_slope(a: Value, x: Value) -> tuple[Value, Value]:
-    """Return the derivative of P in a, and the density x**a exp(-x) / gamma(a + 1)."""
+def _slope_by_expansion(a: Value, x: Value) -> tuple[Value]:
+    """Return minus the derivative of P in a."""
+    eta, front, terms = _temme(a, x)
+    mu = div(sub(x, a), a)
+    total, total_dot = _power_sum(div(1.0, a), terms), _temme_slope(a, mu, eta, terms)
+    turn = sub(_mu_over_eta(mu, eta), mul(0.5, eta))
+    return (mul(front, add(turn, add(mul(total, sub(log1p(mu), div(0.5, a))), total_dot))),)
+
+
+def _slope_by_series(a: Value, x: Value) -> tuple[Value]:
+    """Return the derivative of P in a."""
+    series, series_dot = _gamma_series_slope(a, x)
+    return (mul(_gamma_density(a, x), add(mul(series, sub(log(x), digamma_formula(add(a, 1.0)))), series_dot)),)
+
+
+def _slope_by_fraction(a: Value, x: Value) -> tuple[Value]:
+    """Return the derivative of Q in a."""
+    fraction, fraction_dot = _gamma_fraction_slope(a, x)
+    return (mul(mul(_gamma_density(a, x), a), add(mul(fraction, sub(log(x), digamma_formula(a))), fraction_dot)),)
+
+
+def _lower_slope(a: Value, x: Value) -> Value:
+    """Return the derivative of P in a."""
     is_uniform, is_series = _gamma_regions(a, x)
     is_fraction = bitwise_not(bitwise_or(is_uniform, is_series))
-    large, near = select(is_uniform, a, _UNIFORM), select(is_uniform, x, _UNIFORM)
-    eta, front, total, total_dot = _temme(large, near)
-    mu = div(sub(near, large), large)
-    turn = sub(_mu_over_eta(mu, eta), mul(0.5, eta))
-    uniform = mul(front, add(turn, add(mul(total, sub(log1p(mu), div(0.5, large))), total_dot)))
-    density, log_x = _gamma_density(a, x), log(x)
-    series, series_dot = _gamma_series(select(is_series, a, 1.0), select(is_series, x, 0.5))
-    lower = mul(density, add(mul(series, sub(log_x, digamma_formula(add(a, 1.0)))), series_dot))
-    fraction, fraction_dot = _gamma_fraction(select(is_fraction, a, 1.0), select(is_fraction, x, 8.0))
-    upper = mul(mul(density, a), add(mul(fraction, sub(log_x, digamma_formula(a))), fraction_dot))
-    return select(is_uniform, neg(uniform), select(is_series, lower, neg(upper))), density
+    large = [select(is_uniform, a, _UNIFORM), select(is_uniform, x, _UNIFORM)]
+    (uniform,) = where_any(is_uniform, _slope_by_expansion, 1, *large)
+    (lower,) = where_any(is_series, _slope_by_series, 1, select(is_series, a, 1.0), select(is_series, x, 0.5))
+    (upper,) = where_any(is_fraction, _slope_by_fraction, 1, select(is_fraction, a, 1.0), select(is_fraction, x, 8.0))
+    return select(is_uniform, neg(uniform), select(is_series, lower, neg(upper)))
 
 
 def _igamma_grad_a_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("igamma_grad_a", (a, x))
-    return _checked(a, x, 0.0, 0.0, _lower_slope(a, x)[0])
+    return _checked(a, x, 0.0, 0.0, _lower_slope(a, x))
 
 
 def _random_gamma_grad_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("random_gamma_grad", (a, x))
-    slope, density = _lower_slope(a, x)
+    slope, density = _lower_slope(a, x), _gamma_density(a, x)
     return _checked(a, x, 0.0, math.nan, neg(div(mul(x, div(slope, a)), density)))
 
 

@@ -50,16 +50,16 @@ def _beta_fraction(a: Value, b: Value, x: Value) -> Value:
         return d_next, neg(mul(mul(mul(numerator, d), d_next), term))
 
     def step(n: Value, values: Values) -> Values:
-        d, term, zero, total, _ = values
+        d, term, total = values
         m, twice = sub(n, 1.0), add(a, mul(2.0, sub(n, 1.0)))
         odd = neg(mul(div(add(a, m), twice), mul(div(add(add(a, b), m), add(twice, 1.0)), x)))
         d, first = convergent(odd, d, term)
         even = mul(div(n, add(twice, 1.0)), mul(div(sub(b, n), add(twice, 2.0)), x))
         d, second = convergent(even, d, first)
-        return d, second, zero, add(total, add(first, second)), zero
+        return d, second, add(total, add(first, second))
 
-    one, zero = full_like(x, 1.0), full_like(x, 0.0)
-    return summed(step, (one, one, zero, one, zero))[3]
+    one = full_like(x, 1.0)
+    return summed(step, (one, one, one))[-1]
 
 
 def _betainc_formula(a: Value, b: Value, x: Value) -> Value:
