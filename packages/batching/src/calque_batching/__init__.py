@@ -19,6 +19,7 @@ from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.verbs.custom_vmap import custom_vmap, sequential_vmap
 from calque_batching.verbs.mapping import map
 from calque_batching.verbs.vmap import vmap
+from calque_batching.verbs.vmappable import register_vmappable, unregister_vmappable
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
 
@@ -29,7 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     # for users
-    "vmap", "map", "custom_vmap", "sequential_vmap",
+    "vmap", "map", "custom_vmap", "sequential_vmap", "register_vmappable", "unregister_vmappable",
     # for authors of primitives
     "defbatch", "defvectorized", "defbroadcasting", "defreducer", "primitive_batchers",
     "not_mapped", "moveaxis", "bdim_at_front", "broadcast", "matchaxis",

@@ -14,6 +14,7 @@ import numpy as np
 
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_batching.verbs.vmappable import Containers, check_spec, leaf_test, spec_types, vmappables
 from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.extend import (
     FlatFunction,
@@ -26,9 +27,12 @@ from calque_core.extend import (
     here,
     is_array_like,
     leaf_names,
+    marked,
+    merged,
     narrow,
     parameters_of,
     record_call,
+    unmarked,
 )
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 
@@ -51,6 +55,7 @@ def vmap(
     `in_axes` is an int (from the end if negative), None for an argument that is not mapped, a tuple with an
     entry per positional argument, each of which may be a pytree prefix of its argument, or a dict from argument names
     to axes.  Arguments that are not in the dict, and keyword arguments, are mapped over axis 0.
+    Containers of a class given to `register_vmappable` have an entry of their own class in `in_axes` and `out_axes`.
     `out_axes`, an int, None or a pytree prefix of the result, is the position of the axis in the result; None is for
     results that are the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if
     no argument is mapped.
@@ -71,24 +76,31 @@ def vmap(
     @api_boundary
     @functools.wraps(fun)
     def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
-        leaves, in_tree = tree_flatten((args, kwargs))
-        names = functools.partial(arg_names, fun, args, kwargs)
-        check_arrays(leaves, names, caller)
-        leaves = [*narrow(leaves)]
+        is_leaf = leaf_test()
+        leaves, in_tree = tree_flatten((args, kwargs), is_leaf)
+        names = functools.partial(arg_names, fun, args, kwargs, is_leaf)
+        leaves = _canonical_leaves(caller, leaves, names)
         is_one_axis = type(in_axes) is int and not kwargs
         spec = in_axes if is_one_axis else _prefix(caller, fun, in_axes, args, kwargs)
         dims = _in_dims(caller, leaves, names, _flat_axes(caller, "in_axes", in_tree, spec))
-        axis = AxisData(axis_name, _axis_size(caller, leaves, names, dims, axis_size), missing)
-        flat = FlatFunction(fun, in_tree, "vmap")
-        trace = BatchTrace(current_trace(), axis)
+        size = _axis_size(caller, leaves, names, dims, axis_size)
+        flat = FlatFunction(fun, in_tree, "vmap", is_leaf=is_leaf)
+        trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing))
         record_call(trace, fun)
-        axis_env = here().axis_env if axis_name is None else (*here().axis_env, (axis_name, axis.size))
-        with tracing(trace), entered(axis_env=axis_env):
-            tracers = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims)]
-            out_leaves = flat(*tracers)
+        containers = Containers(caller, trace, size)
+        with tracing(trace):
+            elements = [
+                x if d is None else containers.element(x, d) if type(x) in vmappables else BatchTracer(trace, x, d)
+                for x, d in zip(leaves, dims)
+            ]
+            size = _known_size(caller, containers.size)
+            own_axis = () if axis_name is None else ((axis_name, size),)
+            with entered(axis_env=(*here().axis_env, *own_axis)):
+                out_leaves = flat(*elements)
             outs, out_dims = trace.split(out_leaves)
+            containers.find_differing(outs)
         axes = _flat_axes(caller, "out_axes", flat.out_tree, out_axes)
-        results = _moved_results(caller, flat, outs, out_dims, axes, axis.size)
+        results = _moved_results(caller, flat, outs, out_dims, axes, containers)
         # An unmapped result may be an array of the user's, one of `out_leaves`.
         return flat.out_tree.unflatten(copy_shared(results, leaves, out_leaves))
 
@@ -96,7 +108,7 @@ def vmap(
 
 
 def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any, missing: Any) -> None:
-    if in_axes is not None and not _is_int(in_axes) and not isinstance(in_axes, (tuple, list, dict)):
+    if in_axes is not None and not _is_int(in_axes) and not isinstance(in_axes, (tuple, list, dict, *spec_types())):
         raise TypeError(
             f"{caller} got in_axes={in_axes!r}. Give an int, None, a tuple with an entry per argument, or a dict from "
             "argument names to axes."
@@ -135,12 +147,29 @@ def _flat_axes(caller: str, name: str, tree: PyTreeDef, axes: Axes) -> list[Any]
         raise TypeError(f"{caller}: {error}") from None
 
 
+def _canonical_leaves(caller: str, leaves: Sequence[Any], names: Callable[[], Sequence[str]]) -> list[Any]:
+    """Return the arrays in the current dtypes, and containers of registered classes unchanged.
+
+    Raises: TypeError for any other leaf.
+    """
+    if not vmappables:
+        check_arrays(leaves, names, caller)
+        return [*narrow(leaves)]
+    is_array = [type(x) not in vmappables for x in leaves]
+    check_arrays([x if m else 0 for x, m in zip(leaves, is_array)], names, caller)
+    return merged(is_array, narrow(marked(leaves, is_array)), unmarked(leaves, is_array))
+
+
 def _in_dims(
     caller: str, leaves: Sequence[Value], names: Callable[[], Sequence[str]], axes: Sequence[Any]
-) -> list[int | None]:
-    """Return the mapped axis of each leaf as a position counted from the front, or None."""
-    dims: list[int | None] = []
+) -> list[Any]:
+    """Return the mapped axis of each leaf as a position counted from the front, or None; of a container, its entry."""
+    dims: list[Any] = []
     for i, (x, axis) in enumerate(zip(leaves, axes)):
+        if type(x) in vmappables:
+            check_spec(caller, names()[i], "in_axes", x, axis)
+            dims.append(axis)
+            continue
         if axis is not None and not _is_int(axis):
             raise TypeError(f"{caller}: in_axes has the entry {axis!r} for {names()[i]}. Give an int or None.")
         aval = typeof(x)
@@ -170,14 +199,19 @@ def _axis_size(
     caller: str,
     leaves: Sequence[Value],
     names: Callable[[], Sequence[str]],
-    dims: Sequence[int | None],
+    dims: Sequence[Any],
     axis_size: int | None,
-) -> int:
-    sizes = [(typeof(x).shape[d], d, i) for i, (x, d) in enumerate(zip(leaves, dims)) if d is not None]
+) -> int | None:
+    """Return the size of the mapped axis; None if containers alone are mapped, whose arrays are not known yet."""
+    sizes = [
+        (typeof(x).shape[d], d, i)
+        for i, (x, d) in enumerate(zip(leaves, dims))
+        if d is not None and type(x) not in vmappables
+    ]
     if not sizes:
-        if axis_size is None:
-            raise ValueError(f"{caller}: no argument is mapped. Map one with in_axes, or give axis_size.")
-        return index(axis_size)
+        if axis_size is not None:
+            return index(axis_size)
+        return None if any(d is not None for d in dims) else _known_size(caller, None)
     size, d, first = sizes[0]
     for other, other_d, i in sizes:
         if other != size:
@@ -192,17 +226,29 @@ def _axis_size(
     return int(size)
 
 
+def _known_size(caller: str, size: int | None) -> int:
+    """Return the size of the mapped axis.  Raises: ValueError if no argument has told it."""
+    if size is None:
+        raise ValueError(f"{caller}: no argument is mapped. Map one with in_axes, or give axis_size.")
+    return size
+
+
 def _moved_results(
     caller: str,
     flat: FlatFunction,
     outs: Sequence[Value],
     dims: Sequence[int | None],
     axes: Sequence[Any],
-    size: int,
+    containers: Containers,
 ) -> list[Value]:
     """Return the results with their batch axes at the positions in `out_axes`."""
     results = []
     for i, (x, dim, axis) in enumerate(zip(outs, dims, axes)):
+        if type(x) in vmappables:
+            path = _path(flat, outs, i)
+            check_spec(caller, f"the output{path}", "out_axes", x, axis)
+            results.append(containers.result(i, path, x, axis))
+            continue
         if not is_array_like(x):
             raise TypeError(
                 f"{caller} returned {x!r} of type {type(x).__name__}{_path(flat, outs, i)}. Return arrays and scalars."
@@ -218,10 +264,10 @@ def _moved_results(
                 f"{caller}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, but with the mapped "
                 f"axis the output has {ndim} axes. Give an int from {-ndim} to {ndim - 1}, or None."
             )
-        results.append(matchaxis(x, dim, None if axis is None else index(axis) % ndim, size))
+        results.append(matchaxis(x, dim, None if axis is None else index(axis) % ndim, containers.trace.axis.size))
     return results
 
 
 def _path(flat: FlatFunction, outs: Sequence[Value], i: int) -> str:
     """Return the path of a leaf of the result: '' if it is the only one, "['w']", '[1]'."""
-    return leaf_names("", flat.out_tree.unflatten(outs))[i]
+    return leaf_names("", flat.out_tree.unflatten(outs), flat.is_leaf)[i]

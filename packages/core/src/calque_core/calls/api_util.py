@@ -57,14 +57,22 @@ class FlatFunction:
     """A user's function on flat lists, from the leaves of `(args, kwargs)` to the leaves of its result.
 
     `out_tree` is set by a call; with `has_aux`, `aux` is the second element of the pair the function returned.
+    `is_leaf(node)` may declare an inner node of the result a leaf.
     """
 
-    __slots__ = ("aux", "fun", "has_aux", "in_tree", "out_tree", "verb")
+    __slots__ = ("aux", "fun", "has_aux", "in_tree", "is_leaf", "out_tree", "verb")
 
     out_tree: PyTreeDef
 
-    def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, verb: str, has_aux: bool = False) -> None:
-        self.fun, self.in_tree, self.verb, self.has_aux = fun, in_tree, verb, has_aux
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        in_tree: PyTreeDef,
+        verb: str,
+        has_aux: bool = False,
+        is_leaf: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.fun, self.in_tree, self.verb, self.has_aux, self.is_leaf = fun, in_tree, verb, has_aux, is_leaf
         self.aux: Any = None
 
     def __call__(self, *leaves: Value) -> list[Value]:
@@ -72,7 +80,7 @@ class FlatFunction:
         out = call(self.fun, self.verb, *args, **kwargs)
         if self.has_aux:
             out, self.aux = split_aux(out, self.verb, self.fun)
-        out_leaves, self.out_tree = tree_flatten(out)
+        out_leaves, self.out_tree = tree_flatten(out, self.is_leaf)
         return out_leaves
 
 
@@ -128,8 +136,12 @@ def describe_value(x: Any) -> str:
     return "None" if x is None else f"a value of type {type(x).__name__}"
 
 
-def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+def arg_names(
+    fun: Any, args: Sequence[Any], kwargs: dict[str, Any], is_leaf: Callable[[Any], bool] | None = None
+) -> list[str]:
     """Return the expression for each leaf of the arguments, as a user writes it: `x`, `params['w']`, `args[1]`.
+
+    `is_leaf(node)` may declare an inner node a leaf.
 
     >>> from calque_core.extend import arg_names
     >>> arg_names(lambda x, y: None, ({"w": 1.0}, 2.0), {})
@@ -146,17 +158,17 @@ def arg_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str
         names = []
     names += [f"args[{i}]" for i in range(len(names), len(args))]
     named_trees = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
-    return [leaf for name, tree in named_trees for leaf in leaf_names(name, tree)]
+    return [leaf for name, tree in named_trees for leaf in leaf_names(name, tree, is_leaf)]
 
 
-def leaf_names(name: str, tree: Any) -> list[str]:
-    """Return the expression for each leaf of a value of the name `name`.
+def leaf_names(name: str, tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[str]:
+    """Return the expression for each leaf of a value of the name `name`; `is_leaf(node)` may declare a node a leaf.
 
     >>> from calque_core.extend import leaf_names
     >>> leaf_names("xs", {"w": 1.0, "b": (2.0, 3.0)})
     ["xs['b'][0]", "xs['b'][1]", "xs['w']"]
     """
-    return [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree)[0]]
+    return [f"{name}{keystr(path)}" for path, _ in tree_flatten_with_path(tree, is_leaf)[0]]
 
 
 _ARRAY_ADVICE = "Pass arrays, close over the value, or register its class as a pytree."
