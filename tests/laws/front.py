@@ -11,6 +11,7 @@ from program import FLOATS, Program, always, numbers
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
 POSITIVE = numbers((5,), 0.5, 2.0)
 SQUARE = numbers((3, 3))
+DOUBLE = ("float64",)  # NumPy's quantiles of float32 at an array of probabilities subtract in 32 bits, ours in 64
 POINTS = np.array([0.0, 1.0, 1.5, 4.0])
 
 
@@ -46,6 +47,15 @@ FRONT: list[Program] = [
     # reductions that skip NaN
     row("nan reductions", lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1), np.nanprod(x, 1)), with_nan),
     row("nan extremes", lambda x: (np.nanmax(x, 0), np.nanmin(x), np.nanargmax(x, 1), np.nancumsum(x, 0)), with_nan),
+    # medians and quantiles
+    row("median", lambda x: (np.median(x, 0), np.median(x), np.nanmedian(x, 1)), MATRIX),
+    row(
+        "quantile",
+        lambda x: (np.quantile(x, [0.1, 0.6], 0), np.percentile(x, 30, method="hazen")),
+        MATRIX,
+        dtypes=DOUBLE,
+    ),
+    row("nanquantile", lambda x: np.nanquantile(x, [0.2, 0.5], 0), with_nan, dtypes=DOUBLE),
     # running sums and differences
     row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
     row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),

@@ -211,6 +211,14 @@ from calque_numpy.nan_reductions import (
     nansum,
     nanvar,
 )
+from calque_numpy.order_statistics import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
 from calque_numpy.products import inner, kron, outer, tensordot, vdot
 from calque_numpy.ranges import arange, eye, identity, linspace, meshgrid, tri
 from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
@@ -286,6 +294,8 @@ __all__ = [
     # reductions that skip NaN
     "nansum", "nanmean", "nanprod", "nancumsum", "nancumprod", "nanvar", "nanstd", "nanmax", "nanmin", "nanargmax",
     "nanargmin",
+    # medians and quantiles
+    "median", "percentile", "quantile", "nanmedian", "nanpercentile", "nanquantile",
     # running sums and differences
     "cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "diff", "ediff1d", "trapezoid", "gradient", "unwrap",
     # matrices and products

@@ -34,8 +34,7 @@ _FAMILIES = {
     "has another name since NumPy 2.0: trunc": "fix",
     "has another name since NumPy 2.0: vstack": "row_stack",
     "is not written yet": (
-        "nanmedian nanpercentile nanquantile "
-        "median percentile quantile partition argpartition lexsort sort_complex searchsorted digitize "
+        "partition argpartition lexsort sort_complex searchsorted digitize "
         "bincount histogram histogram2d histogram_bin_edges histogramdd interp "
         "take take_along_axis choose compress extract insert append delete resize trim_zeros fill_diagonal "
         "argwhere flatnonzero nonzero intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "

@@ -1,0 +1,74 @@
+"""Medians, percentiles and quantiles are NumPy's, by every method, with NaN and infinities."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+from calque_core.extend import entered
+from calque_numpy.order_statistics import METHODS
+
+pytestmark = pytest.mark.sampled(keep=0.3)
+
+nan, inf = np.nan, np.inf
+DTYPES = ["bool", "int8", "uint8", "int64", "float16", "float32", "float64"]
+WITH_NAN = np.array([[3.0, nan, 1.0, 2.0], [nan, nan, nan, nan], [4.0, 0.0, 5.0, 1.0], [inf, 1.0, nan, -inf]])
+Q = np.array([[0.0, 0.1, 0.25], [0.5, 0.7, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 4), (1, 5), (4, 1)])
+def test_medians_are_numpys(shape, dtype, agree, numbers):
+    x = numbers(shape, dtype)
+    agree(lambda m, x: [m.median(x), m.median(x, 0), m.median(x, 1, keepdims=True), m.median(x, (0, 1))], x)
+    agree(lambda m, x: [m.nanmedian(x), m.nanmedian(x, 0, keepdims=True)], x)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_medians_of_nan_and_infinities_are_numpys(agree):
+    agree(lambda m, x: [m.median(x, 0), m.median(x, 1), m.nanmedian(x, 0), m.nanmedian(x, 1)], WITH_NAN)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[1:])
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_are_numpys_by_every_method(method, dtype, agree, numbers):
+    for shape in ((7, 2), (4, 3), (1, 2)):
+        x = numbers(shape, dtype) + np.dtype(dtype).type(9)  # far from 0, where a tolerance is relative
+        agree(lambda m, x: [m.quantile(x, q, 0, method=method) for q in (0.0, 0.2, 0.5, 1.0)], x, ulps=8)
+        if dtype != "float16":  # NumPy computes positions in the dtype of q, or of the array
+            agree(lambda m, x: m.quantile(x, Q, method=method), x, ulps=8)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_percentiles_are_numpys(dtype, agree, numbers):
+    x = numbers((3, 4, 2), dtype)
+    agree(lambda m, x: [m.percentile(x, 30), m.percentile(x, Q * 100, (0, 2), keepdims=True)], x, ulps=8)
+    agree(lambda m, x: [m.nanpercentile(x, 30, 1), m.nanquantile(x, 0.4, axis=-1)], x, ulps=8)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", ["linear", "hazen", "nearest", "inverted_cdf", "midpoint"])
+def test_quantiles_that_skip_nan_are_numpys(method, agree):
+    x = WITH_NAN[:3]
+    agree(lambda m, x: [m.nanquantile(x, q, 1, method=method) for q in (0.0, 0.3, 0.5, 1.0)], x, ulps=8)
+    agree(lambda m, x: [m.nanquantile(x, Q, 0, method=method), m.quantile(x, Q, 1, method=method)], x, ulps=8)
+
+
+def test_the_probability_may_be_traced():
+    jaxpr = make_jaxpr(lambda x, q: np.quantile(x, q))(np.ones(3), 0.5)
+    assert str(jaxpr.out_avals[0]) == "float64[]"
+
+
+def test_wrong_arguments_are_refused():
+    x = np.ones((2, 3))
+    with entered():
+        with pytest.raises(ValueError, match=r"quantile.*q is 1.5. Give numbers between 0 and 1"):
+            cnp.quantile(x, 1.5)
+        with pytest.raises(ValueError, match=r"percentile.*q is 101.0. Give numbers between 0 and 100"):
+            cnp.percentile(x, 101)
+        with pytest.raises(ValueError, match=r"quantile.*the method is 'lin'. Use one of inverted_cdf, "):
+            cnp.quantile(x, 0.5, method="lin")
+        with pytest.raises(TypeError, match=r"median of complex128\[2\].*complex numbers have no order"):
+            cnp.median(np.ones(2) * 1j)
+        with pytest.raises(ValueError, match=r"median of float64\[0,3\].*there are no elements over the axes \(0,\)"):
+            cnp.median(x[:0], 0)
