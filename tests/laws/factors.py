@@ -14,6 +14,7 @@ from calque_core.lax import linalg
 
 FIELD = (*FLOATS, *COMPLEX)
 SQUARE, TALL, WIDE = numbers((3, 3)), numbers((3, 2)), numbers((2, 3))
+RIGHT = numbers((3, 2), low=-1.7, high=2.3)
 BATCH = numbers((2, 3, 3))
 
 
@@ -57,6 +58,10 @@ FACTORS: dict[str, list[Program]] = {
         ),
         row("triangular_solve by the conjugate", solution(lower=True, conjugate_a=True), (SQUARE, WIDE)),
     ],
+    "solve": [
+        row("solve", lambda a, b: linalg.solve(dominant(a), b), (BATCH, numbers((2, 3, 1)))),
+        row("solve by the transpose", lambda a, b: linalg.solve(dominant(a), b, transpose_a=True), (SQUARE, RIGHT)),
+    ],
     "cholesky": [
         row("cholesky", lambda x: linalg.cholesky(definite(x)), (SQUARE,)),
         row("cholesky of a lower triangle", lambda x: linalg.cholesky(dominant(x), symmetrize_input=False), (BATCH,)),
@@ -83,5 +88,17 @@ FACTORS: dict[str, list[Program]] = {
     "geqrf": [constant("geqrf", linalg.geqrf, TALL)],
     "householder_product": [
         constant("householder_product", lambda x: [linalg.householder_product(*linalg.geqrf(x))], TALL)
+    ],
+    "det": [
+        row("det", linalg.det, (SQUARE,)),
+        row("det of a batch of larger matrices", linalg.det, (numbers((2, 4, 4)),)),
+    ],
+    "adjugate": [
+        row("adjugate", lambda x: linalg.adjugate(dominant(x)), (numbers((2, 4, 4)),), 128, 512),
+        row(
+            "adjugate of small matrices",
+            lambda x, y: (linalg.adjugate(x), linalg.adjugate(y)),
+            (BATCH, numbers((2, 2))),
+        ),
     ],
 }

@@ -28,6 +28,11 @@ def spectral_function(values, vectors):
     return (vectors * np.sqrt(1.0 + values**2)) @ vectors.T
 
 
+def inverse_and_determinants(x):
+    a = x + 5.0 * np.eye(3)
+    return np.linalg.inv(a), np.linalg.det(x), *np.linalg.slogdet(a)
+
+
 FRONT: list[Program] = [
     # elementwise
     row("copysign", lambda x, y: (np.copysign(x, y), np.signbit(x), np.copysign(x, -1.0)), VECTOR, VECTOR),
@@ -44,6 +49,10 @@ FRONT: list[Program] = [
     row("pinv lstsq", lambda x, y: (np.linalg.pinv(x), *np.linalg.lstsq(x.T, y)), MATRIX, numbers((4,)), ulps=1024.0),
     row("norm", lambda x: [np.linalg.norm(x, ord) for ord in (2, -2, "nuc")], MATRIX, ulps=256.0),
     row("cross vecdot", lambda x, y: (np.linalg.cross(x, y), np.linalg.vecdot(x, y)), SQUARE, numbers((3,))),
+    row("solve", lambda a, b: np.linalg.solve(a + 5.0 * np.eye(3), b), SQUARE, numbers((2, 3, 1))),
+    row("inv det slogdet", inverse_and_determinants, SQUARE, ulps=256.0),
+    row("qr cholesky", lambda x: (*np.linalg.qr(x.T), np.linalg.cholesky(x @ x.T + np.eye(3))), MATRIX, ulps=256.0),
+    row("matrix_power multi_dot", lambda x: (np.linalg.matrix_power(x, 3), np.linalg.multi_dot([x, x, x[0]])), SQUARE),
     # reductions that skip NaN
     row("nan reductions", lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1), np.nanprod(x, 1)), with_nan),
     row("nan extremes", lambda x: (np.nanmax(x, 0), np.nanmin(x), np.nanargmax(x, 1), np.nancumsum(x, 0)), with_nan),

@@ -124,6 +124,7 @@ PROGRAMS = {
     "sort": [lambda x: lax.sort(x, 0), lambda x: lax.sort((x, x, x), 0, num_keys=2)[2]],
     "top_k": [lambda x: lax.top_k(x, 2)[0], lambda x: lax.top_k(x, 1, axis=0)[1]],
     "triangular_solve": [lambda x: linalg.triangular_solve(diagonal(x), x, left_side=True, lower=True)],
+    "solve": [lambda x: linalg.solve(diagonal(x), x)],
     "cholesky": [lambda x: linalg.cholesky(diagonal(x))],
     "eigh": [lambda x, i=i: linalg.eigh(diagonal(x))[i] for i in range(2)],
     "eig": [lambda x, i=i: linalg.eig(diagonal(x))[i] for i in range(3)],
@@ -132,6 +133,10 @@ PROGRAMS = {
     "lu": [lambda x, i=i: linalg.lu(x)[i] for i in range(3)],
     "lu_pivots_to_permutation": [lambda x: linalg.lu_pivots_to_permutation(lax.rem(x, x.dtype.type(3)), 3)],
     "qr": [lambda x: linalg.qr(x)[0], lambda x: linalg.qr(x, pivoting=True, full_matrices=False)[2]],
+    "det": [lambda x: linalg.det(diagonal(x))],
+    "adjugate": [
+        lambda x: linalg.adjugate(lax.dot(lax.concatenate([diagonal(x)] * 2, 0), lax.concatenate([diagonal(x)] * 2, 1)))
+    ],
     "geqrf": [lambda x: linalg.geqrf(x)[1]],
     "householder_product": [lambda x: linalg.householder_product(diagonal(x), lax.slice(x, (0, 0), (1, 2)).reshape(2))],
     "name": [lambda x: lax.name_p.bind(x, name="x")],

@@ -56,7 +56,7 @@ SOME = operands(*shaped((), (2,), (2, 3), (0,), (2, 1, 3)), *shaped((2, 3), dtyp
 FEW = operands(*shaped((), (2,), (1, 3)), 1.5, 1j, None)
 
 MATRICES = [
-    *operands(*shaped((2, 2), (3, 2, 2), (0, 0), (2, 0), (3, 3), (2,))),
+    *operands(*[x + np.eye(*x.shape[-2:]) for x in shaped((2, 2), (3, 2, 2), (0, 0), (2, 0), (3, 3))], np.ones(2)),
     *operands(*[2 * np.eye(2).astype(dtype) for dtype in ("bool", "int8", "float16", "float32", "complex64")]),
 ]
 ROWS_OF_PIVOTS = [np.array(rows, np.int32) for rows in ([1, 1], [[1, 1], [0, 1]], [], 1)]
@@ -287,7 +287,8 @@ TABLE = {
     "triangular_solve": [[FEW, SHAPED], [MATRICES, MATRICES], [TYPED, FEW]],
     **{name: [[ALL], [MATRICES]] for name in ("eigh", "eig", "svd")},
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
-    **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr")},
+    **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr", "det", "adjugate")},
+    "solve": [[MATRICES, MATRICES], [FEW, FEW]],
     "lu_pivots_to_permutation": [[operands(*ROWS_OF_PIVOTS), COUNTS], [ALL, [2]]],
     "householder_product": [[MATRICES, FEW], [FEW, MATRICES]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},

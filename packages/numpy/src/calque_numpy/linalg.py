@@ -1,13 +1,15 @@
 """Linear algebra: NumPy's functions by their names, with its results, for stacks of matrices.
 
-Read next: `spectra.py`, `least_squares.py`, `norms.py`, `stacks.py`.
+Read next: `equations.py`, `factors.py`, `spectra.py`, `least_squares.py`, `norms.py`, `stacks.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from calque_numpy.equations import det, inv, slogdet, solve, tensorinv, tensorsolve
 from calque_numpy.evaluation import evaluated_by_numpy
+from calque_numpy.factors import cholesky, matrix_power, multi_dot, qr
 from calque_numpy.least_squares import lstsq, matrix_rank, pinv
 from calque_numpy.norms import matrix_norm, norm, vector_norm
 from calque_numpy.spectra import eig, eigh, eigvals, eigvalsh, svd, svdvals
@@ -15,6 +17,8 @@ from calque_numpy.stacks import cross, diagonal, matmul, matrix_transpose, outer
 
 __all__ = [
     "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals",
+    "solve", "inv", "det", "slogdet", "tensorsolve", "tensorinv",
+    "cholesky", "qr", "matrix_power", "multi_dot",
     "pinv", "lstsq", "matrix_rank",
     "norm", "vector_norm", "matrix_norm",
     "diagonal", "trace", "matrix_transpose", "outer", "cross", "vecdot", "matmul", "tensordot",

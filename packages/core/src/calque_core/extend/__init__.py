@@ -60,6 +60,7 @@ from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_c
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import no_jvp_rule
 from calque_core.ops.custom_rules import Pullback, call_by_rules, close_rules
+from calque_core.ops.determinants import eliminated
 from calque_core.ops.diagonals import (
     as_rows,
     column_products,
@@ -70,7 +71,7 @@ from calque_core.ops.diagonals import (
     scale_columns,
 )
 from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, qr_slope
-from calque_core.ops.factorizations import check_unique_q
+from calque_core.ops.factorizations import check_unique_q, lu_solve
 from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
@@ -174,7 +175,7 @@ __all__ = [
     "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
     "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",
     "column_products", "inverse", "inverse_gaps", "operator_tangent", "cholesky_slope", "lu_slope", "qr_slope",
-    "check_unique_q",
+    "check_unique_q", "lu_solve", "eliminated",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's

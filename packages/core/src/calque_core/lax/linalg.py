@@ -5,7 +5,9 @@ It is loaded by the rules of each transformation, and not by `import calque_core
 
 from __future__ import annotations
 
+from calque_core.ops.determinants import adjugate, adjugate_p, det, det_p
 from calque_core.ops.eigen import eig, eig_p, eigh, eigh_p, svd, svd_p
+from calque_core.ops.equations import solve, solve_p
 from calque_core.ops.factorizations import (
     cholesky,
     cholesky_p,
@@ -22,12 +24,14 @@ from calque_core.ops.triangular import triangular_solve, triangular_solve_p
 
 # fmt: off
 __all__ = [
-    # triangular systems
-    "triangular_solve", "triangular_solve_p",
+    # systems of equations
+    "solve", "triangular_solve", "solve_p", "triangular_solve_p",
     # eigenvalues and singular values
     "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p",
     # factorizations
     "cholesky", "lu", "lu_pivots_to_permutation", "qr", "cholesky_p", "lu_p", "lu_pivots_to_permutation_p", "qr_p",
+    # determinants
+    "det", "adjugate", "det_p", "adjugate_p",
     # reflections
     "geqrf", "householder_product", "geqrf_p", "householder_product_p",
 ]

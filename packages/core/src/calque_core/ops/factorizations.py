@@ -21,9 +21,18 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import broadcasted_iota, zeros_like
 from calque_core.ops.declare import undefined_message
 from calque_core.ops.elimination import column_order, eliminate, exchanged
-from calque_core.ops.matrices import check_matrices, check_square, failure, field_operands, symmetrized
+from calque_core.ops.matrices import (
+    check_matrices,
+    check_square,
+    failure,
+    field_operands,
+    permuted_rows,
+    symmetrized,
+)
 from calque_core.ops.reduce import reduce_sum
 from calque_core.ops.shape import pad
+from calque_core.ops.sort import sort_key_val
+from calque_core.ops.triangular import triangular_solve
 from calque_core.ops.while_loop import fori_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -119,6 +128,30 @@ def lu(x: Value) -> tuple[Value, Value, Value]:
     lu_p.abstract(typeof(x))
     factors, pivots, permutation = lu_p.bind(x)
     return factors, pivots, permutation
+
+
+def lu_solve(factors: Value, permutation: Value, b: Value, *, transpose_a: bool = False) -> Value:
+    """Return the solution x of a x = b, or of a^T x = b, from the factors and the permutation of the square matrix a.
+
+    Shapes: factors [*s, n, n], permutation [*s, n], b [*s, n, m] -> [*s, n, m].
+
+    >>> import numpy as np
+    >>> from calque_core.extend import lu_solve
+    >>> from calque_core.lax.linalg import lu
+    >>> factors, _, permutation = lu(np.array([[0.0, 2.0], [4.0, 0.0]]))
+    >>> lu_solve(factors, permutation, np.array([[2.0], [4.0]]))
+    array([[1.],
+           [1.]])
+    """
+    lower, upper = {"lower": True, "unit_diagonal": True}, {"lower": False}
+    if not transpose_a:
+        y = triangular_solve(factors, permuted_rows(b, permutation), left_side=True, **lower)
+        return triangular_solve(factors, y, left_side=True, **upper)
+    y = triangular_solve(factors, b, left_side=True, transpose_a=True, **upper)
+    z = triangular_solve(factors, y, left_side=True, transpose_a=True, **lower)
+    axis = typeof(permutation).ndim - 1
+    _, inverse = sort_key_val(permutation, broadcasted_iota(np.int32, typeof(permutation).shape, axis))
+    return permuted_rows(z, inverse)
 
 
 lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation", linearity="constant")

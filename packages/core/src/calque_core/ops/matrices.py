@@ -116,6 +116,8 @@ def permuted_rows(x: Value, permutation: Value) -> Value:
            [1., 2.]])
     """
     ndim, leading = typeof(x).ndim, tuple(range(typeof(x).ndim - 2))
+    if not typeof(x).size:
+        return x
     numbers = GatherDimensionNumbers((ndim - 1,), (ndim - 2,), (ndim - 2,), leading, leading)
     sizes = (*[1] * (ndim - 1), typeof(x).shape[-1])
     return gather(x, expand_dims(permutation, (-1,)), numbers, sizes, mode="clip")

@@ -8,7 +8,8 @@ from typing import Any
 from calque_core.extend import matrix_product, operator_tangent
 from calque_core.lax.linalg import triangular_solve_p
 from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series, coefficient, minus
+from calque_jet.rules.equations import solution_series
+from calque_jet.series import Series
 
 Value = Any
 
@@ -17,18 +18,13 @@ Value = Any
 def triangular_solve_jet(
     primals: Sequence[Value], series: Sequence[Series], *, left_side: bool, **params: Any
 ) -> Result:
-    """Solve op(a0) xk = bk - op(a1) x[k-1] - ... - op(ak) x0."""
     (a, b), (a_series, b_series) = primals, series
 
-    def solve(right: Value) -> Value:
+    def solve_for(right: Value) -> Value:
         return triangular_solve_p.bind(a, right, left_side=left_side, **params)
 
     def multiply(operator: Value, x: Value) -> Value:
         return matrix_product(operator, x) if left_side else matrix_product(x, operator)
 
-    operators: Series = [None, *(None if c is None else operator_tangent(c, **params) for c in a_series)]
-    xs: Series = [solve(b)]
-    for k, right in enumerate(b_series, 1):
-        remainder = minus(right, coefficient(operators, [*xs, None], k, multiply))
-        xs.append(None if remainder is None else solve(remainder))
-    return xs[0], xs[1:]
+    operators = [None if c is None else operator_tangent(c, **params) for c in a_series]
+    return solution_series(operators, b, b_series, solve_for, multiply)
