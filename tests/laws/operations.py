@@ -346,6 +346,7 @@ OPERATIONS: dict[str, list[Program]] = {
     **EQUATIONS,
     # what is computed again
     **REMATERIALIZED,
+    "dce_sink": [Program("dce_sink", lambda x: (lax.dce_sink(lax.cos(x)), lax.sin(x))[1], (X,), FIELD, 8)],
     # named axes, bound by the vmap around them
     "psum": [
         sums("psum", vmap(lambda x: lax.mul(lax.psum(x, "i"), x), axis_name="i"), (numbers((3, 2)),), ARITHMETIC),

@@ -123,3 +123,26 @@ def test_a_barrier_lets_dead_code_go():
 def test_a_barrier_of_what_is_no_array_is_refused_in_words():
     with pytest.raises(TypeError, match=r"optimization_barrier at .*: operand\['a'\] is 'x' of type str"):
         optimization_barrier({"a": "x"})
+
+
+# Values that nobody uses
+
+
+def test_a_sink_keeps_what_it_uses_and_gives_nothing():
+    def watched(x, y):
+        lax.dce_sink({"a": lax.cos(x), "b": [x]})
+        return lax.sin(y)
+
+    jaxpr = make_jaxpr(watched)(0.5, 1.0)
+    check_jaxpr(jaxpr)
+    kept, used = dce_jaxpr(jaxpr, [False])
+    assert [eqn.primitive for eqn in kept.eqns] == [lax.cos_p, lax.dce_sink_p]
+    assert used == [True, False]
+    assert eval_jaxpr(jaxpr, (), 0.5, 1.0) == [np.sin(1.0)]
+    assert lax.dce_sink((1.0, None)) is None
+    assert lax.dce_sink(()) is None
+
+
+def test_a_sink_takes_arrays():
+    with pytest.raises(TypeError, match=r"dce_sink at .*: val\[1\] is 'a' of type str, which is not an array"):
+        lax.dce_sink((1.0, "a"))

@@ -149,6 +149,7 @@ PROGRAMS = {
     "while": [lambda x: lax.while_loop(lambda c: lax.ne(lax.reduce_max(lax.abs(c)), 0), lambda c: lax.sub(c, c), x)],
 }
 NEED_MORE = {
+    "dce_sink": "it has no result",
     **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
     **dict.fromkeys(("all_gather", "psum_scatter", "all_to_all", "ppermute"), "evaluation knows no named axis"),
     **dict.fromkeys(("jit", "remat"), "it evaluates to the equations that it holds"),

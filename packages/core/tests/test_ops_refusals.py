@@ -131,6 +131,7 @@ UNARY = [
     "zeros_like",
     "ones_like",
     "optimization_barrier",
+    "dce_sink",
     "sort",
 ]
 BINARY = [

@@ -32,6 +32,7 @@ from calque_core.lax import (
     custom_jvp_call_p,
     custom_vjp_call_p,
     custom_vmap_call_p,
+    dce_sink_p,
     dynamic_slice_p,
     dynamic_update_slice_p,
     gather_p,
@@ -62,10 +63,11 @@ DATA_MOVEMENT = frozenset((
     broadcast_in_dim_p, concatenate_p, dynamic_slice_p, dynamic_update_slice_p, gather_p, reshape_p, rev_p, scatter_p,
     slice_p, split_p, squeeze_p, stack_p, tile_p, transpose_p, unstack_p,
 ))  # fmt: skip
-# Evaluated by evaluating their programs, or as the identity.
-TRANSPARENT = frozenset(
-    (jit_p, remat_p, name_p, optimization_barrier_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p)
-)
+# Evaluated by evaluating their programs, as the identity, or not at all.
+TRANSPARENT = frozenset((
+    jit_p, remat_p, name_p, optimization_barrier_p, dce_sink_p, custom_jvp_call_p, custom_vjp_call_p,
+    custom_vmap_call_p,
+))  # fmt: skip
 
 
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:

@@ -1,4 +1,4 @@
-"""The derivatives of `remat`, `name` and `optimization_barrier`.
+"""The derivatives of `remat`, `name`, `optimization_barrier` and `dce_sink`.
 
 One idea: linearizing a checkpointed program keeps its operands and the results that the policy saves; the linear
 program is one `remat`, which first computes the other residuals again.  These equations are not linear, so transposing
@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
+from calque_autodiff.define import not_linear
 from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.jit import def_call
 from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Atom, Jaxpr, dce_jaxpr
 from calque_core.extend import is_nonzero, marked, merged, settings_key, unmarked
-from calque_core.lax import name_p, optimization_barrier_p, remat_p
+from calque_core.lax import dce_sink_p, name_p, optimization_barrier_p, remat_p
 
 Value = Any
 Params = dict[str, Any]
@@ -115,3 +116,12 @@ def optimization_barrier_transpose(cts: Sequence[Value], *operands: Value) -> li
     """Pass the cotangents that are not zero through a barrier."""
     nonzeros = is_nonzero(cts)
     return merged(nonzeros, optimization_barrier_p.bind(*marked(cts, nonzeros)))
+
+
+@dce_sink_p.def_rule("jvp")
+def dce_sink_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+    """Keep the values; nothing uses the tangents."""
+    return dce_sink_p.bind(*primals), []
+
+
+not_linear(dce_sink_p)

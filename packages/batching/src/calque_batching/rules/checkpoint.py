@@ -7,7 +7,7 @@ from typing import Any
 
 from calque_batching.define import defvectorized
 from calque_batching.rules.jit import def_call
-from calque_core.lax import name_p, optimization_barrier_p, remat_p
+from calque_core.lax import dce_sink_p, name_p, optimization_barrier_p, remat_p
 
 Value = Any
 Dims = Sequence[int | None]
@@ -21,3 +21,9 @@ defvectorized(name_p)
 def optimization_barrier_batch(args: Sequence[Value], dims: Dims) -> tuple[list[Value], Dims]:
     """Each result is its operand, mapped or not."""
     return optimization_barrier_p.bind(*args), dims
+
+
+@dce_sink_p.def_rule("batch")
+def dce_sink_batch(args: Sequence[Value], dims: Dims) -> tuple[list[Value], Dims]:
+    """Keep the values of all elements."""
+    return dce_sink_p.bind(*args), []

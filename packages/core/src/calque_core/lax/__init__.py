@@ -40,7 +40,14 @@ from calque_core.ops.broadcast import (
     broadcast_to_rank,
     expand_dims,
 )
-from calque_core.ops.checkpoint import name_p, optimization_barrier, optimization_barrier_p, remat_p
+from calque_core.ops.checkpoint import (
+    dce_sink,
+    dce_sink_p,
+    name_p,
+    optimization_barrier,
+    optimization_barrier_p,
+    remat_p,
+)
 from calque_core.ops.collective import (
     axis_index,
     axis_index_p,
@@ -416,6 +423,6 @@ __all__ = [
     # call
     "jit_p",
     # checkpoint
-    "optimization_barrier", "remat_p", "name_p", "optimization_barrier_p",
+    "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]
 # fmt: on

@@ -1,4 +1,4 @@
-"""Programs that are computed again in place of stored residuals: `remat`, `name` and `optimization_barrier`.
+"""Programs that are computed again in place of stored residuals: `remat`, `name`, `optimization_barrier`, `dce_sink`.
 
 One idea: `remat` is a program applied to operands, and means the same as its equations.  Its derivative keeps the
 results that the static parameter `policy` chooses, by default none, and computes the other values again.  The program
@@ -96,3 +96,29 @@ def optimization_barrier(operand: Any) -> Any:
     """
     leaves, treedef = array_leaves(f"optimization_barrier{where()}", "operand", operand)
     return treedef.unflatten(bind_checked(optimization_barrier_p, *leaves) if leaves else leaves)
+
+
+# Values that nobody uses
+
+dce_sink_p = Primitive("dce_sink", multiple_results=True, effects=frozenset({"dce_sink"}))
+dce_sink_p.def_abstract_eval(lambda *avals: [])
+dce_sink_p.def_impl(lambda *args: [], leaf=True)
+
+
+def dce_sink(val: Any) -> None:
+    """Use `val`, a pytree of arrays, so that removing dead code from a program keeps the operations that compute it.
+
+    A compiler may still remove them.  Derivatives keep the value, not its tangents.
+    Raises: TypeError if a leaf is not an array.
+
+    >>> from calque_core import dce_jaxpr, make_jaxpr
+    >>> from calque_core.lax import cos, dce_sink, sin
+    >>> def watched(x):
+    ...     dce_sink(cos(x))
+    ...     return sin(x)
+    >>> [eqn.primitive for eqn in dce_jaxpr(make_jaxpr(watched)(0.5), [True])[0].eqns]
+    [cos, dce_sink, sin]
+    """
+    leaves, _ = array_leaves(f"dce_sink{where()}", "val", val)
+    if leaves:
+        bind_checked(dce_sink_p, *leaves)

@@ -1,11 +1,11 @@
-"""The Taylor rules of `remat`, `name` and `optimization_barrier`."""
+"""The Taylor rules of `remat`, `name`, `optimization_barrier` and `dce_sink`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.lax import name_p, optimization_barrier_p, remat_p
+from calque_core.lax import dce_sink_p, name_p, optimization_barrier_p, remat_p
 from calque_jet.jaxprs import masks_of, nonzeros, with_zeros
 from calque_jet.rules.arithmetic import Result
 from calque_jet.rules.jit import def_call
@@ -28,3 +28,9 @@ def optimization_barrier_jet(primals: Sequence[Value], series: Sequence[Series])
     return optimization_barrier_p.bind(*primals), with_zeros(
         optimization_barrier_p.bind(*nonzeros(series)), masks_of(series)
     )
+
+
+@dce_sink_p.def_rule("jet")
+def dce_sink_jet(primals: Sequence[Value], series: Sequence[Series]) -> tuple[list[Value], list[Series]]:
+    """Keep the values; nothing uses the coefficients."""
+    return dce_sink_p.bind(*primals), []

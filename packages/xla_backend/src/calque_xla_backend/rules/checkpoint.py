@@ -12,7 +12,7 @@ from typing import Any
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr
-from calque_core.lax import name_p, optimization_barrier_p, remat_p
+from calque_core.lax import dce_sink_p, name_p, optimization_barrier_p, remat_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue
 
@@ -33,3 +33,8 @@ def name_lowering(ctx: LoweringRuleContext, x: IrValue, *, name: str) -> Sequenc
 @register_lowering(optimization_barrier_p)
 def optimization_barrier_lowering(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
     return list(hlo.OptimizationBarrierOp(values).results)
+
+
+@register_lowering(dce_sink_p)
+def dce_sink_lowering(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
+    return []
