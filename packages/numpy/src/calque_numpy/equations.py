@@ -168,8 +168,8 @@ def det(a: Value) -> Value:
 
     >>> import numpy as np
     >>> from calque_numpy.linalg import det
-    >>> det(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    np.float64(-2.0)
+    >>> det(np.array([[2.0, 0.0], [1.0, 3.0]]))
+    np.float64(6.0)
     """
     return linalg.det(*as_field("det", a))
 

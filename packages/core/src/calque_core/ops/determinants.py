@@ -80,8 +80,8 @@ def det(x: Value) -> Value:
 
     >>> import numpy as np
     >>> from calque_core.lax.linalg import det
-    >>> det(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    np.float64(-2.0)
+    >>> det(np.array([[2.0, 0.0], [1.0, 3.0]]))
+    np.float64(6.0)
     """
     (x,) = field_operands("det", x)
     det_p.abstract(typeof(x))
