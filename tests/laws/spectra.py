@@ -7,6 +7,7 @@ two libraries may differ.
 from __future__ import annotations
 
 import numpy as np
+from factors import constant
 from program import COMPLEX, FLOATS, Program, numbers
 
 from calque_core import lax, typeof
@@ -52,6 +53,11 @@ def function_of_singular_values(x):
     return matrix_product(scale_columns(u, lax.log(values)), vh), matrix_product(u, adjoint(u))
 
 
+def product_of_schur(x):
+    form, vectors = linalg.schur(x)
+    return [matrix_product(matrix_product(vectors, form), adjoint(vectors))]  # the order of the values is free
+
+
 SPECTRA: dict[str, list[Program]] = {
     "eigh": [
         row("values of eigh", lambda x: linalg.eigh(separated(x))[1], BATCH),
@@ -66,6 +72,12 @@ SPECTRA: dict[str, list[Program]] = {
         ),
         row("vectors of eig", vectors_of_general, SQUARE),
     ],
+    "hessenberg": [constant("hessenberg", linalg.hessenberg, BATCH)],
+    "tridiagonal": [
+        constant("tridiagonal", linalg.tridiagonal, SQUARE),
+        constant("tridiagonal of an upper triangle", lambda x: linalg.tridiagonal(x, lower=False), BATCH),
+    ],
+    "schur": [constant("schur", product_of_schur, BATCH)],
     "svd": [
         row("singular values", lambda x: linalg.svd(separated(x), compute_uv=False), numbers((2, 3, 2))),
         row("svd", function_of_singular_values, SQUARE),

@@ -38,6 +38,7 @@ from calque_autodiff.rules import (
     scan,
     scatter,
     shape,
+    similarity,
     sort,
     special,
     top_k,

@@ -38,6 +38,7 @@ from calque_batching.rules import (
     scan,
     scatter,
     shape,
+    similarity,
     sort,
     special,
     top_k,

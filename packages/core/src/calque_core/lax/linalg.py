@@ -20,6 +20,8 @@ from calque_core.ops.factorizations import (
 )
 from calque_core.ops.pseudo_inverse import pinv, pinv_p
 from calque_core.ops.reflections import geqrf, geqrf_p, householder_product, householder_product_p
+from calque_core.ops.similarity import hessenberg, hessenberg_p, schur, schur_p, tridiagonal, tridiagonal_p
+from calque_core.ops.symmetric_product import symmetric_product
 from calque_core.ops.triangular import triangular_solve, triangular_solve_p
 
 # fmt: off
@@ -27,7 +29,9 @@ __all__ = [
     # systems of equations
     "solve", "triangular_solve", "solve_p", "triangular_solve_p",
     # eigenvalues and singular values
-    "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p",
+    "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p", "symmetric_product",
+    # similar matrices of a simpler form
+    "hessenberg", "tridiagonal", "schur", "hessenberg_p", "tridiagonal_p", "schur_p",
     # factorizations
     "cholesky", "lu", "lu_pivots_to_permutation", "qr", "cholesky_p", "lu_p", "lu_pivots_to_permutation_p", "qr_p",
     # determinants

@@ -30,6 +30,7 @@ from calque_jet.rules import (
     rounding,
     scan,
     scatter,
+    similarity,
     sort,
     special,
     top_k,

@@ -31,13 +31,13 @@ def lapack_call(
     operands: Sequence[tuple[IrValue, ShapedArray]],
     out_avals: Sequence[ShapedArray],
     aliases: Mapping[int, int] | None = None,
-    **attributes: str | bool,
+    **attributes: str | bool | int,
 ) -> list[IrValue]:
     """Return the results of LAPACK's function `name`, such as "potrf", for each matrix of the first operand.
 
     The first operand has two axes more than the number of leading axes; other values with as many axes are matrices,
     too.  `aliases` maps operands to the results that may overwrite them.  `attributes` are the parameters of the
-    target: a letter, such as uplo="L", or a bool.
+    target: a letter, such as uplo="L", a bool, or a position.
     """
     load_lapack()
     avals = [aval for _, aval in operands]
@@ -54,10 +54,12 @@ def lapack_call(
     return list(call.results)
 
 
-def _attribute(value: str | bool) -> ir.Attribute:
-    """Return a parameter of a target: the code of a letter, or a bool."""
+def _attribute(value: str | bool | int) -> ir.Attribute:
+    """Return a parameter of a target: the code of a letter, a bool, or an integer of 32 bits."""
     if isinstance(value, bool):
         return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
     return ir.IntegerAttr.get(ir.IntegerType.get_unsigned(8), ord(value))
 
 

@@ -31,6 +31,7 @@ from calque_xla_backend.rules import (
     scan,
     scatter,
     shape,
+    similarity,
     sort,
     special,
     top_k,
