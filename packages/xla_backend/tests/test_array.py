@@ -241,10 +241,8 @@ def test_a_consumer_of_the_old_dlpack_gets_a_copy():
 def test_numpy_runs_functions_without_a_rule_on_the_host():
     x = device_put(X)
     for out, expected in [
-        (np.median(x), np.median(X)),
-        (np.linalg.inv(x), np.linalg.inv(X)),
+        (np.real_if_close(x), np.real_if_close(X)),
         (np.add.outer(x, x), np.add.outer(X, X)),
-        (x.cumsum(), X.cumsum()),
         (x.flat[2], X.flat[2]),
     ]:
         assert type(out) is type(expected)
