@@ -69,7 +69,7 @@ def convolve(windows: Array, kernel: Array, feature_groups: int, batch_groups: i
     groups, n_spatial = windows.shape[0], len(rest) // 2
     kernel = kernel.reshape(groups, kernel.shape[0] // groups, *kernel.shape[1:])
     out = _product_by_blocks(windows, kernel)  # [groups, n, *places, o]
-    out = np.moveaxis(out, (0, -1), (1, 2))
+    out = out.transpose(1, 0, out.ndim - 1, *range(2, out.ndim - 1))
     return out.reshape(out.shape[0], groups * out.shape[2], *rest[:n_spatial])
 
 
@@ -78,7 +78,7 @@ def _product_by_blocks(windows: Array, kernel: Array) -> Array:
 
     Shapes: windows [g, n, c, *places, *entries], kernel [g, o, c, *entries] -> [g, n, *places, o].
     """
-    axis = max((1, 2), key=lambda axis: windows.strides[axis] if windows.shape[axis] > 1 else 0)
+    axis = max((1, 2), key=lambda axis: abs(windows.strides[axis]) if windows.shape[axis] > 1 else 0)
     size = windows.shape[axis]
     step = max(1, _BLOCK * size // max(1, windows.size))
     if step >= size:
@@ -108,7 +108,7 @@ def _product(windows: Array, kernel: Array) -> Array:
 
 def _by_memory(x: Array, axes: Sequence[int]) -> list[int]:
     """Return the axes in the order of memory, the outermost first."""
-    return sorted(axes, key=lambda axis: -x.strides[axis])
+    return sorted(axes, key=lambda axis: -abs(x.strides[axis]))
 
 
 def _run(x: Array, axes: Sequence[int]) -> int:

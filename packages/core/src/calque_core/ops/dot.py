@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -143,6 +143,7 @@ def dot_general_impl(
     return _contract(lhs, rhs, plan).astype(dtype, copy=False)
 
 
+@cache  # the name of a dtype takes 5 us
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype for sums of products: the wider dtype, and at least float32 for short floats.
 
