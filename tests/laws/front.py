@@ -65,6 +65,17 @@ FRONT: list[Program] = [
         dtypes=DOUBLE,
     ),
     row("nanquantile", lambda x: np.nanquantile(x, [0.2, 0.5], 0), with_nan, dtypes=DOUBLE),
+    # places, counts, elements at positions
+    row("searchsorted", lambda a, v: (np.searchsorted(np.sort(a), v), np.digitize(v, np.sort(a))), VECTOR, MATRIX),
+    row(
+        "interp",
+        lambda x, f: (np.interp(x, POINTS, f, 0.5), np.interp(x, POINTS, f, period=3.0)),
+        VECTOR,
+        numbers((4,)),
+    ),
+    row("histogram", lambda x, w: np.histogram(x, np.array([-1, 0.1, 1]), weights=w), VECTOR, VECTOR),
+    row("take", lambda x: (np.take(x, [2, 0, 2], 1), np.take_along_axis(x, np.argsort(x, 1), 1)), MATRIX),
+    row("choose", lambda x, y: np.choose(np.array([[0, 1, 1, 0]]), [x, y]), MATRIX, MATRIX),
     # running sums and differences
     row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
     row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),

@@ -234,6 +234,7 @@ from calque_numpy.running import (
     trapezoid,
     unwrap,
 )
+from calque_numpy.searching import bincount, digitize, histogram, histogram_bin_edges, interp, searchsorted
 from calque_numpy.shapes import (
     atleast_1d,
     atleast_2d,
@@ -244,8 +245,9 @@ from calque_numpy.shapes import (
     matrix_transpose,
     moveaxis,
 )
-from calque_numpy.sorting import argsort, sort
+from calque_numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
 from calque_numpy.statistics import average, count_nonzero, ptp
+from calque_numpy.taking import append, choose, compress, delete, extract, resize, take, take_along_axis
 
 _register_internal_folder(__path__[0])
 
@@ -304,7 +306,11 @@ __all__ = [
     # Fourier transforms
     "fft",
     # sorting
-    "sort", "argsort",
+    "sort", "argsort", "partition", "argpartition", "lexsort", "sort_complex",
+    # places in sorted arrays, counts
+    "searchsorted", "digitize", "interp", "bincount", "histogram", "histogram_bin_edges",
+    # elements at positions
+    "take", "take_along_axis", "choose", "compress", "extract", "append", "delete", "resize",
 ]  # fmt: skip
 
 globals().update(_evaluated_by_numpy(_np, globals()))

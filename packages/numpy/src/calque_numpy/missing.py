@@ -34,9 +34,8 @@ _FAMILIES = {
     "has another name since NumPy 2.0: trunc": "fix",
     "has another name since NumPy 2.0: vstack": "row_stack",
     "is not written yet": (
-        "partition argpartition lexsort sort_complex searchsorted digitize "
-        "bincount histogram histogram2d histogram_bin_edges histogramdd interp "
-        "take take_along_axis choose compress extract insert append delete resize trim_zeros fill_diagonal "
+        "histogram2d histogramdd "
+        "insert trim_zeros fill_diagonal "
         "argwhere flatnonzero nonzero intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values "
         "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander "

@@ -79,3 +79,79 @@ def argsort(
     a, axis = _operand_and_axis("argsort", a, axis, kind, order)
     positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), typeof(a).shape, axis)
     return lax.sort((_reversed_order(a) if descending else a, positions), axis)[1]
+
+
+@implements(np.partition)
+def partition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Value:
+    """Return the elements with the kth in its sorted place, smaller ones before it: here they are sorted.
+
+    Raises: ValueError for a position or an axis out of range; TypeError for `order`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import partition
+    >>> partition(np.array([3, 1, 2]), 1)
+    array([1, 2, 3])
+    """
+    _check_positions("partition", a, kth, axis)
+    return sort(a, axis, None, order)
+
+
+@implements(np.argpartition)
+def argpartition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Value:
+    """Return the positions of the elements in the order of `partition`: here they are sorted.
+
+    Raises: as `partition`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import argpartition
+    >>> argpartition(np.array([3, 1, 2]), 1)
+    array([1, 2, 0])
+    """
+    _check_positions("argpartition", a, kth, axis)
+    return argsort(a, axis, None, order)
+
+
+def _check_positions(name: str, a: Value, kth: Any, axis: int | None) -> None:
+    aval = typeof(a)
+    size = aval.size if axis is None else aval.shape[canonical_axis(name, axis, aval.ndim)]
+    for k in np.atleast_1d(kth):
+        if not -size <= k < size:
+            raise ValueError(f"{name} of {aval}{where()}: the position {k} is out of bounds for {size} elements.")
+
+
+@implements(np.lexsort)
+def lexsort(keys: Value, axis: int = -1) -> Value:
+    """Return the positions that sort by several keys, of which the last is the first to be compared.
+
+    Shapes: keys, k arrays of shape [*s], or [k, *s] -> [*s].
+    Raises: ValueError for no key or an axis out of range; ShapeError for keys of different shapes.
+
+    >>> import numpy as np
+    >>> from calque_numpy import lexsort
+    >>> lexsort([np.array([3, 1, 2]), np.array([0, 1, 0])])
+    array([2, 0, 1])
+    """
+    rows = list(keys) if isinstance(keys, (list, tuple)) else list(lax.unstack(keys))
+    if not rows:
+        raise ValueError(f"lexsort{where()}: there are no keys. Give at least one.")
+    shape = typeof(rows[0]).shape
+    if not shape:
+        return lax.full((), 0, canonicalize_dtype(np.intp))
+    axis = canonical_axis("lexsort", axis, len(shape))
+    positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), shape, axis)
+    return lax.sort((*rows[::-1], positions), axis, num_keys=len(rows))[-1]
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Value) -> Value:
+    """Return the elements along the last axis as complex numbers, sorted by the real and then the imaginary part.
+
+    >>> import numpy as np
+    >>> from calque_numpy import sort_complex
+    >>> sort_complex(np.array([2.0, 1.0]))
+    array([1.+0.j, 2.+0.j])
+    """
+    dtype = typeof(a).dtype
+    narrow = (dtype.kind == "f" and dtype.itemsize <= 4) or (dtype.kind in "iu" and dtype.itemsize <= 2)
+    wide = dtype if dtype.kind == "c" else np.dtype(np.complex64 if narrow else np.complex128)
+    return sort(lax.convert_element_type(a, canonicalize_dtype(wide)))

@@ -1,0 +1,260 @@
+"""Places of values in sorted arrays, interpolation between points, and counts of values.
+
+One idea: `searchsorted` halves an interval for all values at once; `digitize`, `interp` and `histogram` ask it.
+
+Read next: `sorting.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import as_dtype, at, binary, check_dtypes, isnan, ravel, remainder
+from calque_core.extend.numpy_functions import max as largest
+from calque_core.extend.numpy_functions import min as smallest
+from calque_core.extend.numpy_functions import sum as total
+from calque_numpy.creation import asarray
+from calque_numpy.ranges import linspace
+from calque_numpy.running import diff
+
+Value = Any
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -> Value:
+    """Return the position in the sorted vector `a` before which each value of `v` keeps the order; NaN is the largest.
+
+    With side "left" it is the first such position, with "right" the last.  `sorter` sorts `a`.
+    Shapes: a [n], v [*s] -> [*s].
+    Raises: ShapeError unless `a` is a vector; ValueError for another side; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_numpy import searchsorted
+    >>> searchsorted(np.array([1, 2, 4]), np.array([2, 5]))
+    array([1, 3])
+    """
+    a, v = asarray(a), asarray(v)
+    if typeof(a).ndim != 1:
+        raise ShapeError(f"searchsorted{place()}: the sorted array is {typeof(a)}. Give a vector.")
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted{place()}: the side is {side!r}. Use 'left' or 'right'.")
+    for x in (a, v):
+        if typeof(x).dtype.kind == "c":
+            raise TypeError(f"searchsorted{place()}: {typeof(x)} has no order. Use real numbers.")
+    a = a if sorter is None else at(a)[asarray(sorter)].get()
+    check_dtypes("searchsorted", (typeof(a), typeof(v)))
+    dtype, n = result_type(a, v), typeof(a).shape[0]
+    a, v = as_dtype(a, dtype), as_dtype(v, dtype)
+    index = canonicalize_dtype(np.intp)
+    if not n:
+        return lax.full(typeof(v).shape, 0, index)
+
+    def halve(_: Value, bounds: tuple[Value, Value]) -> tuple[Value, Value]:
+        low, high = bounds  # the position is in [low, high]
+        middle = lax.div(lax.add(low, high), 2)
+        pivot = at(a)[middle].get(mode="clip")
+        is_open = lax.lt(low, high)
+        goes_right = _precedes(pivot, v) if side == "left" else lax.bitwise_not(_precedes(v, pivot))
+        goes_right = lax.bitwise_and(goes_right, is_open)
+        goes_left = lax.bitwise_and(lax.bitwise_not(goes_right), is_open)
+        return lax.select(goes_right, lax.add(middle, 1), low), lax.select(goes_left, middle, high)
+
+    start = lax.full(typeof(v).shape, 0, index), lax.full(typeof(v).shape, n, index)
+    return lax.fori_loop(0, n.bit_length(), halve, start)[0]
+
+
+def _precedes(x: Value, y: Value) -> Value:
+    """Return whether x comes before y where NaN is the largest."""
+    if typeof(x).dtype.kind != "f":
+        return lax.lt(x, y)
+    return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(isnan(y), lax.bitwise_not(isnan(x))))
+
+
+@implements(np.digitize)
+def digitize(x: Value, bins: Value, right: bool = False) -> Value:
+    """Return the number of the bin of each value, for edges that increase or decrease.
+
+    With `right`, a bin contains its right edge, otherwise its left one.
+    Shapes: x [*s], bins [n] -> [*s].
+    Raises: as `searchsorted`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import digitize
+    >>> digitize(np.array([0.5, 2.0]), np.array([0.0, 1.0, 2.0]))
+    array([1, 3])
+    """
+    x, bins = asarray(x), asarray(bins)
+    n = typeof(bins).shape[0] if typeof(bins).ndim == 1 else 0
+    side = "left" if right else "right"
+    up = searchsorted(bins, x, side)
+    if n < 2:
+        return up
+    down = lax.sub(n, searchsorted(lax.rev(bins, (0,)), x, side))
+    return lax.select(lax.le(bins[0], bins[-1]), up, down)
+
+
+@implements(np.interp)
+def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = None, period: Value = None) -> Value:
+    """Return the straight-line interpolation at x between the points (xp, fp), where xp increases.
+
+    Outside it is `left` and `right`, by default the values at the ends; with `period`, xp is taken modulo it.
+    Shapes: x [*s], xp [n], fp [n] -> [*s].  Dtype: float64, or complex128 for complex fp.
+    Raises: ShapeError unless xp and fp are vectors of one size; ValueError if they are empty, or for a period of 0.
+
+    >>> import numpy as np
+    >>> from calque_numpy import interp
+    >>> interp(np.array([0.5, 3.0]), np.array([0.0, 1.0]), np.array([10.0, 20.0]))
+    array([15., 20.])
+    """
+    x, xp, fp = (_as_double(asarray(each)) for each in (x, xp, fp))
+    if typeof(xp).ndim != 1 or typeof(fp).shape != typeof(xp).shape:
+        raise ShapeError(f"interp{place()}: the points are {typeof(xp)} and {typeof(fp)}. Give vectors of one size.")
+    if not typeof(xp).shape[0]:
+        raise ValueError(f"interp{place()}: there are no points. Give at least one.")
+    if period is not None:
+        return _interp_periodic(x, xp, fp, period)
+    n = typeof(xp).shape[0]
+    i = lax.clamp(1, searchsorted(xp, x, "right"), max(n - 1, 1))
+    x0, x1, f0, f1 = (at(points)[j].get(mode="clip") for points in (xp, fp) for j in (lax.sub(i, 1), i))
+    width = lax.sub(x1, x0)
+    is_flat = lax.eq(width, 0)
+    slope = lax.div(lax.sub(f1, f0), as_dtype(lax.select(is_flat, 1, width), typeof(fp).dtype))
+    step = as_dtype(lax.select(is_flat, 0, lax.sub(x, x0)), typeof(fp).dtype)
+    inside = lax.add(f0, lax.mul(slope, step))
+    below = fp[0] if left is None else as_dtype(asarray(left), typeof(fp).dtype)
+    above = fp[-1] if right is None else as_dtype(asarray(right), typeof(fp).dtype)
+    inside = lax.select(lax.lt(x, xp[0]), below, inside)
+    out = lax.select(lax.gt(x, xp[-1]), above, lax.select(lax.eq(x, xp[-1]), fp[-1], inside))
+    return lax.select(isnan(x), as_dtype(x, typeof(fp).dtype), out)
+
+
+def _as_double(x: Value) -> Value:
+    return as_dtype(x, canonicalize_dtype(np.complex128 if typeof(x).dtype.kind == "c" else np.float64))
+
+
+def _interp_periodic(x: Value, xp: Value, fp: Value, period: Value) -> Value:
+    """Return the interpolation after one point more at each end."""
+    if isinstance(period, (int, float)) and period == 0:
+        raise ValueError(f"interp{place()}: the period is 0. Give another number.")
+    period = lax.abs(_as_double(asarray(period)))
+    x, xp = remainder(x, period), remainder(xp, period)
+    order = lax.sort((xp, lax.iota(canonicalize_dtype(np.intp), typeof(xp).shape[0])), 0)[1]
+    xp, fp = (at(points)[order].get(mode="clip") for points in (xp, fp))
+    xp = lax.concatenate([xp[-1:] - period, xp, xp[:1] + period], 0)
+    return interp(x, xp, lax.concatenate([fp[-1:], fp, fp[:1]], 0))
+
+
+# Counts
+
+
+@implements(np.bincount)
+def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: int | None = None) -> Value:
+    """Return how often each integer from 0 on occurs in the vector x, or the sums of the weights of its occurrences.
+
+    Under a trace the largest integer is not known: `length` is the size of the result, and larger integers are dropped.
+    Shapes: x [n], weights [n] -> [m].  Dtype: the default integer, or float64 with weights.
+    Raises: ShapeError unless x is a vector and the weights have its shape; TypeError for other numbers than integers,
+    or for a traced x without `length`; ValueError for negative integers that are known.
+
+    >>> import numpy as np
+    >>> from calque_numpy import bincount
+    >>> bincount(np.array([0, 2, 2]))
+    array([1, 0, 2])
+    """
+    x = asarray(x)
+    if typeof(x).ndim != 1 or typeof(x).dtype.kind not in "iu":
+        raise (ShapeError if typeof(x).ndim != 1 else TypeError)(
+            f"bincount of {typeof(x)}{place()}. Give a vector of integers."
+        )
+    size = _length(x, minlength) if length is None else length
+    if weights is None:
+        ones = lax.full(typeof(x).shape, 1, canonicalize_dtype(np.intp))
+    else:
+        ones = as_dtype(asarray(weights), canonicalize_dtype(np.float64))
+        if typeof(ones).shape != typeof(x).shape:
+            raise ShapeError(f"bincount of {typeof(x)}{place()}: the weights are {typeof(ones)}. Give one for each.")
+    x = lax.select(lax.lt(x, 0), size, x) if typeof(x).dtype.kind == "i" else x
+    return at(lax.full((size,), 0, typeof(ones).dtype))[x].add(ones, mode="drop")
+
+
+def _length(x: Value, minlength: int) -> int:
+    """Return the size of the result for a known x."""
+    if not isinstance(x, np.ndarray):
+        raise TypeError(
+            f"bincount of {typeof(x)}{place()}: the size of the result depends on a traced array. "
+            "Use length= to say the size."
+        )
+    if x.size and x.min() < 0:
+        raise ValueError(f"bincount{place()}: {x.min()} is negative. Give integers from 0 on.")
+    return max(int(x.max()) + 1 if x.size else 0, minlength)
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Value = None) -> Value:
+    """Return the edges of the bins of a histogram: `bins` itself if it has edges, otherwise equal steps over the range.
+
+    Shapes: [n + 1] for n bins.
+    Raises: TypeError for a rule by name, which needs known values; ValueError for fewer than one bin.
+
+    >>> import numpy as np
+    >>> from calque_numpy import histogram_bin_edges
+    >>> histogram_bin_edges(np.array([0.0, 1.0]), 2)
+    array([0. , 0.5, 1. ])
+    """
+    if isinstance(bins, str):
+        raise TypeError(f"histogram_bin_edges{place()}: the rule {bins!r} needs known values. Give a number of bins.")
+    if not isinstance(bins, (int, np.integer)):
+        return asarray(bins)
+    if bins < 1:
+        raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
+    a = ravel(asarray(a))
+    a = a if typeof(a).dtype.kind == "f" else _as_double(a)
+    if range is not None:
+        low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in range)
+    elif typeof(a).size:
+        low, high = smallest(a), largest(a)
+    else:
+        low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in (0.0, 1.0))
+    is_point = lax.eq(low, high)
+    half = lax.select(is_point, as_dtype(0.5, typeof(low).dtype), 0)
+    return linspace(lax.sub(low, half), lax.add(high, half), int(bins) + 1)
+
+
+@implements(np.histogram)
+def histogram(
+    a: Value, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Value = None
+) -> tuple[Value, Value]:
+    """Return the numbers of elements in each bin, and the edges of the bins; the last bin contains its right edge.
+
+    With `weights`, their sums; with `density`, divided by the total and by the widths of the bins.
+    Shapes: a [*s], weights [*s] -> [n], [n + 1].
+    Raises: as `histogram_bin_edges`; ShapeError for weights of another shape.
+
+    >>> import numpy as np
+    >>> from calque_numpy import histogram
+    >>> histogram(np.array([0.0, 0.2, 1.0]), 2)
+    (array([2, 1]), array([0. , 0.5, 1. ]))
+    """
+    a = asarray(a)
+    edges = histogram_bin_edges(a, bins, range, weights)
+    if weights is not None and typeof(asarray(weights)).shape != typeof(a).shape:
+        raise ShapeError(
+            f"histogram of {typeof(a)}{place()}: the weights are {typeof(asarray(weights))}. Give one each."
+        )
+    flat, n = ravel(a), typeof(edges).shape[0] - 1
+    position = lax.sub(searchsorted(edges, flat, "right"), 1)
+    position = lax.select(lax.eq(*binary("histogram", flat, edges[-1])), n - 1, position)
+    position = lax.select(lax.lt(position, 0), n, position)  # n is dropped
+    if weights is None:
+        ones = lax.full(typeof(flat).shape, 1, canonicalize_dtype(np.intp))
+    else:
+        ones = ravel(asarray(weights))
+    counts = at(lax.full((n,), 0, typeof(ones).dtype))[position].add(ones, mode="drop")
+    if not density:
+        return counts, edges
+    counts = _as_double(counts)
+    return lax.div(counts, lax.mul(total(counts), _as_double(diff(edges)))), edges

@@ -1,0 +1,211 @@
+"""Elements taken at positions, and arrays with elements added or removed.
+
+One idea: a position along an axis is an index of the array, `at(a)[:, position]`; so a known position out of bounds is
+an IndexError, and a traced one is clipped.  A result whose shape depends on values needs known values.
+
+Read next: `searching.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, typeof
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, ravel, refuse
+from calque_numpy.creation import asarray
+from calque_numpy.joining import concatenate
+
+Value = Any
+
+
+def _flat_or_axis(name: str, a: Value, axis: int | None) -> tuple[Value, int]:
+    """Return the flat array and 0 for `axis=None`; otherwise the array and its axis."""
+    a = asarray(a)
+    return (ravel(a), 0) if axis is None else (a, canonical_axis(name, axis, typeof(a).ndim))
+
+
+@implements(np.take)
+def take(a: Value, indices: Value, axis: int | None = None, out: None = None, mode: str = "raise") -> Value:
+    """Return the elements at `indices` along `axis`, or of the flat array.
+
+    Shapes: a [*s, n, *t], indices [*i] -> [*s, *i, *t].  The mode "wrap" counts positions modulo n, "clip" takes the
+    nearest position, and "raise" refuses known positions out of bounds and clips traced ones.
+    Raises: IndexError for a known position out of bounds; ValueError for an unknown mode or an axis out of range;
+    TypeError for indices that are not integers, and for `out`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import take
+    >>> take(np.array([4, 5, 6]), np.array([2, 0]))
+    array([6, 4])
+    """
+    refuse("take", out=out)
+    a, axis = _flat_or_axis("take", a, axis)
+    position = _positions("take", asarray(indices), typeof(a).shape[axis], mode)
+    return at(a)[(*_all(axis), position)].get()
+
+
+def _all(count: int) -> tuple[slice, ...]:
+    return (slice(None),) * count
+
+
+def _positions(name: str, indices: Value, size: int, mode: str) -> Value:
+    """Return the positions under a mode of NumPy's: "raise", "wrap" or "clip".
+
+    Raises: ValueError for another mode; TypeError for indices that are no integers.
+    """
+    if typeof(indices).dtype.kind not in "iu":
+        raise TypeError(f"{name}{place()}: the indices are {typeof(indices)}. Give integers.")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"{name}{place()}: the mode is {mode!r}. Use 'raise', 'wrap' or 'clip'.")
+    if mode == "raise" or not size:
+        return indices
+    if mode == "clip":
+        return lax.clamp(0, indices, size - 1)
+    remainder = lax.rem(indices, size)
+    return lax.select(lax.lt(remainder, 0), lax.add(remainder, size), remainder)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Value, indices: Value, axis: int | None = -1) -> Value:
+    """Return the elements of which `indices` has the positions along `axis`; the other axes are matched.
+
+    Shapes: arr [*s, n, *t], indices [*s, k, *t] -> [*s, k, *t]; axes of size 1 are broadcast.
+    Raises: IndexError for a known position out of bounds; ValueError for another number of axes.
+
+    >>> import numpy as np
+    >>> from calque_numpy import take_along_axis
+    >>> x = np.array([[3, 1], [2, 4]])
+    >>> take_along_axis(x, np.argsort(x, 1), 1)
+    array([[1, 3],
+           [2, 4]])
+    """
+    arr, axis = _flat_or_axis("take_along_axis", arr, axis)
+    return at(arr)[_along("take_along_axis", arr, asarray(indices), axis)].get()
+
+
+def _along(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value, ...]:
+    """Return an index of every axis: the positions along `axis`, and each position of the other axes."""
+    shape, ndim = typeof(arr).shape, typeof(arr).ndim
+    if typeof(indices).ndim != ndim:
+        raise ValueError(f"{name} of {typeof(arr)}{place()}: the indices are {typeof(indices)}. Give {ndim} axes.")
+    _positions(name, indices, shape[axis], "raise")
+    own = (np.arange(n).reshape([n if e == d else 1 for e in range(ndim)]) for d, n in enumerate(shape))
+    return tuple(indices if d == axis else position for d, position in enumerate(own))
+
+
+@implements(np.choose)
+def choose(a: Value, choices: Sequence[Value], out: None = None, mode: str = "raise") -> Value:
+    """Return, where `a` is n, the element of the n-th choice; all are broadcast together.
+
+    The mode is as for `take`; the dtype is promoted.
+    Raises: IndexError for a known position out of bounds; TypeError for positions that are no integers, and for `out`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import choose
+    >>> choose(np.array([1, 0]), [np.array([10, 20]), np.array([30, 40])])
+    array([30, 20])
+    """
+    refuse("choose", out=out)
+    a = asarray(a)
+    choices = [asarray(choice) for choice in (choices if isinstance(choices, (list, tuple)) else list(choices))]
+    shape = lax.broadcast_shapes(typeof(a).shape, *(typeof(choice).shape for choice in choices))
+    table = lax.stack([broadcast_to(choice, shape) for choice in _promoted(choices)])
+    position = broadcast_to(_positions("choose", a, len(choices), mode), shape)
+    return at(table)[_along("choose", table, lax.expand_dims(position, (0,)), 0)].get()[0]
+
+
+def _promoted(arrays: list[Value]) -> list[Value]:
+    dtype = np.result_type(*(typeof(x).dtype for x in arrays))
+    return [as_dtype(x, dtype) for x in arrays]
+
+
+@implements(np.compress)
+def compress(condition: Value, a: Value, axis: int | None = None, out: None = None) -> Value:
+    """Return the slices along `axis` where a known vector of bools is true, or such elements of the flat array.
+
+    Raises: NonConcreteBooleanIndexError for a traced condition; ValueError for a condition of another rank;
+    TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import compress
+    >>> compress(np.array([True, False, True]), np.array([1, 2, 3]))
+    array([1, 3])
+    """
+    refuse("compress", out=out)
+    condition = asarray(condition) != 0  # NumPy's operator, so that known values stay known under a trace
+    if typeof(condition).ndim != 1:
+        raise ValueError(f"compress{place()}: the condition is {typeof(condition)}. Give a vector.")
+    a, axis = _flat_or_axis("compress", a, axis)
+    count = typeof(condition).shape[0]
+    shorter = lax.slice_in_dim(a, 0, min(count, typeof(a).shape[axis]), axis=axis)
+    return at(shorter)[(*_all(axis), condition)].get()
+
+
+@implements(np.extract)
+def extract(condition: Value, arr: Value) -> Value:
+    """Return the elements of the flat array where a known condition is true.
+
+    Raises: NonConcreteBooleanIndexError for a traced condition.
+
+    >>> import numpy as np
+    >>> from calque_numpy import extract
+    >>> extract(np.array([[True, False], [False, True]]), np.array([[1, 2], [3, 4]]))
+    array([1, 4])
+    """
+    return compress(asarray(condition).ravel(), ravel(asarray(arr)))
+
+
+# Arrays with elements added or removed
+
+
+@implements(np.append)
+def append(arr: Value, values: Value, axis: int | None = None) -> Value:
+    """Return the array with `values` after it along `axis`, or both flat.
+
+    Raises: ShapeError if the other axes differ.
+
+    >>> import numpy as np
+    >>> from calque_numpy import append
+    >>> append(np.array([1, 2]), 3)
+    array([1, 2, 3])
+    """
+    arr, values = asarray(arr), asarray(values)
+    return concatenate([ravel(arr), ravel(values)]) if axis is None else concatenate([arr, values], axis)
+
+
+@implements(np.delete)
+def delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
+    """Return the array without the slices at known positions along `axis`; flat for `axis=None`.
+
+    Raises: IndexError for a position out of bounds; a tracer's own error for traced positions, since the shape of the
+    result depends on them.
+
+    >>> import numpy as np
+    >>> from calque_numpy import delete
+    >>> delete(np.array([1, 2, 3]), 1)
+    array([1, 3])
+    """
+    arr, axis = _flat_or_axis("delete", arr, axis)
+    kept = np.delete(np.arange(typeof(arr).shape[axis]), obj)
+    return at(arr)[(*_all(axis), kept)].get()
+
+
+@implements(np.resize)
+def resize(a: Value, new_shape: Any) -> Value:
+    """Return an array of the new shape, filled by the elements of `a`, again and again.
+
+    Raises: ValueError for a negative size.
+
+    >>> import numpy as np
+    >>> from calque_numpy import resize
+    >>> resize(np.array([1, 2, 3]), (2, 2))
+    array([[1, 2],
+           [3, 1]])
+    """
+    a = ravel(asarray(a))
+    order = np.resize(np.arange(typeof(a).size), new_shape)
+    return at(a)[order].get() if typeof(a).size else lax.full(order.shape, 0, typeof(a).dtype)

@@ -1,0 +1,89 @@
+"""Places, interpolations, counts and histograms are NumPy's."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+from calque_core.extend import entered
+
+SORTED = np.array([-2.0, -1.0, -1.0, 0.5, 3.0, np.inf, np.nan])
+VALUES = np.array([[-3.0, -2.0, -1.0, 0.0], [0.5, 4.0, np.nan, -np.inf]])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 7])
+def test_places_are_numpys(n, side, agree):
+    agree(lambda m, a, v: m.searchsorted(a, v, side), SORTED[:n], VALUES)
+    agree(lambda m, a, v: m.searchsorted(a, v, side), np.array([1, 3, 3, 9, 9, 10, 20][:n]), np.arange(-1, 22))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "float32", "float64"])
+def test_places_and_bins_are_numpys_for_every_dtype(dtype, agree, numbers):
+    a, v = np.sort(numbers((9,), dtype)), numbers((3, 4), dtype)
+    agree(lambda m, a, v: [m.searchsorted(a, v), m.searchsorted(a, 1), m.digitize(v, a), m.digitize(v, a[::-1])], a, v)
+    agree(lambda m, a, v: [m.digitize(v, a, True), m.digitize(v, a[::-1], True)], a, v)
+    agree(lambda m, a, v: m.searchsorted(a[::-1], v, sorter=np.arange(9)[::-1]), a, v)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_interpolations_are_numpys(dtype, agree):
+    x = np.array([-1, 0, 1, 2, 3, 5, 6, 7], dtype) / (1 if dtype == "int64" else 2)
+    xp, fp = np.array([0, 1, 3], dtype), np.array([3, 5, -2], dtype)
+    agree(lambda m, x: [m.interp(x, xp, fp), m.interp(x, xp, fp, -7, 8.5), m.interp(x, xp[:1], fp[:1])], x, ulps=8)
+    agree(lambda m, x: m.interp(x, xp, fp, period=2.5), x, ulps=64)
+    agree(lambda m, x: m.interp(x, xp, fp + 1j * fp[::-1]), x, ulps=8)
+
+
+def test_interpolations_of_nan_and_infinities_are_numpys(agree):
+    agree(lambda m, x: m.interp(x, np.arange(3.0), np.array([1.0, 4.0, 2.0])), VALUES)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_counts_are_numpys(dtype):
+    x, weights = np.array([3, 1, 1, 0, 5, 3], dtype), np.arange(6.0)
+    for options in ({}, {"weights": weights}, {"minlength": 9}, {"weights": weights * 1j.real, "minlength": 2}):
+        want = np.bincount(x, **options)
+        with entered():
+            got = cnp.bincount(x, **options)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+def test_counts_under_a_trace_have_the_length_that_is_said():
+    x = np.array([3, 1, 1, 0, 5, 3])
+    jaxpr = make_jaxpr(lambda x: cnp.bincount(x, length=4))(x)
+    assert str(jaxpr.out_avals[0]) == "int64[4]"
+    np.testing.assert_array_equal(cnp.bincount(x, length=4), [1, 2, 0, 2])
+    with pytest.raises(
+        TypeError, match=r"bincount of int64\[6\].*depends on a traced array. Use length= to say the size"
+    ):
+        make_jaxpr(np.bincount)(x)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_histograms_are_numpys(dtype, agree, numbers):
+    x = numbers((5, 6), dtype)
+    agree(lambda m, x: [*m.histogram(x), *m.histogram(x, 4, (-2, 3)), *m.histogram(x, 3, density=True)], x, ulps=16)
+    agree(lambda m, x: [*m.histogram(x, np.array([-1, 0, 0.5, 4])), *m.histogram(x * 0, 3)], x, ulps=16)
+    agree(lambda m, x: [*m.histogram(x, 3, weights=x * x), *m.histogram(x[:0], 2)], x, ulps=16)
+    agree(lambda m, x: m.histogram_bin_edges(x, 6), x, ulps=16)
+
+
+def test_wrong_arguments_are_refused():
+    x = np.ones(3)
+    with entered():
+        with pytest.raises(ValueError, match=r"searchsorted.*the side is 'middle'. Use 'left' or 'right'"):
+            cnp.searchsorted(x, x, "middle")
+        with pytest.raises(TypeError, match=r"searchsorted.*the sorted array is float64\[1,3\]. Give a vector"):
+            cnp.searchsorted(x[None], x)
+        with pytest.raises(TypeError, match=r"interp.*the points are float64\[3\] and float64\[2\]"):
+            cnp.interp(1.0, x, x[:2])
+        with pytest.raises(ValueError, match=r"interp.*the period is 0. Give another number"):
+            cnp.interp(1.0, x, x, period=0)
+        with pytest.raises(ValueError, match=r"bincount.*-1 is negative. Give integers from 0 on"):
+            cnp.bincount(np.array([1, -1]))
+        with pytest.raises(TypeError, match=r"bincount of float64\[3\].*Give a vector of integers"):
+            cnp.bincount(x)
+    with pytest.raises(TypeError, match=r"histogram_bin_edges.*the rule 'auto' needs known values"):
+        make_jaxpr(lambda x: np.histogram(x, "auto"))(x)

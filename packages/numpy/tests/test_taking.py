@@ -1,0 +1,68 @@
+"""Elements at positions, partitions and orders are NumPy's."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+from calque_core.extend import entered
+
+INDICES = np.array([[2, 0, -1], [1, 1, 2]])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex128"])
+def test_elements_at_positions_are_numpys(dtype, agree, numbers):
+    x = numbers((3, 4), dtype)
+    agree(lambda m, x, i: [m.take(x, i), m.take(x, i, 0), m.take(x, 2, 1), x.take(i, axis=-1)], x, INDICES)
+    agree(lambda m, x, i: [m.take(x, i * 5, 0, mode="wrap"), m.take(x, i * 5, 1, mode="clip")], x, INDICES)
+    agree(lambda m, x, i: [m.take_along_axis(x, i, 0), m.take_along_axis(x, i[:, :1], 0)], x, INDICES[:, [0, 1, 2, 0]])
+    agree(lambda m, x, i: [m.take_along_axis(x, i[:1], 1), m.take_along_axis(x, i[0], None)], x, INDICES)
+    agree(lambda m, x: [m.append(x, x, 0), m.append(x, 1), m.resize(x, (2, 3)), m.resize(x, 30)], x)
+
+
+def test_choices_are_numpys(agree):
+    a, choices = np.array([[0, 1, 2], [2, 1, 0]]), [np.arange(3), np.ones((2, 1)), np.float32(7)]
+    agree(lambda m, a: m.choose(a, choices), a)
+    agree(lambda m, a: [m.choose(a * 2 - 1, choices, mode="wrap"), m.choose(a * 2 - 1, choices, mode="clip")], a)
+
+
+def test_results_of_known_positions_and_conditions_are_numpys(agree, numbers):
+    x, keep = numbers((3, 4)), np.array([True, False, True])
+    agree(lambda m, x: [m.compress(keep, x, 0), m.compress(keep, x, 1), m.compress(keep, x), m.extract(MASK, x)], x)
+    agree(lambda m, x: [m.delete(x, 1, 0), m.delete(x, [0, -1], 1), m.delete(x, slice(1, 3)), m.delete(x, keep, 0)], x)
+
+
+MASK = np.arange(12).reshape(3, 4) % 3 == 0
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64"])
+def test_orders_are_numpys(dtype, agree, numbers):
+    x = numbers((4, 5), dtype)
+    agree(lambda m, x: [m.lexsort((x % 3, x % 2)), m.lexsort((x[0], x[1] > 0)), m.lexsort(x % 2, 0)], x)
+    agree(lambda m, x: [m.sort_complex(x), m.sort_complex(x[0] * (1 - 1j))], x)
+    for k in (0, 2, -1, [1, 3]):
+        with entered():
+            np.testing.assert_array_equal(cnp.partition(x, k), np.sort(x))
+            np.testing.assert_array_equal(cnp.argpartition(x, k, 0), np.argsort(x, 0, kind="stable"))
+    assert str(make_jaxpr(lambda x: np.partition(x, 2, None))(x).out_avals[0]) == f"{x.dtype}[20]"
+
+
+def test_wrong_arguments_are_refused():
+    x = np.ones((2, 3))
+    with entered():
+        with pytest.raises(IndexError, match="5"):
+            cnp.take(x, 5, 1)
+        with pytest.raises(ValueError, match=r"take.*the mode is 'fill'. Use 'raise', 'wrap' or 'clip'"):
+            cnp.take(x, 1, mode="fill")
+        with pytest.raises(TypeError, match=r"take.*the indices are float64\[\]. Give integers"):
+            cnp.take(x, 1.0)
+        with pytest.raises(
+            ValueError, match=r"take_along_axis of float64\[2,3\].*the indices are int64\[1\]. Give 2 axes"
+        ):
+            cnp.take_along_axis(x, np.array([1]), 0)
+        with pytest.raises(ValueError, match=r"partition of float64\[2,3\].*the position 4 is out of bounds for 3"):
+            cnp.partition(x, 4)
+        with pytest.raises(ValueError, match=r"lexsort.*there are no keys. Give at least one"):
+            cnp.lexsort([])
+        with pytest.raises(ValueError, match=r"compress.*the condition is bool\[1,2\]. Give a vector"):
+            cnp.compress([[True, False]], x, 0)
