@@ -15,4 +15,4 @@ def test_choosing_maps_over_every_axis(axis, check_batching):
 
 def test_a_mapped_choice_is_one_choice_along_another_axis():
     jaxpr = make_jaxpr(vmap(lambda x: lax.top_k(x, 2), in_axes=1))(np.zeros((5, 3)))
-    assert [(eqn.primitive, eqn.params["axis"]) for eqn in jaxpr.eqns][:1] == [(lax.top_k_p, 0)]
+    assert [(eqn.primitive, eqn.params["axis"]) for eqn in jaxpr.eqns[:1]] == [(lax.top_k_p, 0)]
