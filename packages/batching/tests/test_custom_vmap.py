@@ -124,6 +124,14 @@ def test_the_rule_may_use_the_name_of_the_axis_of_an_outer_vmap():
     np.testing.assert_allclose(vmap(vmap(f), axis_name="rows")(rows), rows - rows.mean(axis=0))
 
 
+def test_a_result_that_the_rule_does_not_map_may_be_returned_unmapped():
+    f = custom_vmap(lambda x: (x, 1.0))
+    f.def_vmap(lambda size, in_batched, x: ((x, 1.0), (True, False)))
+    assert vmap(f, out_axes=(0, None))(XS)[1] == 1.0
+    with pytest.raises(ValueError, match=r"out_axes is None for the output\[0\]"):
+        vmap(f, out_axes=(None, None))(XS)
+
+
 # One element after the other
 
 

@@ -18,6 +18,7 @@ from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules
 from calque_autodiff.transpose import backward_pass
 from calque_core import CustomRules, Jaxpr, current_trace, instantiate_zeros, matchaxis, tracing
 from calque_core.extend import marked, merged, shaped_array, undefined_of, unmarked, zero_of
+from calque_core.lax import custom_vmap_call_p
 
 Value = Any
 Values = Sequence[Value]
@@ -37,9 +38,38 @@ class JvpBatch:
     def __init__(self, jaxpr: Jaxpr, rules: CustomRules, nonzeros: Mask, out_mask: Mask) -> None:
         self.jaxpr, self.rules, self.nonzeros, self.out_mask = jaxpr, rules, nonzeros, out_mask
 
-    def __call__(self, size: int, is_mapped: Mask, operands: Values) -> Batch:
-        """Differentiate the rule; a primal is mapped if it or its tangent is."""
+    def function(self, primals: Values) -> list[Value]:
+        """Return the results of the function, by a call that an outer trace may map."""
+        return custom_vmap_call_p.bind(*primals, jaxpr=self.jaxpr, rules=self.rules)  # type: ignore[no-any-return]
+
+    def rule(self, size: int, is_mapped: Mask, args: Values) -> Batch:
+        """Apply the rule for batches of the function."""
         assert self.rules.batch is not None
+        return self.rules.batch(size, is_mapped, args)
+
+    def __call__(self, size: int, is_mapped: Mask, operands: Values) -> Batch:
+        """Return results and tangents; results do not depend on tangents, and are mapped only if a primal is."""
+        outs, out_dots, out_mapped, mapped = self.differentiated(size, is_mapped, operands)
+        count = len(self.nonzeros)
+        primals, is_primal_mapped, results_mapped = operands[:count], list(is_mapped[:count]), out_mapped
+        if not any(is_primal_mapped):
+            outs, results_mapped = self.function(primals), [False] * len(outs)
+        elif is_primal_mapped != mapped:
+            outs, results_mapped = self.rule(size, is_primal_mapped, primals)
+        return [*outs, *out_dots], [*results_mapped, *marked(out_mapped, self.out_mask)]
+
+    def tangents(self, size: int, is_mapped: Mask, operands: Values) -> Batch:
+        """Return the tangents alone: the rule for batches of the program that is linear in the tangents."""
+        _, out_dots, out_mapped, _ = self.differentiated(size, is_mapped, operands)
+        return out_dots, marked(out_mapped, self.out_mask)
+
+    def differentiated(
+        self, size: int, is_mapped: Mask, operands: Values
+    ) -> tuple[list[Value], list[Value], list[bool], list[bool]]:
+        """Differentiate the rule; return results, tangents, and which results and arguments were mapped.
+
+        A primal is mapped if it or its tangent is.
+        """
         count = len(self.nonzeros)
         dots_mapped = merged(self.nonzeros, is_mapped[count:], [False] * self.nonzeros.count(False))
         mapped = [a or b for a, b in zip(is_mapped, dots_mapped)]
@@ -52,16 +82,9 @@ class JvpBatch:
                 x if t is None else JVPTracer(trace, x, _fit(t, a, b, size))
                 for x, t, a, b in zip(primals, dots, dots_mapped, mapped)
             ]
-            results, out_mapped = self.rules.batch(size, mapped, tracers)
+            results, out_mapped = self.rule(size, mapped, tracers)
             outs, out_dots = trace.split(results)
-        out_dots = [instantiate_zeros(t) for t in marked(out_dots, self.out_mask)]
-        return [*outs, *out_dots], [*out_mapped, *marked(out_mapped, self.out_mask)]
-
-    def tangents(self, size: int, is_mapped: Mask, operands: Values) -> Batch:
-        """Return the tangents alone: the rule for batches of the program that is linear in the tangents."""
-        outs, out_mapped = self(size, is_mapped, operands)
-        count = len(self.out_mask)
-        return outs[count:], out_mapped[count:]
+        return outs, [instantiate_zeros(t) for t in marked(out_dots, self.out_mask)], list(out_mapped), mapped
 
 
 class TransposeBatch:

@@ -170,7 +170,7 @@ def custom_vmap_partial_eval(known_mask: Mask, *operands: Value, jaxpr: Jaxpr, r
     both = rules.batch
     if not isinstance(both, JvpBatch) or not all(known_mask[: len(both.nonzeros)]):
         return record(custom_vmap_call_p, operands, {"jaxpr": jaxpr, "rules": rules})
-    outs = custom_vmap_call_p.bind(*operands[: len(both.nonzeros)], jaxpr=both.jaxpr, rules=both.rules)
+    outs = both.function(operands[: len(both.nonzeros)])
     tangents, _ = tangent_jaxpr(both.jaxpr, both.nonzeros)
     linear = rules.derived("tangents", both.tangents)
     return [*outs, *record(custom_vmap_call_p, operands, {"jaxpr": tangents, "rules": linear})]

@@ -25,8 +25,8 @@ def custom_batch(primitive: Primitive) -> Any:
     """Return the batching rule of one of the three primitives.
 
     It takes the function as a program, `jaxpr`, or during a call as `fun`, with the `tag` of the trace whose tracers
-    the function may close over.  A result that a collective makes equal for all elements has no batch axis; the rules
-    see it with one, as for every result, because their cotangents have one.
+    the function may close over.  A result that a collective makes equal for all elements has no batch axis; derivative
+    rules see it with one, as for every result, because their cotangents have one.
     """
 
     def batch(
@@ -35,12 +35,11 @@ def custom_batch(primitive: Primitive) -> Any:
         call = CustomBatch(axis, dims, program.get("tag"))
         fun = program["fun"] if "fun" in program else jaxpr_as_fun(program["jaxpr"])
         batch_rule = rules.batch if any(d is not None for d in dims) else None
-        whole = partial(call.function, fun) if batch_rule is None else partial(call.by_rule, batch_rule)
-        if rules.has_derivative:
-            params = {"rules": call.rules(rules)}
-            outs = current_trace().process_custom_derivative(primitive, whole, args, params)
-        else:
-            outs = whole(*args)
+        if not rules.has_derivative:
+            return call.by_operations(fun, args) if batch_rule is None else call.by_rule(batch_rule, args)
+        whole = partial(call.function, fun) if batch_rule is None else partial(call.whole_by_rule, batch_rule)
+        params = {"rules": call.rules(rules)}
+        outs = current_trace().process_custom_derivative(primitive, whole, args, params)
         if batch_rule is not None or axis.name is None or not axis.size:
             return outs, [0] * len(outs)
         out_dims = call.out_dims if "fun" in program else _dims_of_program(program["jaxpr"], axis, dims)

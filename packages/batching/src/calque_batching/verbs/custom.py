@@ -51,11 +51,20 @@ class CustomBatch:
 
     # The function and its rules, on whole batches
 
-    def by_rule(self, rule: Rule, *args: Value) -> list[Value]:
-        """Run a batching rule."""
+    def by_rule(self, rule: Rule, args: Values) -> tuple[list[Value], list[int | None]]:
+        """Run a batching rule; return its results and their batch dimensions."""
         in_front = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, self.dims)]
         outs, is_mapped = rule(self.axis.size, [d is not None for d in self.dims], in_front)
-        return [matchaxis(x, 0 if m else None, 0, self.axis.size) for x, m in zip(outs, is_mapped)]
+        return list(outs), [0 if m else None for m in is_mapped]
+
+    def whole_by_rule(self, rule: Rule, *args: Value) -> list[Value]:
+        """Run a batching rule; return whole batches."""
+        return [matchaxis(x, d, 0, self.axis.size) for x, d in zip(*self.by_rule(rule, args))]
+
+    def by_operations(self, fun: Callable[..., Values], args: Values) -> tuple[list[Value], list[int | None]]:
+        """Run the function on elements; return the results and their batch dimensions."""
+        with self.trace() as trace:
+            return trace.split(fun(*elements(trace, args, self.dims)))
 
     def function(self, fun: Callable[..., Values], *args: Value) -> list[Value]:
         """Run the function on elements."""

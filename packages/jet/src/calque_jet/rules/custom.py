@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from calque_core import CustomRules, Jaxpr, current_trace, matchaxis, tracing
+from calque_core import CustomRules, Jaxpr, current_trace, dce_jaxpr, matchaxis, tracing
 from calque_core.extend import no_jvp_rule
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
 from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, run_jet, with_zeros
@@ -51,17 +51,20 @@ custom_vjp_linear_p.def_hole("jet", "the operations of its jvp rule are expanded
 def custom_vmap_jet(
     primals: Sequence[Value], series: Sequence[Series], *, jaxpr: Jaxpr, rules: CustomRules
 ) -> tuple[list[Value], list[Series]]:
-    """Bind one call of the expanded program."""
+    """Bind one call of the program, and one of the coefficients: a result may be mapped less than its coefficients."""
     if rules.batch is None:
         return run_jet(jaxpr, primals, series)
     masks = masks_of(series)
     expanded, out_masks = jet_jaxpr(jaxpr, masks)
-    both = rules.derived(("jet", tuple(masks)), partial(expanded_batch, rules.batch, masks, out_masks))
-    results = custom_vmap_call_p.bind(*primals, *nonzeros(series), jaxpr=expanded, rules=both)
-    return results[: len(out_masks)], with_zeros(results[len(out_masks) :], out_masks)
+    is_coefficient = [i >= len(out_masks) for i in range(len(expanded.outvars))]
+    program, _ = dce_jaxpr(expanded, is_coefficient, instantiate=True)
+    own_rules = rules.derived(("jet", tuple(masks)), partial(coefficients_of_batch, rules.batch, masks, out_masks))
+    outs = custom_vmap_call_p.bind(*primals, jaxpr=jaxpr, rules=rules)
+    coefficients = custom_vmap_call_p.bind(*primals, *nonzeros(series), jaxpr=program, rules=own_rules)
+    return outs, with_zeros(coefficients, out_masks)
 
 
-def expanded_batch(
+def coefficients_of_batch(
     rule: BatchRule,
     masks: Sequence[Mask],
     out_masks: Sequence[Mask],
@@ -69,7 +72,7 @@ def expanded_batch(
     is_mapped: Sequence[bool],
     operands: Sequence[Value],
 ) -> tuple[list[Value], list[bool]]:
-    """Expand a rule for batches; an argument is mapped if its primal or one of its coefficients is.
+    """Expand a rule for batches; return the coefficients.  An argument is mapped if one of its coefficients is.
 
     `masks` and `out_masks` are the masks of `jet_jaxpr` for the function of the rule.
     """
@@ -84,8 +87,7 @@ def expanded_batch(
         outs, out_series = trace.split(results)
     out_series = [fill_zeros(x, s, mask) for x, s, mask in zip(outs, out_series, out_masks)]
     coefficients = [c for s, mask in zip(out_series, out_masks) for c, m in zip(s, mask) if m]
-    repeated = [m for m, mask in zip(out_mapped, out_masks) for _ in range(sum(mask))]
-    return [*outs, *coefficients], [*out_mapped, *repeated]
+    return coefficients, [m for m, mask in zip(out_mapped, out_masks) for _ in range(sum(mask))]
 
 
 def _alike(size: int, values: Sequence[Value], is_mapped: Sequence[bool | None]) -> list[Value]:
