@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from custom_program import CALLS
 from factors import FACTORS
@@ -72,6 +74,11 @@ def branch_by(predicate, x):
 
 def branch_by_platform(x, y):
     return lax.platform_dependent(x, y, cpu=lambda a, b: lax.mul(lax.sin(a), b), default=lambda a, b: lax.sub(a, b))
+
+
+@partial(lax.composite, name="laws.scaled_sine")
+def scaled_sine(x, y, *, factor=1):
+    return lax.mul(lax.sin(x), lax.mul(y, factor)), lax.sub(x, y)
 
 
 def running_products(start, xs):
@@ -337,6 +344,7 @@ OPERATIONS: dict[str, list[Program]] = {
         Program("cond by an argument", branch_by, (always("bool", ()), X), FIELD, 8, complex_ulps=64),
     ],
     "platform_dependent": [Program("platform_dependent", branch_by_platform, (X, Y), FIELD, 8, complex_ulps=64)],
+    "composite": [Program("composite", lambda x, y: scaled_sine(x, y, factor=2), (X, Y), FIELD, 8, complex_ulps=64)],
     # loops, of which `test_loops.py` has more
     "scan": [Program("scan", running_products, (numbers((3,)), numbers((4, 3))), FIELD, 16, complex_ulps=64)],
     "while": [Program("while", scaled_by_count, (always("int32", ()), X), FIELD)],

@@ -155,7 +155,7 @@ NEED_MORE = {
     "dce_sink": "it has no result",
     **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
     **dict.fromkeys(("all_gather", "psum_scatter", "all_to_all", "ppermute"), "evaluation knows no named axis"),
-    **dict.fromkeys(("jit", "remat"), "it evaluates to the equations that it holds"),
+    **dict.fromkeys(("jit", "remat", "composite"), "it evaluates to the equations that it holds"),
     **dict.fromkeys(
         ("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_vjp_linear"),
         "it evaluates as its function does",

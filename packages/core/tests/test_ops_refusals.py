@@ -306,6 +306,7 @@ STAGED = {
     "cond",
     "switch",
     "platform_dependent",
+    "composite",
     "while_loop",
     "fori_loop",
     "scan",

@@ -105,6 +105,6 @@ def test_short_floats_are_chosen_as_they_are_evaluated(dtype, check_compiled):
 
     def chosen(x):
         values, indices = lax.top_k(x, 7)
-        return bits(lax.convert_element_type(values, np.float32)), indices
+        return lax.convert_element_type(values, np.float32), indices  # conversions may change the sign of NaN
 
     check_compiled(chosen, [(x,)])

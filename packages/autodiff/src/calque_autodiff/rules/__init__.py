@@ -8,6 +8,7 @@ from calque_autodiff.rules import (
     collective,
     compare,
     complex,
+    composite,
     convert,
     convolution,
     create,

@@ -8,6 +8,7 @@ from calque_batching.rules import (
     collective,
     compare,
     complex,
+    composite,
     convert,
     convolution,
     create,

@@ -98,6 +98,7 @@ from calque_core.ops.compare import (
     xor_p,
 )
 from calque_core.ops.complex import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
+from calque_core.ops.composite import composite, composite_p
 from calque_core.ops.cond import cond, cond_p, switch
 from calque_core.ops.convert import (
     bitcast_convert_type,
@@ -421,7 +422,7 @@ __all__ = [
     "all_to_all_p", "ppermute_p", "psum_scatter_p",
     "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
     # call
-    "jit_p",
+    "jit_p", "composite", "composite_p",
     # checkpoint
     "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

@@ -128,12 +128,23 @@ def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> Func
     return item[1]
 
 
-def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
-    """Lower a call of `jaxpr` as a function of the module; return its results."""
+def callee_of(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str) -> tuple[FuncOp, list[IrValue]] | None:
+    """Return the function of the module that computes `jaxpr`, and its first operands: large constants.
+
+    None inside `lower_fun`, whose caller does not have the constants.
+    """
     constants = ctx.module_context.constants.get(id(jaxpr), {})
     if any(key not in ctx.constants for key in constants):
-        return jaxpr_subcomp(ctx, jaxpr, *values)  # inside `lower_fun`, whose caller does not have the constants
-    function = _function_of(ctx.module_context, jaxpr, name)
+        return None
+    return _function_of(ctx.module_context, jaxpr, name), [ctx.constants[key] for key in constants]
+
+
+def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
+    """Lower a call of `jaxpr` as a function of the module; return its results."""
+    callee = callee_of(ctx, jaxpr, name)
+    if callee is None:
+        return jaxpr_subcomp(ctx, jaxpr, *values)
+    function, constants = callee
     make_call: Any = func.CallOp
-    call = make_call(function, [*(ctx.constants[key] for key in constants), *values])
+    call = make_call(function, [*constants, *values])
     return list(call.results)

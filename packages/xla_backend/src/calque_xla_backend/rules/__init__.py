@@ -10,6 +10,7 @@ from calque_xla_backend.rules import (
     collective,
     compare,
     complex,
+    composite,
     convert,
     convolution,
     create,
