@@ -30,6 +30,7 @@ MODULES = [
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
+    "calque_numpy.scipy.linalg",
     "calque_numpy.random",
     "calque",
     "calque.flatten_util",

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import calque
-import calque_numpy
+import calque_numpy.scipy.linalg
 from calque import numpy, random, tree
+from calque.scipy import linalg as scipy_linalg
 
 
 def run(program):
@@ -52,6 +53,7 @@ def test_backend_names_are_listed():
 
 def test_the_submodules_are_the_packages_under_another_name():
     assert numpy.sum is calque_numpy.sum
+    assert scipy_linalg.expm is calque_numpy.scipy.linalg.expm
     assert random.normal is calque_numpy.random.normal
     assert tree.map(lambda x: x + 1, {"b": 1, "a": [2]}) == {"b": 2, "a": [3]}
 

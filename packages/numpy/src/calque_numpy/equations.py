@@ -5,7 +5,7 @@ Read next: `factors.py`; `least_squares.py`, for equations that need not have on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -64,17 +64,26 @@ def solve(a: Value, b: Value) -> Value:
     array([1., 1.])
     """
     a, b = as_field("solve", a, b)
-    check_system("solve", a, b)
+    return broadcast_solution("solve", a, b, linalg.solve)
+
+
+def broadcast_solution(name: str, a: Value, b: Value, solve_for: Callable[[Value, Value], Value]) -> Value:
+    """Return the solution for a vector or matrices b, from the one for matrices with the leading axes of a.
+
+    >>> broadcast_solution("solve", np.eye(2), np.ones((5, 2, 3)), linalg.solve).shape
+    (5, 2, 3)
+    """
+    check_system(name, a, b)
     a_shape, b_shape = typeof(a).shape, typeof(b).shape
     if len(b_shape) == 1:
-        column = linalg.solve(a, broadcast_to(lax.expand_dims(b, (1,)), (*a_shape[:-1], 1)))
+        column = solve_for(a, broadcast_to(lax.expand_dims(b, (1,)), (*a_shape[:-1], 1)))
         return lax.squeeze(column, (len(a_shape) - 1,))
     if len(a_shape) == 2:  # one matrix for all: the columns of all right-hand sides side by side
         rows = moveaxis(b, -2, 0)
-        columns = linalg.solve(a, lax.reshape(rows, (a_shape[0], prod(typeof(rows).shape[1:]))))
+        columns = solve_for(a, lax.reshape(rows, (a_shape[0], prod(typeof(rows).shape[1:]))))
         return moveaxis(lax.reshape(columns, typeof(rows).shape), 0, -2)
-    leading = _leading("solve", a, b)
-    return linalg.solve(broadcast_to(a, leading + a_shape[-2:]), broadcast_to(b, leading + b_shape[-2:]))
+    leading = _leading(name, a, b)
+    return solve_for(broadcast_to(a, leading + a_shape[-2:]), broadcast_to(b, leading + b_shape[-2:]))
 
 
 def _leading(name: str, a: Value, b: Value) -> tuple[int, ...]:

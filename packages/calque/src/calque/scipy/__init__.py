@@ -1,0 +1,1 @@
+"""Functions by scipy's names, under the facade's name: `import calque.scipy.linalg`."""
