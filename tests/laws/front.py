@@ -76,6 +76,21 @@ FRONT: list[Program] = [
     row("histogram", lambda x, w: np.histogram(x, np.array([-1, 0.1, 1]), weights=w), VECTOR, VECTOR),
     row("take", lambda x: (np.take(x, [2, 0, 2], 1), np.take_along_axis(x, np.argsort(x, 1), 1)), MATRIX),
     row("choose", lambda x, y: np.choose(np.array([[0, 1, 1, 0]]), [x, y]), MATRIX, MATRIX),
+    # convolutions, covariances, windows, polynomials
+    row(
+        "convolve",
+        lambda x, y: (np.convolve(x, y), np.convolve(y, x, "same"), np.correlate(x, y)),
+        VECTOR,
+        numbers((3,)),
+    ),
+    row("cov", lambda x, w: (np.cov(x), np.cov(x, aweights=w), np.corrcoef(x)), MATRIX, numbers((4,), 0.5, 2.0)),
+    row(
+        "polynomials",
+        lambda p, x: (np.polyval(p, x), np.polymul(p, x), np.polyder(p), np.polyint(p, 2)),
+        VECTOR,
+        VECTOR,
+    ),
+    row("vander", lambda x: (np.vander(x, 3), np.vander(x, increasing=True)), VECTOR),
     # running sums and differences
     row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
     row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),

@@ -219,6 +219,7 @@ from calque_numpy.order_statistics import (
     percentile,
     quantile,
 )
+from calque_numpy.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
 from calque_numpy.products import inner, kron, outer, tensordot, vdot
 from calque_numpy.ranges import arange, eye, identity, linspace, meshgrid, tri
 from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
@@ -245,6 +246,7 @@ from calque_numpy.shapes import (
     matrix_transpose,
     moveaxis,
 )
+from calque_numpy.signals import bartlett, blackman, convolve, corrcoef, correlate, cov, hamming, hanning, kaiser
 from calque_numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
 from calque_numpy.statistics import average, count_nonzero, ptp
 from calque_numpy.taking import append, choose, compress, delete, extract, resize, take, take_along_axis
@@ -298,6 +300,9 @@ __all__ = [
     "nanargmin",
     # medians and quantiles
     "median", "percentile", "quantile", "nanmedian", "nanpercentile", "nanquantile",
+    # convolutions, covariances, windows, polynomials
+    "convolve", "correlate", "cov", "corrcoef", "bartlett", "blackman", "hamming", "hanning", "kaiser", "polyval",
+    "polyadd", "polysub", "polymul", "polyder", "polyint", "vander",
     # running sums and differences
     "cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "diff", "ediff1d", "trapezoid", "gradient", "unwrap",
     # matrices and products

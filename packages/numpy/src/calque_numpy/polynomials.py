@@ -1,0 +1,164 @@
+"""Polynomials as vectors of coefficients, that of the highest power first.
+
+Read next: `linalg`, which finds their roots.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import ShapeError, implements, lax, result_type, typeof
+from calque_core.extend import integer
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import as_dtype, ravel, true_divide
+from calque_numpy.creation import asarray
+from calque_numpy.signals import convolve
+
+Value = Any
+
+
+@implements(np.polyval)
+def polyval(p: Value, x: Value) -> Value:
+    """Return the values of a polynomial at x, by Horner's scheme.
+
+    Shapes: p [n], x [*s] -> [*s].  Dtype: promoted.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polyval
+    >>> polyval(np.array([1.0, 0.0, -1.0]), 3.0)
+    np.float64(8.0)
+    """
+    p, x = _coefficients("polyval", p), asarray(x)
+    dtype = result_type(p, x)
+    p, x = as_dtype(p, dtype), as_dtype(x, dtype)
+    out = lax.full_like(x, 0)
+    for coefficient in lax.unstack(p):
+        out = lax.add(lax.mul(out, x), coefficient)
+    return out
+
+
+def _coefficients(name: str, p: Value) -> Value:
+    p = asarray(p)
+    if typeof(p).ndim > 1:
+        raise ShapeError(f"{name}{place()}: the coefficients are {typeof(p)}. Give a vector.")
+    return ravel(p)
+
+
+@implements(np.polyadd)
+def polyadd(a1: Value, a2: Value) -> Value:
+    """Return the coefficients of the sum of two polynomials.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polyadd
+    >>> polyadd(np.array([1, 2]), np.array([1, 0, 0]))
+    array([1, 1, 2])
+    """
+    return lax.add(*_same_length("polyadd", a1, a2))
+
+
+@implements(np.polysub)
+def polysub(a1: Value, a2: Value) -> Value:
+    """Return the coefficients of the difference of two polynomials.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polysub
+    >>> polysub(np.array([1, 2]), np.array([1, 0, 0]))
+    array([-1,  1,  2])
+    """
+    return lax.sub(*_same_length("polysub", a1, a2))
+
+
+def _same_length(name: str, a1: Value, a2: Value) -> list[Value]:
+    a1, a2 = _coefficients(name, a1), _coefficients(name, a2)
+    dtype, n = result_type(a1, a2), max(typeof(a1).size, typeof(a2).size)
+    return [lax.pad(as_dtype(a, dtype), dtype.type(0), [(n - typeof(a).size, 0, 0)]) for a in (a1, a2)]
+
+
+@implements(np.polymul)
+def polymul(a1: Value, a2: Value) -> Value:
+    """Return the coefficients of the product of two polynomials; leading zeros stay.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polymul
+    >>> polymul(np.array([1, 1]), np.array([1, -1]))
+    array([ 1,  0, -1])
+    """
+    return convolve(_coefficients("polymul", a1), _coefficients("polymul", a2))
+
+
+@implements(np.polyder)
+def polyder(p: Value, m: int = 1) -> Value:
+    """Return the coefficients of the m-th derivative of a polynomial.
+
+    Raises: ValueError for a negative m.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polyder
+    >>> polyder(np.array([1, 2, 3]))
+    array([2, 2])
+    """
+    p, times = _coefficients("polyder", p), _order("polyder", m)
+    for _ in range(times):
+        n = typeof(p).size
+        powers = np.arange(n - 1, 0, -1)
+        p = lax.slice_in_dim(p, 0, max(n - 1, 0)) * powers
+    return p
+
+
+@implements(np.polyint)
+def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
+    """Return the coefficients of the m-th integral of a polynomial, with the constants k, by default zeros.
+
+    Raises: ValueError for a negative m; ShapeError unless there is one constant, or m constants.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polyint
+    >>> polyint(np.array([2.0, 2.0]))
+    array([1., 2., 0.])
+    """
+    p, times = _coefficients("polyint", p), _order("polyint", m)
+    constants = _coefficients("polyint", 0 if k is None else k)
+    if typeof(constants).size not in (1, times):
+        raise ShapeError(f"polyint{place()}: there are {typeof(constants).size} constants. Give 1 or {times}.")
+    for i in range(times):
+        constant = lax.slice_in_dim(constants, min(i, typeof(constants).size - 1), None)[:1]
+        p = true_divide(p, np.arange(typeof(p).size, 0, -1))
+        dtype = result_type(p, constant)
+        p = lax.concatenate([as_dtype(p, dtype), as_dtype(constant, dtype)], 0)
+    return p
+
+
+def _order(name: str, m: int) -> int:
+    times = integer(name, "m", m)
+    if times < 0:
+        raise ValueError(f"{name}{place()}: m is {times}. Give a number of zero or more.")
+    return times
+
+
+@implements(np.vander)
+def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
+    """Return the matrix of the powers of x, of which row i has x[i]**(N - 1), ..., 1; or increasing powers.
+
+    Shapes: x [n] -> [n, N]; N is n by default.  Dtype: at least the default integer.
+    Raises: ShapeError unless x is a vector; ValueError for a negative N.
+
+    >>> import numpy as np
+    >>> from calque_numpy import vander
+    >>> vander(np.array([2, 3]), 3)
+    array([[4, 2, 1],
+           [9, 3, 1]])
+    """
+    x = asarray(x)
+    if typeof(x).ndim != 1:
+        raise ShapeError(f"vander of {typeof(x)}{place()}. Give a vector.")
+    n = typeof(x).size if N is None else integer("vander", "N", N)
+    if n < 0:
+        raise ValueError(f"vander{place()}: N is {n}. Give a number of zero or more.")
+    dtype = result_type(x, int) if typeof(x).dtype.kind != "b" else result_type(int)
+    x = as_dtype(x, np.promote_types(dtype, result_type(int)) if dtype.kind in "iu" else dtype)
+    ones = lax.full((typeof(x).shape[0], 1), 1, typeof(x).dtype)
+    rest = lax.broadcast_in_dim(x, (typeof(x).shape[0], max(n - 1, 0)), (0,))
+    powers = lax.cumprod(lax.concatenate([ones, rest], 1), 1) if n else lax.slice_in_dim(ones, 0, 0, axis=1)
+    return powers if increasing else lax.rev(powers, (1,))
