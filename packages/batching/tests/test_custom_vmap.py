@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_batching import custom_vmap, sequential_vmap, vmap
-from calque_core import MissingRuleError, Primitive, eval_jaxpr, lax, make_jaxpr
+from calque_core import MissingRuleError, Primitive, UnexpectedTracerError, eval_jaxpr, lax, make_jaxpr
 
 XS = np.linspace(0.1, 0.9, 3)
 
@@ -122,6 +122,31 @@ def test_the_rule_may_use_the_name_of_the_axis_of_an_outer_vmap():
     f.def_vmap(lambda size, in_batched, x: (x - lax.pmean(x, "rows"), True))
     rows = np.arange(6.0).reshape(2, 3)
     np.testing.assert_allclose(vmap(vmap(f), axis_name="rows")(rows), rows - rows.mean(axis=0))
+
+
+@pytest.mark.parametrize("function_closes", [True, False])
+def test_a_function_or_rule_that_closes_over_an_element_is_refused(function_closes):
+    def scaled(w):
+        f = custom_vmap((lambda x: w * x) if function_closes else (lambda x: 2.0 * x))
+        f.def_vmap(lambda size, in_batched, x: (w * x, True))
+        return f(w)
+
+    message = (
+        r"<lambda> \(test_custom_vmap\.py:\d+\) at .* closes over an element of a batch, .* Pass the value as an arg"
+    )
+    with pytest.raises(UnexpectedTracerError, match=message):
+        vmap(scaled)(XS)
+
+
+def test_a_function_may_close_over_a_value_that_is_not_mapped():
+    def scaled(x, w):
+        f = custom_vmap(lambda x: w * x)
+        f.def_vmap(lambda size, in_batched, x: (10.0 * w * x, True))
+        return f(x)
+
+    np.testing.assert_allclose(vmap(scaled, in_axes=(0, None))(XS, 3.0), 30.0 * XS)
+    jaxpr = make_jaxpr(vmap(scaled, in_axes=(0, None)))(XS, 3.0)
+    np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, XS, 3.0)[0], 30.0 * XS)
 
 
 def test_a_result_that_the_rule_does_not_map_may_be_returned_unmapped():

@@ -16,6 +16,7 @@ from calque_core import (
     Primitive,
     Trace,
     Tracer,
+    UnexpectedTracerError,
     current_trace,
     decompose,
     hand_custom_down,
@@ -161,6 +162,7 @@ class BatchTrace(Trace):
         """Let the parent apply the function to whole batches, by rules for whole batches.
 
         A function that does not depend on this axis is the same for all elements; the parent takes it unchanged.
+        Raises: UnexpectedTracerError for a function with a rule for batches that closes over an element.
         """
         if params["rules"].batch is None and only_evaluates(self.parent):
             return list(fun(*args))
@@ -172,6 +174,12 @@ class BatchTrace(Trace):
         try:
             context.trace = self.parent
             outs, out_dims = primitive.adapted["axis_batch"](self.axis, vals, dims, fun=fun, tag=self.tag, **params)
+        except UnexpectedTracerError as error:
+            context.trace = before
+            rules = params["rules"]
+            if rules.batch is not None and any(map(self.owns, captured_tracers(rules.functions))):
+                raise UnexpectedTracerError(_closure_message(rules.name)) from error
+            raise
         finally:
             context.trace = before
         return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
@@ -203,6 +211,13 @@ class BatchTrace(Trace):
             [x.val if mine else x for x, mine in zip(outs, is_mine)],
             [x.bdim if mine else None for x, mine in zip(outs, is_mine)],
         )
+
+
+def _closure_message(name: str) -> str:
+    return (
+        f"{name}{where()} closes over an element of a batch, which its rule for batches, or a rule of its derivative, "
+        "does not get. Pass the value as an argument."
+    )
 
 
 def _may_be_weak(params: dict[str, Any]) -> bool:
