@@ -46,6 +46,10 @@ def solution(**params):
     return lambda a, b: linalg.triangular_solve(dominant(a), b, **params)
 
 
+def tridiagonal(dl, d, du, b):
+    return linalg.tridiagonal_solve(dl, lax.add(d, 5.0), du, b)
+
+
 FACTORS: dict[str, list[Program]] = {
     "triangular_solve": [
         row("triangular_solve", solution(), (SQUARE, WIDE)),
@@ -57,6 +61,10 @@ FACTORS: dict[str, list[Program]] = {
             (SQUARE, numbers((3,))),
         ),
         row("triangular_solve by the conjugate", solution(lower=True, conjugate_a=True), (SQUARE, WIDE)),
+    ],
+    "tridiagonal_solve": [
+        row("tridiagonal_solve", tridiagonal, (numbers((4,)), numbers((4,)), numbers((4,)), numbers((4, 2)))),
+        row("tridiagonal_solve of a batch", tridiagonal, (*[numbers((2, 3))] * 3, numbers((2, 3, 1)))),
     ],
     "solve": [
         row("solve", lambda a, b: linalg.solve(dominant(a), b), (BATCH, numbers((2, 3, 1)))),

@@ -124,6 +124,7 @@ PROGRAMS = {
     "sort": [lambda x: lax.sort(x, 0), lambda x: lax.sort((x, x, x), 0, num_keys=2)[2]],
     "top_k": [lambda x: lax.top_k(x, 2)[0], lambda x: lax.top_k(x, 1, axis=0)[1]],
     "triangular_solve": [lambda x: linalg.triangular_solve(diagonal(x), x, left_side=True, lower=True)],
+    "tridiagonal_solve": [lambda x: linalg.tridiagonal_solve(lax.zeros_like(x[:, 0]), x[:, 0], x[:, 1], x)],
     "solve": [lambda x: linalg.solve(diagonal(x), x)],
     "cholesky": [lambda x: linalg.cholesky(diagonal(x))],
     "eigh": [lambda x, i=i: linalg.eigh(diagonal(x))[i] for i in range(2)],

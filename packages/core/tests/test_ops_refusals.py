@@ -59,6 +59,8 @@ MATRICES = [
     *operands(*[x + np.eye(*x.shape[-2:]) for x in shaped((2, 2), (3, 2, 2), (0, 0), (2, 0), (3, 3))], np.ones(2)),
     *operands(*[2 * np.eye(2).astype(dtype) for dtype in ("bool", "int8", "float16", "float32", "complex64")]),
 ]
+THREES = Operand(np.array([3.0, 4.0]))
+DIAGONALS = [THREES, *operands(np.ones((3, 2)), np.ones(3), 1.5, np.ones(2, "int8"), np.ones(2, "complex64"), None)]
 ROWS_OF_PIVOTS = [np.array(rows, np.int32) for rows in ([1, 1], [[1, 1], [0, 1]], [], 1)]
 AXES = [-4, -1, 0, 1, 5, (0,), (0, 0), (0, -2), (1, 0), (), None, 1.0, "a", [0], np.int64(0), (0.5,), Odd(), 10**30]
 ONE_AXIS = [-4, -1, 0, 1, 3, None, "a", 1.0]
@@ -290,6 +292,7 @@ TABLE = {
     "symmetric_product": [[MATRICES, MATRICES], [ALL, FEW]],
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
     **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr", "det", "adjugate")},
+    "tridiagonal_solve": [[DIAGONALS, [THREES], DIAGONALS, MATRICES]],
     "solve": [[MATRICES, MATRICES], [FEW, FEW]],
     "lu_pivots_to_permutation": [[operands(*ROWS_OF_PIVOTS), COUNTS], [ALL, [2]]],
     "householder_product": [[MATRICES, FEW], [FEW, MATRICES]],

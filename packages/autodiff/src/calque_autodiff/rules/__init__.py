@@ -44,6 +44,7 @@ from calque_autodiff.rules import (
     special,
     top_k,
     triangular,
+    tridiagonal,
     trigonometric,
     while_loop,
 )

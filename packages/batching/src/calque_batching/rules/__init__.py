@@ -44,6 +44,7 @@ from calque_batching.rules import (
     special,
     top_k,
     triangular,
+    tridiagonal,
     trigonometric,
     while_loop,
 )

@@ -108,6 +108,7 @@ from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_we
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.ops.triangular import operator_tangent
+from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
 from calque_core.ops.updates import (
     extreme_shares,
     is_last,
@@ -175,7 +176,7 @@ __all__ = [
     "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
     "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",
     "column_products", "inverse", "inverse_gaps", "operator_tangent", "cholesky_slope", "lu_slope", "qr_slope",
-    "check_unique_q", "lu_solve", "eliminated",
+    "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values",
     # Functions of NumPy's

@@ -23,11 +23,12 @@ from calque_core.ops.reflections import geqrf, geqrf_p, householder_product, hou
 from calque_core.ops.similarity import hessenberg, hessenberg_p, schur, schur_p, tridiagonal, tridiagonal_p
 from calque_core.ops.symmetric_product import symmetric_product
 from calque_core.ops.triangular import triangular_solve, triangular_solve_p
+from calque_core.ops.tridiagonal import tridiagonal_solve, tridiagonal_solve_p
 
 # fmt: off
 __all__ = [
     # systems of equations
-    "solve", "triangular_solve", "solve_p", "triangular_solve_p",
+    "solve", "triangular_solve", "tridiagonal_solve", "solve_p", "triangular_solve_p", "tridiagonal_solve_p",
     # eigenvalues and singular values
     "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p", "symmetric_product",
     # similar matrices of a simpler form

@@ -35,6 +35,7 @@ from calque_jet.rules import (
     special,
     top_k,
     triangular,
+    tridiagonal,
     trigonometric,
     while_loop,
 )

@@ -33,22 +33,23 @@ def lapack_call(
     aliases: Mapping[int, int] | None = None,
     **attributes: str | bool | int,
 ) -> list[IrValue]:
-    """Return the results of LAPACK's function `name`, such as "potrf", for each matrix of the first operand.
+    """Return the results of LAPACK's function `name`, such as "potrf", for each matrix of the operands.
 
-    The first operand has two axes more than the number of leading axes; other values with as many axes are matrices,
-    too.  `aliases` maps operands to the results that may overwrite them.  `attributes` are the parameters of the
-    target: a letter, such as uplo="L", a bool, or a position.
+    The operands with the most axes are matrices, and so are results with as many axes.  `aliases` maps operands to the
+    results that may overwrite them.  `attributes` are the parameters of the target: a letter, such as uplo="L", a
+    bool, or a position.
     """
     load_lapack()
     avals = [aval for _, aval in operands]
+    matrix_ndim = max(aval.ndim for aval in avals)
     call = hlo.CustomCallOp(
         [aval_to_ir_type(aval) for aval in out_avals],
         [value for value, _ in operands],
         f"lapack_{_PREFIXES[avals[0].dtype.name]}{name}_ffi",
         api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _TYPED_ATTRIBUTES),
         backend_config=ir.DictAttr.get({key: _attribute(value) for key, value in attributes.items()}),
-        operand_layouts=_layouts(avals, avals[0].ndim),
-        result_layouts=_layouts(out_avals, avals[0].ndim),
+        operand_layouts=_layouts(avals, matrix_ndim),
+        result_layouts=_layouts(out_avals, matrix_ndim),
         output_operand_aliases=_aliases(aliases or {}, len(out_avals)),
     )
     return list(call.results)

@@ -37,6 +37,7 @@ from calque_xla_backend.rules import (
     special,
     top_k,
     triangular,
+    tridiagonal,
     trigonometric,
     while_loop,
 )

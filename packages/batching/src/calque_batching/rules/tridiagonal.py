@@ -1,0 +1,8 @@
+"""Batching tridiagonal systems: the batch axis becomes the first of the leading axes."""
+
+from __future__ import annotations
+
+from calque_batching.define import defleading
+from calque_core.lax.linalg import tridiagonal_solve_p
+
+defleading(tridiagonal_solve_p)

@@ -1,0 +1,24 @@
+"""The Taylor rule of tridiagonal systems: one more system with the same matrix for each coefficient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_core.extend import tridiagonal_product
+from calque_core.lax.linalg import tridiagonal_solve, tridiagonal_solve_p
+from calque_jet.rules.arithmetic import Result
+from calque_jet.rules.equations import solution_series
+from calque_jet.series import Series
+
+Value = Any
+
+
+@tridiagonal_solve_p.def_rule("jet")
+def tridiagonal_solve_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
+    dl, d, du, b = primals
+    *diagonal_series, b_series = series
+    operators = [None if all(c is None for c in three) else three for three in zip(*diagonal_series)]
+    return solution_series(
+        operators, b, b_series, lambda right: tridiagonal_solve(dl, d, du, right), tridiagonal_product
+    )
