@@ -1,0 +1,217 @@
+"""Schur forms, and functions of matrices that are computed from them, by scipy's names.
+
+One idea: a function of a triangular matrix commutes with it, so each of its columns follows from those before it by one
+triangular system.
+
+Sources: Parlett (1976), A recurrence among the elements of functions of triangular matrices; Bjorck & Hammarling
+(1983), A Schur method for the square root of a matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calque_core import ShapeError, lax, typeof
+from calque_core.extend import (
+    adjoint,
+    as_rows,
+    diagonal_of,
+    identity_like,
+    matrix_product,
+    on_diagonal,
+    real_dtype,
+    transposed,
+    upper_triangle,
+    where,
+)
+from calque_core.extend.numpy_functions import as_dtype
+from calque_core.lax import linalg
+from calque_numpy.norms import norm
+
+Value = Any
+
+
+def _as_complex(x: Value) -> Value:
+    return as_dtype(x, np.result_type(typeof(x).dtype, np.complex64))
+
+
+# Forms
+
+
+def schur(a: Value, output: str = "real") -> tuple[Value, Value]:
+    """Return the Schur form t of a square matrix and the vectors z, a = z @ t @ z^H.
+
+    `output="real"` gives a real matrix a real form, with a block of size 2 for each pair of complex eigenvalues;
+    "complex" gives a triangular form.
+    Shapes: a [*b, n, n] -> [*b, n, n], [*b, n, n].  Dtypes: a's, float64 for integers; complex for "complex".  It has
+    no derivative.
+    Raises: ShapeError unless `a` is square; TypeError for half precision; ValueError for another `output`;
+    LinAlgError if the iteration does not converge, for which compiled programs return NaN.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import schur
+    >>> schur(np.array([[1.0, 4.0], [0.0, 2.0]]))[0]
+    array([[1., 4.],
+           [0., 2.]])
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(f"schur{where()}: output is {output!r}. Use 'real' or 'complex'.")
+    form, vectors = linalg.schur(_as_complex(a) if output == "complex" else a)
+    return form, vectors
+
+
+def rsf2csf(T: Value, Z: Value) -> tuple[Value, Value]:
+    """Return the complex Schur form that belongs to a real one, and its vectors.
+
+    Shapes: T, Z [*b, n, n] -> [*b, n, n], [*b, n, n].  Dtypes: complex.
+    Raises: ShapeError unless both are square, of one shape; TypeError for half precision.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import rsf2csf
+    >>> rsf2csf(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(2))[0].diagonal()
+    array([0.+1.j, 0.-1.j])
+    """
+    if typeof(T).shape != typeof(Z).shape:
+        raise ShapeError(
+            f"rsf2csf of {typeof(T)} and {typeof(Z)}{where()}: the shapes differ. Give a form with its vectors."
+        )
+    form, vectors = linalg.schur(_as_complex(T))
+    return form, matrix_product(as_dtype(Z, typeof(vectors).dtype), vectors)
+
+
+def hessenberg(a: Value, *, calc_q: bool = False) -> Any:
+    """Return the Hessenberg form h of a square matrix; with `calc_q`, the pair h, q with a = q @ h @ q^H.
+
+    Shapes: a [*b, n, n] -> [*b, n, n].  Dtype: a's; float64 for integers.  It has no derivative.
+    Raises: ShapeError unless `a` is square; TypeError for half precision.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import hessenberg
+    >>> h, q = hessenberg(np.arange(9.0).reshape(3, 3), calc_q=True)
+    >>> np.allclose(q @ h @ q.T, np.arange(9.0).reshape(3, 3)), bool(h[2, 0] == 0)
+    (True, True)
+    """
+    packed, taus = linalg.hessenberg(a)
+    form = upper_triangle(packed, -1)
+    if not calc_q:
+        return form
+    n = typeof(packed).shape[-1]
+    if n < 2:
+        return form, identity_like(packed)
+    batch = typeof(packed).shape[:-2]
+    below = lax.slice(packed, (*[0] * len(batch), 1, 0), (*batch, n, n - 1))
+    padding = [(0, 0, 0)] * len(batch) + [(1, 0, 0), (1, 0, 0)]
+    q = lax.pad(linalg.householder_product(below, taus), typeof(packed).dtype.type(0), padding)
+    is_first = lax.eq(lax.iota(np.int32, n), 0)
+    corner = on_diagonal(as_rows(as_dtype(is_first, typeof(q).dtype), n), 0)
+    return form, lax.add(q, lax.broadcast(corner, batch))
+
+
+# Functions of matrices
+
+
+def _column_by_column(triangle: Value, start: Value, equation: Callable[..., tuple[Value, Value]]) -> Value:
+    """Return an upper triangular matrix with the diagonal `start`, whose columns solve triangular systems.
+
+    `equation(out, column, at)` returns the system's matrix and its right-hand side.  `out` has the columns before this
+    one, `column` has the elements of `triangle` above the diagonal, and `at(vector)` is the element of this column.
+    """
+    n = typeof(start).shape[-1]
+    positions = lax.iota(np.int32, n)
+
+    def step(j: Value, out: Value) -> Value:
+        is_column = lax.eq(positions, j)
+
+        def at(vector: Value) -> Value:
+            last = typeof(vector).ndim - 1
+            return lax.expand_dims(lax.reduce_sum(lax.select(is_column, vector, 0), last), (last,))
+
+        column = lax.select(lax.lt(positions, j), lax.squeeze(at(triangle), (-1,)), 0)
+        matrix, right = equation(out, column, at)
+        solution = linalg.triangular_solve(matrix, lax.expand_dims(right, (-1,)), left_side=True)
+        return lax.add(out, lax.select(is_column, solution, 0))
+
+    return lax.fori_loop(0, n, step, on_diagonal(as_rows(start, n), 0))
+
+
+def _with_diagonal(matrix: Value, diagonal: Value, of_zeros: float) -> Value:
+    """Return matrices with another diagonal, on which `of_zeros` stands for 0."""
+    diagonal = lax.select(lax.eq(diagonal, 0), of_zeros, diagonal)
+    off = lax.sub(matrix, on_diagonal(matrix, 0))
+    return lax.add(off, on_diagonal(as_rows(diagonal, typeof(diagonal).shape[-1]), 0))
+
+
+def _times(matrix: Value, vector: Value) -> Value:
+    return lax.squeeze(matrix_product(matrix, lax.expand_dims(vector, (-1,))), (-1,))
+
+
+def _back(vectors: Value, triangle: Value) -> Value:
+    return matrix_product(matrix_product(vectors, triangle), adjoint(vectors))
+
+
+def sqrtm(A: Value) -> Value:
+    """Return the principal square root of a square matrix, r with r @ r = A.
+
+    Shapes: A [*b, n, n] -> [*b, n, n].  Dtype: complex.  It has no derivative.  A matrix without a square root gives
+    numbers that are not finite, or huge.
+    Raises: ShapeError unless `A` is square; TypeError for half precision; LinAlgError if the Schur form does not
+    converge, for which compiled programs return NaN.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import sqrtm
+    >>> sqrtm(np.array([[4.0, 0.0], [0.0, 9.0]])).real
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    form, vectors = schur(A, "complex")
+    tiny = float(np.finfo(typeof(form).dtype).tiny)
+
+    def equation(out: Value, column: Value, at: Callable[[Value], Value]) -> tuple[Value, Value]:
+        """Solve (r + r_jj) x = t, where t is column j of r @ r."""
+        roots = diagonal_of(out)
+        return _with_diagonal(out, lax.add(roots, at(roots)), tiny), column
+
+    return _back(vectors, _column_by_column(form, lax.sqrt(diagonal_of(form)), equation))
+
+
+def funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Any:
+    """Return the function of a square matrix that `func` is of its eigenvalues; without `disp`, its error too.
+
+    `func` takes a vector of eigenvalues.  The result is inaccurate if eigenvalues are close to one another; the error
+    is an estimate of that, relative and at most 1.
+    Shapes: A [*b, n, n] -> [*b, n, n], error [*b].  Dtypes: complex; that of its real part.  It has no derivative.
+    Raises: as `sqrtm`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import funm
+    >>> funm(np.array([[4.0, 0.0], [0.0, 9.0]]), np.sqrt).real
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    form, vectors = schur(A, "complex")
+    values = diagonal_of(form)
+
+    def equation(out: Value, column: Value, at: Callable[[Value], Value]) -> tuple[Value, Value]:
+        """Solve (t - t_jj) x = f t_j - t_j f_jj, as f and t commute."""
+        right = lax.sub(_times(out, column), lax.mul(column, at(diagonal_of(out))))
+        return _with_diagonal(form, lax.sub(values, at(values)), 1.0), right
+
+    start = as_dtype(func(values), typeof(form).dtype)
+    out = _back(vectors, _column_by_column(form, start, equation))
+    return out if disp else (out, _error_of_function(form, values))
+
+
+def _error_of_function(form: Value, values: Value) -> Value:
+    """Return the machine epsilon times the size of the triangle over the least gap, between epsilon and 1."""
+    n, dtype = typeof(values).shape[-1], real_dtype(typeof(values).dtype)
+    epsilon = float(np.finfo(dtype).eps)
+    columns = as_rows(values, n)
+    gaps = lax.abs(lax.sub(columns, transposed(columns)))
+    gaps = lax.sub(gaps, on_diagonal(gaps, 0))
+    least = lax.reduce_min(lax.select(lax.eq(identity_like(gaps), 1), np.inf, gaps), (-2, -1)) if n else np.inf
+    size = norm(lax.sub(form, on_diagonal(form, 0)), 1, (-2, -1))
+    least = lax.select(lax.eq(least, 0), epsilon, least)
+    return lax.clamp(epsilon, lax.div(lax.mul(size, epsilon), least), 1.0)
