@@ -94,6 +94,36 @@ def scaled_by_count(n, x):
     return lax.mul(x, lax.convert_element_type(count, x.dtype))
 
 
+def scaled_sum(y, x):
+    return lax.reduce(x, 0, lambda a, b: a + b + a * b * y, (1,))
+
+
+def composed_lines(x, y):
+    """Compose the functions t -> x t + y, one for each row."""
+    return lax.reduce((x, y), (1, 0), lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (0,))
+
+
+def pooling(function, padding, strides=None, base_dilation=None):
+    def pool(x):
+        init = {lax.add: 0, lax.max: lax.reduce_max, lax.min: lax.reduce_min}[function]
+        init = init(np.zeros(0, x.dtype)) if callable(init) else init
+        return lax.reduce_window(x, init, function, (1, 2, 2), strides, padding, base_dilation, (1, 1, 2))
+
+    return pool
+
+
+def window_products(x):
+    return lax.reduce_window(x, 1, lambda a, b: a * b, (2, 1, 3), None, "SAME")
+
+
+def follow(operation, values, x):
+    return operation(values, x, lax.ge_p, (2, 3), None, "SAME")
+
+
+def scattered_products(x, source):
+    return lax.select_and_scatter(x, lambda a, b: a >= b, (2, 1), None, "VALID", source, 1, lambda a, b: a * b)
+
+
 OPERATIONS: dict[str, list[Program]] = {
     # arithmetic
     "neg": [unary("neg", dtypes=ARITHMETIC)],
@@ -168,6 +198,7 @@ OPERATIONS: dict[str, list[Program]] = {
         unary("round"),
         Program("round to even", lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), (X,)),
     ],
+    "reduce_precision": [Program("reduce_precision", lambda x: lax.reduce_precision(x, 11, 52), (X,), ulps=0)],
     "nextafter": [Program("nextafter", lax.nextafter, (X, numbers(low=5.0, high=9.0)))],
     "is_finite": [unary("is_finite")],
     # comparison, bits, choice
@@ -277,6 +308,30 @@ OPERATIONS: dict[str, list[Program]] = {
     "reduce_min": [Program("reduce_min", lambda x: lax.reduce_min(x, 1), (CUBE,), NUMBERS)],
     "reduce_and": [Program("reduce_and", lambda x: lax.reduce_and(x, 1), (CUBE,), BITS)],
     "reduce_or": [Program("reduce_or", lambda x: lax.reduce_or(x, (0, 1)), (CUBE,), BITS)],
+    "reduce": [
+        sums("reduce", lambda x: lax.reduce(x, x.dtype.type(2), lambda a, b: a * b + a - a, (0, 2)), (CUBE,), FIELD),
+        sums("reduce with a closure", scaled_sum, (SCALAR, CUBE), FIELD),
+        sums("reduce of two", composed_lines, (X, Y), FIELD),
+    ],
+    **{
+        f"reduce_window_{name}": [
+            sums(f"reduce_window_{name} {padding}", pooling(function, padding, *options), (CUBE,), dtypes)
+            for padding, *options in (("VALID",), ("SAME", (1, 2, 1)), (((0, 0), (1, 0), (1, -1)), None, (1, 2, 1)))
+        ]
+        for name, function, dtypes in (
+            ("sum", lax.add, ARITHMETIC),
+            ("max", lax.max, ("float16", *NUMBERS)),
+            ("min", lax.min, ("float16", *NUMBERS)),
+        )
+    },
+    "reduce_window": [sums("reduce_window of products", window_products, (CUBE,), FIELD)],
+    "select_and_gather_add": [
+        sums("select_and_gather_add", lambda t, x: follow(lax.select_and_gather_add, t, x), (numbers((4, 5)),) * 2)
+    ],
+    "select_and_scatter_add": [
+        sums("select_and_scatter_add", lambda s, x: follow(lax.select_and_scatter_add, s, x), (numbers((4, 5)),) * 2)
+    ],
+    "select_and_scatter": [sums("select_and_scatter", scattered_products, (MATRIX, numbers((2, 4))), FLOATS)],
     "argmax": [Program("argmax", lambda x: lax.argmax(x, 1), (CUBE,), NUMBERS)],
     "argmin": [Program("argmin", lambda x: lax.argmin(x, 0, np.int32), (CUBE,), NUMBERS)],
     # contractions

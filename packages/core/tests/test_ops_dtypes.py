@@ -97,6 +97,22 @@ PROGRAMS = {
         name: [along(name, axes) for axes in (None, 0)]
         for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor")
     },
+    "reduce_precision": [lambda x: lax.reduce_precision(x, 3, 2)],
+    "reduce": [
+        lambda x: lax.reduce(x, lax.full_like(x, 2, shape=()), lambda a, b: a * b + a - a, (0,)),
+        lambda x: lax.reduce((x, x), (lax.full_like(x, 1, shape=()),) * 2, lambda a, b: (a[1] + b[0], a[1]), (0, 1))[1],
+    ],
+    "reduce_window_sum": [lambda x: lax.reduce_window(x, 0, lax.add, (1, 2), (1, 1), "SAME")],
+    "reduce_window_max": [lambda x: lax.reduce_window(x, 0, lax.max, (1, 2), (1, 2), "SAME")],
+    "reduce_window_min": [lambda x: lax.reduce_window(x, 0, lax.min, (2, 1), (1, 1), "SAME")],
+    "reduce_window": [lambda x: lax.reduce_window(x, lax.full_like(x, 1, shape=()), lax.mul, (1, 2), (1, 1), "SAME")],
+    "select_and_gather_add": [lambda x: lax.select_and_gather_add(x, x, lax.ge_p, (1, 2), (1, 1), "SAME")],
+    "select_and_scatter_add": [lambda x: lax.select_and_scatter_add(x, x, lax.le_p, (1, 2), (1, 1), "SAME")],
+    "select_and_scatter": [
+        lambda x: lax.select_and_scatter(
+            x, lax.ge, (1, 2), (1, 1), "SAME", x, lax.full_like(x, 1, shape=()), lambda a, b: a * b
+        )
+    ],
     "argmax": [lambda x: lax.argmax(x, 1)],
     "argmin": [lambda x: lax.argmin(x, 0, np.int8)],
     "dot_general": [

@@ -336,3 +336,22 @@ def test_float_functions_of_integers_have_the_float_dtype_of_numpy(dtype, expect
     for name in ("sin", "exp", "sqrt", "logistic"):
         assert getattr(lax, name)(x).dtype == expected
     assert np.sin(x).dtype == expected
+
+
+def test_reduce_precision_rounds_halves_to_even_overflows_and_flushes():
+    x = np.array([1.125, 1.375, 240.0, 248.0, -1e9, 2.0**-6, 2.0**-7, -0.0, np.nan, -np.inf])
+    got = lax.reduce_precision(x, exponent_bits=4, mantissa_bits=2)
+    np.testing.assert_array_equal(got, [1.0, 1.5, np.inf, np.inf, -np.inf, 2.0**-6, 0.0, -0.0, np.nan, -np.inf])
+    assert np.signbit(got[7])
+
+
+def test_reduce_precision_to_half_is_the_conversion_to_half_without_subnormal_numbers():
+    x = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    np.testing.assert_array_equal(lax.reduce_precision(x, 5, 10), x.astype(np.float16).astype(np.float32))
+
+
+def test_reduce_precision_refuses_negative_numbers_of_bits():
+    with pytest.raises(ValueError, match=r"reduce_precision of float64\[\].* to 0 exponent bits and 3 mantissa bits"):
+        lax.reduce_precision(1.0, 0, 3)
+    with pytest.raises(TypeError, match="not defined for int64"):
+        lax.reduce_precision(np.arange(2), 5, 3)

@@ -201,6 +201,16 @@ FIELDS = [
 READS = [*(lax.GatherDimensionNumbers(*fields) for fields in FIELDS), None, FIELDS[0]]
 WRITES = [*(lax.ScatterDimensionNumbers(*fields) for fields in FIELDS), None, FIELDS[0]]
 
+MATRICES = operands(*shaped((2, 3), (1, 2), (1, 1)))
+WINDOWS = [(), (1, 2), (2, 2), (0, 1), (2,), (9, 9), None, "ab", (1.5, 1)]
+SLIDES = [
+    [(1, 2)],
+    [None, (1, 1), (0, 1), "a"],
+    ["SAME", "SAM", None, 3, [(0, 0)], [(0, 0), (1, -1)], [(-5, 0), (0, 0)], [(0,), (0, 0)]],
+    [None, (2, 1), (0, 1)],
+    [None, (1, 2), (1,)],
+]
+
 # name -> the arguments of a call: for each, the values to try
 TABLE = {
     **{name: [[ALL]] for name in UNARY},
@@ -281,6 +291,11 @@ TABLE = {
         [SOME, FEW + operands(*shaped((3,), (2, 1), (2, 3)), 9), operands(0, -1, 1.0), ONE_AXIS]
     ],
     "argmax": [[SOME, AXES], [SOME, [0], DTYPE_ARGUMENTS]],
+    "reduce_precision": [[ALL, [5], [10]], [FEW, [0, -1, 5, 1.5, None, "a"], [0, -1, 99, 1.5, None]]],
+    **{
+        name: [[SOME, SOME, [lax.ge_p, lax.add_p, None], WINDOWS], [MATRICES, MATRICES, [lax.le_p], *SLIDES]]
+        for name in ("select_and_gather_add", "select_and_scatter_add")
+    },
     "sort": [[ALL], [SOME, ONE_AXIS, [True], [1, 0, 2, None]], [[[], (), "ab", None]]],
     "sort_key_val": [[SOME, FEW, ONE_AXIS]],
     **{name: [[SOME, COUNTS, ONE_AXIS]] for name in ["approx_max_k", "approx_min_k"]},
@@ -315,6 +330,9 @@ STAGED = {
     "scan",
     "map",
     "associative_scan",
+    "reduce",
+    "reduce_window",
+    "select_and_scatter",
     "custom_linear_solve",
     "linear_call",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis
@@ -28,11 +28,18 @@ def eval_batched(
 
     `dims` are the batch dimensions of the arguments.
     """
+    return call_batched(lambda *values: eval_jaxpr(jaxpr, jaxpr.consts, *values), axis, args, dims)
+
+
+def call_batched(
+    fun: Callable[..., Sequence[Value]], axis: AxisData, args: Sequence[Value], dims: Dims
+) -> tuple[list[Value], list[int | None]]:
+    """Return the results of `fun`, which takes and returns single elements, for a whole batch, as `eval_batched`."""
     trace = BatchTrace(current_trace(), axis)
     axis_env = here().axis_env if axis.name is None else (*here().axis_env, (axis.name, axis.size))
     with tracing(trace), entered(axis_env=axis_env):
         values = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]
-        return trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *values))
+        return trace.split(fun(*values))
 
 
 def batch_jaxpr_axes(

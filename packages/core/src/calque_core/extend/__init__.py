@@ -103,8 +103,10 @@ from calque_core.ops.matrices import (
 from calque_core.ops.paddings import dilated_shape, transposed_pads
 from calque_core.ops.platform import Platforms, position_of_platform
 from calque_core.ops.reduce import highest, lowest
+from calque_core.ops.reduce_function import split_reduction
 from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
+from calque_core.ops.slides import Window
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.ops.triangular import operator_tangent
@@ -171,7 +173,7 @@ __all__ = [
     # An axis in the place of two
     "merge_axis", "split_axis",
     # Windows that slide over an array
-    "dilated_shape", "transposed_pads",
+    "dilated_shape", "transposed_pads", "Window", "split_reduction",
     # Batches of matrices, and the equations for changes of their factors
     "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
     "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",

@@ -258,6 +258,14 @@ from calque_core.ops.reduce import (
     reduce_xor,
     reduce_xor_p,
 )
+from calque_core.ops.reduce_function import reduce, reduce_p
+from calque_core.ops.reduce_window import (
+    reduce_window,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_p,
+    reduce_window_sum_p,
+)
 from calque_core.ops.root import custom_root_p
 from calque_core.ops.rounding import (
     RoundingMethod,
@@ -269,6 +277,8 @@ from calque_core.ops.rounding import (
     is_finite_p,
     nextafter,
     nextafter_p,
+    reduce_precision,
+    reduce_precision_p,
     round,
     round_p,
 )
@@ -286,6 +296,14 @@ from calque_core.ops.scatter import (
     scatter_mul_p,
     scatter_p,
     scatter_sub,
+)
+from calque_core.ops.select_and_scatter import (
+    select_and_gather_add,
+    select_and_gather_add_p,
+    select_and_scatter,
+    select_and_scatter_add,
+    select_and_scatter_add_p,
+    select_and_scatter_p,
 )
 from calque_core.ops.shape import (
     PaddingConfig,
@@ -363,7 +381,7 @@ __all__ = [
     "bessel_i0e", "bessel_i1e", "bessel_i0e_p", "bessel_i1e_p",
     # rounding
     "RoundingMethod", "floor", "ceil", "round", "nextafter", "is_finite", "floor_p", "ceil_p", "round_p",
-    "nextafter_p", "is_finite_p",
+    "nextafter_p", "is_finite_p", "reduce_precision", "reduce_precision_p",
     # compare
     "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
     "shift_right_logical", "shift_right_arithmetic", "population_count", "clz", "mulhi", "select_n", "select", "clamp",
@@ -386,7 +404,7 @@ __all__ = [
     "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor",
     "argmax", "argmin",
     "reduce_sum_p", "reduce_prod_p", "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "reduce_xor_p",
-    "argmax_p", "argmin_p",
+    "argmax_p", "argmin_p", "reduce", "reduce_p",
     # running reductions
     "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "cumsum_p", "cumprod_p", "cummax_p", "cummin_p",
     "cumlogsumexp_p",
@@ -408,7 +426,9 @@ __all__ = [
     # sort
     "sort", "sort_key_val", "top_k", "approx_max_k", "approx_min_k", "sort_p", "top_k_p",
     # windows that slide over an array
-    "padtype_to_pads",
+    "padtype_to_pads", "reduce_window", "reduce_window_p", "reduce_window_sum_p", "reduce_window_max_p",
+    "reduce_window_min_p", "select_and_gather_add", "select_and_scatter_add", "select_and_scatter",
+    "select_and_gather_add_p", "select_and_scatter_add_p", "select_and_scatter_p",
     # control flow
     "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "platform_dependent",
     "cond_p", "while_p", "scan_p", "platform_dependent_p",

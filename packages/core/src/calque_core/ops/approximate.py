@@ -42,6 +42,7 @@ def declare_formula(name: str, formula: Formula) -> Primitive:
     Evaluation ignores NumPy's warnings: a formula computes all its branches, and chooses afterwards.
     """
     primitive = Primitive(name)
+    primitive.is_elementwise = True
     primitive.def_abstract_eval(elementwise(name, FLOAT), cached=True)
 
     def decomposition(*args: Value) -> Value:

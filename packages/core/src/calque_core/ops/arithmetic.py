@@ -188,6 +188,7 @@ def min(x: Value, y: Value) -> Value:
 
 abs_p = Primitive("abs")
 abs_p.weak_kinds = "ifc"
+abs_p.is_elementwise = True
 
 
 @abs_p.def_abstract_eval(cached=True)

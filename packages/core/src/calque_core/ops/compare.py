@@ -268,6 +268,7 @@ def clz(x: Value) -> Value:
 # Choices
 
 select_n_p = Primitive("select_n")
+select_n_p.is_elementwise = True
 
 
 @select_n_p.def_abstract_eval(cached=True)

@@ -55,6 +55,7 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 real_p = Primitive("real", linearity="linear")
 imag_p = Primitive("imag", linearity="linear")
 real_p.weak_kinds = imag_p.weak_kinds = "c"
+real_p.is_elementwise = imag_p.is_elementwise = True
 
 
 def _part_abstract_eval(primitive: Primitive, x_aval: ShapedArray) -> ShapedArray:
@@ -125,6 +126,7 @@ def conj(x: Value) -> Value:
 # Complex numbers from real numbers
 
 complex_p = Primitive("complex", linearity="linear")
+complex_p.is_elementwise = True
 _type_of_parts = elementwise("complex", "f")
 
 

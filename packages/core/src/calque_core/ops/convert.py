@@ -131,6 +131,7 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
 
 
 stop_gradient_p = Primitive("stop_gradient", linearity="constant")
+stop_gradient_p.is_elementwise = True
 
 
 @stop_gradient_p.def_abstract_eval
@@ -155,6 +156,7 @@ def stop_gradient(x: Value) -> Value:
 
 
 discard_p = Primitive("discard", linearity="constant")
+discard_p.is_elementwise = True
 discard_p.def_abstract_eval(stop_gradient_abstract_eval)
 discard_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
 

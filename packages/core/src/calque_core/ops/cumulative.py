@@ -27,7 +27,7 @@ from calque_core.ops.rounding import is_finite
 from calque_core.ops.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, typeof
-from calque_core.types.dtypes import SHORT_FLOATS
+from calque_core.types.dtypes import at_least_single
 
 Value = Any
 Combine = Callable[[Value, Value], Value]
@@ -44,22 +44,17 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
 
     def impl(x: Value, *, axis: int, reverse: bool) -> Value:
         x = np.flip(x, axis) if reverse else np.asarray(x)
-        out = ufunc.accumulate(x, axis, dtype=_sum_dtype(x.dtype)).astype(x.dtype, copy=False)
+        out = ufunc.accumulate(x, axis, dtype=at_least_single(x.dtype)).astype(x.dtype, copy=False)
         return np.flip(out, axis) if reverse else out
 
     def decomposition(x: Value, *, axis: int, reverse: bool) -> Value:
         dtype = typeof(x).dtype
-        wide = convert_element_type(x, _sum_dtype(dtype))
+        wide = convert_element_type(x, at_least_single(dtype))
         return convert_element_type(associative_scan(combine, wide, reverse=reverse, axis=axis), dtype)
 
     primitive.def_impl(impl, leaf=True)
     primitive.def_rule("decomposition", decomposition)
     return primitive
-
-
-def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which elements are combined: single precision for half precision."""
-    return np.dtype("float32") if dtype.name == "float16" or dtype.name in SHORT_FLOATS else dtype
 
 
 def log_add_exp(x: Value, y: Value) -> Value:

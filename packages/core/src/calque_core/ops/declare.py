@@ -124,6 +124,7 @@ def declare(
     if not has_float_result or not set(kinds) & set(REAL_OR_COMPLEX):
         linearity = "constant"
     primitive = Primitive(name, linearity=linearity)
+    primitive.is_elementwise = True
     primitive.weak_kinds = weak_kinds
     primitive.def_abstract_eval(elementwise(name, kinds, result_dtype, weak_kinds), cached=True)
     primitive.def_impl(impl, leaf=True)

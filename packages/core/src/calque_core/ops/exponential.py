@@ -28,6 +28,7 @@ cbrt_p = declare("cbrt", FLOAT, np.cbrt)
 pow_p = declare("pow", REAL_OR_COMPLEX, scalars.power, weak_kinds="fc")
 integer_pow_p = Primitive("integer_pow")
 integer_pow_p.weak_kinds = "ifc"
+integer_pow_p.is_elementwise = True
 
 
 @integer_pow_p.def_abstract_eval(cached=True)

@@ -146,3 +146,38 @@ def count_leading_zeros(x: Value) -> Value:
     while places < width:
         bits, places = bits | bits >> bits.dtype.type(places), 2 * places
     return (width - np.bitwise_count(bits).astype(np.int64)).astype(np.asarray(x).dtype)[()]
+
+
+_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}  # of exponent and mantissa
+
+
+def reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Value:
+    """Return x rounded to the nearest float of fewer bits, halves to even; without its subnormal numbers.
+
+    Floats of 8 bits are rounded as half precision, as in compiled programs.
+    """
+    x = np.asarray(x)
+    size = x.dtype.itemsize
+    if size == 1:
+        half = reduce_precision(x.astype(np.float16), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+        return np.asarray(half).astype(x.dtype)[()]
+    exponent_size, mantissa_size = _BITS[x.dtype.name]
+    word = np.dtype(f"u{size}").type
+    bits = x.view(word)
+    infinity = word(((1 << exponent_size) - 1) << mantissa_size)
+    is_nan = (bits & ~_sign_bit(word)) > infinity  # `np.isnan` warns of some NaNs of ml_dtypes'
+    if mantissa_bits < mantissa_size:
+        dropped = mantissa_size - mantissa_bits
+        is_odd = (bits >> word(dropped)) & word(1)
+        # Half a unit rounds up to even; the carry of a full mantissa goes on into the exponent.
+        bits = (bits + word((1 << (dropped - 1)) - 1) + is_odd) & ~word((1 << dropped) - 1)
+    if exponent_bits < exponent_size:
+        sign, exponent = bits & _sign_bit(word), (bits & infinity) >> word(mantissa_size)
+        bias, reach = (1 << (exponent_size - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        finite = np.where(exponent > word(bias + reach), sign | infinity, bits)
+        bits = np.where(exponent <= word(bias - reach), sign, finite)
+    return np.where(is_nan, x, bits.view(x.dtype))[()]
+
+
+def _sign_bit(word: type[np.unsignedinteger[Any]]) -> Value:
+    return word(1 << (8 * word().itemsize - 1))

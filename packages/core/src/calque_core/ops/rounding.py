@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.frames.source import where
 from calque_core.ops import formulas
+from calque_core.ops.axes import integer
 from calque_core.ops.declare import BITS, FLOAT, as_result, declare, insist, undefined_message
 from calque_core.ops.operands import floating, floating_pair
-from calque_core.primitives.primitive import Primitive
+from calque_core.ops.weakness import strong
+from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, typeof
+from calque_core.types.dtypes import float0
 
 Value = Any
 
@@ -29,6 +33,7 @@ class RoundingMethod(IntEnum):
 floor_p = declare("floor", FLOAT, np.floor, linearity="constant")
 ceil_p = declare("ceil", FLOAT, np.ceil, linearity="constant")
 round_p = Primitive("round", linearity="constant")
+round_p.is_elementwise = True
 nextafter_p = declare("nextafter", FLOAT, np.nextafter)
 is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
 
@@ -45,6 +50,25 @@ def round_impl(x: Value, *, rounding_method: RoundingMethod) -> Value:
 
 
 round_p.def_impl(round_impl, leaf=True)
+
+
+reduce_precision_p = Primitive("reduce_precision", linearity="linear")
+reduce_precision_p.is_elementwise = True
+
+
+@reduce_precision_p.def_abstract_eval(cached=True)
+def reduce_precision_abstract_eval(x_aval: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
+    if x_aval.dtype.kind not in FLOAT or x_aval.dtype == float0:
+        raise TypeError(undefined_message("reduce_precision", x_aval))
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise ValueError(
+            f"reduce_precision of {x_aval}{where()} to {exponent_bits} exponent bits and {mantissa_bits} mantissa "
+            "bits. Give at least one exponent bit, and no negative number."
+        )
+    return x_aval.strip_weak_type()
+
+
+reduce_precision_p.def_impl(formulas.reduce_precision, leaf=True)
 
 
 def _round(primitive: Primitive, x: Value, **params: Any) -> Value:
@@ -110,6 +134,25 @@ def nextafter(x: Value, y: Value) -> Value:
     np.float64(2.220446049250313e-16)
     """
     return nextafter_p.bind(*insist("nextafter", FLOAT, *floating_pair("nextafter", x, y)))
+
+
+def reduce_precision(operand: Value, exponent_bits: int, mantissa_bits: int) -> Value:
+    """Return x, elementwise, rounded to the nearest float of fewer bits, kept in its dtype; halves go to even.
+
+    Larger numbers than such a float can hold become infinite, smaller ones, subnormal numbers included, zero.  A number
+    of bits that the dtype does not exceed changes nothing.  The derivative rounds the tangent in the same way.
+    Shapes: operand [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError unless `operand` is a real float; ValueError for less than one exponent bit or negative mantissa
+    bits.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import reduce_precision
+    >>> reduce_precision(np.array([1.1, 70000.0]), exponent_bits=5, mantissa_bits=10)
+    array([1.09960938,        inf])
+    """
+    bits = integer("reduce_precision", "exponent_bits", exponent_bits)
+    digits = integer("reduce_precision", "mantissa_bits", mantissa_bits)
+    return bind_checked(reduce_precision_p, strong(operand), exponent_bits=bits, mantissa_bits=digits)
 
 
 def is_finite(x: Value) -> Value:

@@ -34,7 +34,8 @@ class Primitive:
     np.float64(4.0)
 
     `linearity` declares all derivatives at once: "linear" in all floating operands together, "bilinear", that is linear
-    in each of its two operands, or "constant", with a zero derivative.
+    in each of its two operands, or "constant", with a zero derivative.  The attribute `is_elementwise` declares that it
+    acts on each element alone, of operands of equal shapes or rank 0.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class Primitive:
         "effects",
         "holes",
         "impl",
+        "is_elementwise",
         "is_leaf",
         "linearity",
         "multiple_results",
@@ -63,6 +65,7 @@ class Primitive:
         self.name = name
         self.linearity = linearity
         self.weak_kinds = ""  # dtype kinds: if all operands are weak and of these, so is the result, as in Python
+        self.is_elementwise = False  # acts on each element alone; operands have equal shapes or rank 0
         self.multiple_results = multiple_results
         self.effects = effects
         self.is_leaf = False

@@ -178,6 +178,11 @@ def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
     )
 
 
+def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which elements are combined: single precision for floats of 8 and 16 bits."""
+    return np.dtype("float32") if dtype.name == "float16" or dtype.name in SHORT_FLOATS else dtype
+
+
 def greatest(dtype: np.dtype[Any]) -> Any:
     """Return the greatest finite number of a real float dtype.
 

@@ -27,6 +27,8 @@ from calque_xla_backend.rules import (
     linear_call,
     platform,
     reduce,
+    reduce_function,
+    reduce_window,
     reflections,
     rounding,
     scan,

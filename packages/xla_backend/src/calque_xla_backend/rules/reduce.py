@@ -37,7 +37,7 @@ Combine = Callable[..., Sequence[IrValue]]
 
 def reduce(
     values: Sequence[IrValue],
-    identities: Sequence[Any],
+    inits: Sequence[IrValue],
     out_avals: Sequence[ShapedArray],
     axes: Shape,
     combine: Combine,
@@ -45,7 +45,6 @@ def reduce(
     """Return `values` reduced together along `axes`; `combine` takes two elements, one scalar per value each."""
     types = [aval_to_ir_type(aval) for aval in out_avals]
     scalars = [aval_to_ir_type(shaped_array((), aval.dtype)) for aval in out_avals]
-    inits = [scalar_constant(identity, aval.dtype) for identity, aval in zip(identities, out_avals)]
     op = hlo.ReduceOp(types, values, inits, axes)
     block = op.regions[0].blocks.append(*scalars, *scalars)
     with ir.InsertionPoint(block):
@@ -59,7 +58,8 @@ def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Cal
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
         (out_aval,) = ctx.avals_out
-        return reduce([x], [identity(out_aval.dtype)], [out_aval], axes, lambda a, b: [build(a, b)])
+        init = scalar_constant(identity(out_aval.dtype), out_aval.dtype)
+        return reduce([x], [init], [out_aval], axes, lambda a, b: [build(a, b)])
 
 
 def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity: int) -> None:
@@ -70,7 +70,8 @@ def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity
         (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
         wide_aval = shaped_array(out_aval.shape, at_least_single(x_aval.dtype))
         wide_x = convert(x, x_aval, wide_aval.dtype)
-        (out,) = reduce([wide_x], [identity], [wide_aval], axes, lambda a, b: [build(a, b)])
+        init = scalar_constant(identity, wide_aval.dtype)
+        (out,) = reduce([wide_x], [init], [wide_aval], axes, lambda a, b: [build(a, b)])
         return [convert(out, wide_aval, out_aval.dtype)]
 
 
@@ -94,7 +95,8 @@ def arg_reduction(primitive: Primitive, direction: str, identity: Callable[[DTyp
         positions = hlo.iota(aval_to_ir_type(x_aval.update(dtype=index_dtype)), axes[0])
         avals = [out_aval.update(dtype=x_aval.dtype), out_aval]
         beats = partial(_beats, direction, is_float(x_aval.dtype))
-        return reduce([x, positions], [identity(x_aval.dtype), 0], avals, axes, partial(_first_best, beats))[1:]
+        inits = [scalar_constant(identity(x_aval.dtype), x_aval.dtype), scalar_constant(0, index_dtype)]
+        return reduce([x, positions], inits, avals, axes, partial(_first_best, beats))[1:]
 
 
 def _beats(direction: str, has_nan: bool, a: IrValue, b: IrValue) -> IrValue:
