@@ -8,6 +8,7 @@ import pytest
 import calque_numpy
 from calque_core import check_jaxpr, eval_jaxpr, make_jaxpr
 from calque_core.extend import entered
+from calque_numpy import random
 from calque_pytree import tree_leaves
 
 DTYPES = [
@@ -75,3 +76,18 @@ def compare(got, want, ulps):
     for mine, numpys in zip(got, want, strict=True):
         eps = np.finfo(numpys.dtype).eps if numpys.dtype.kind in "fc" else 0
         np.testing.assert_allclose(mine, numpys, rtol=ulps * eps, atol=0)
+
+
+@pytest.fixture
+def call_recorded():
+    """Return a function that calls a random function as a case of `recorded_random.json` says, with a key."""
+    return lambda case, key: getattr(random, case["call"])(key, *map(recorded_argument, case["args"]))
+
+
+def recorded_argument(recorded):
+    if isinstance(recorded, dict) and "array" in recorded:
+        return np.array(recorded["array"])
+    if isinstance(recorded, dict):
+        shape = recorded["arange"]
+        return np.arange(int(np.prod(shape)), dtype=recorded["dtype"]).reshape(shape)
+    return tuple(recorded) if isinstance(recorded, list) else recorded

@@ -6,7 +6,7 @@ import pytest
 from calque_core import ShapeError, eval_jaxpr, make_jaxpr
 from calque_numpy import random
 
-KEY = random.key(0)
+KEY = random.PRNGKey(0)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

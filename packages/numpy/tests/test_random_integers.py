@@ -8,7 +8,7 @@ from calque_numpy import random
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
-KEY = random.key(0)
+KEY = random.PRNGKey(0)
 DTYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 
 

@@ -1,4 +1,7 @@
-"""Keys are arrays of two words; a wrong key, seed or number of keys is refused by name."""
+"""Keys are two words, in a KeyArray or bare; a wrong key, seed or number of keys is refused by name."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,21 +9,25 @@ import pytest
 from calque_core import TracerIntegerConversionError, config, eval_jaxpr, make_jaxpr
 from calque_numpy import random
 
-KEY = random.key(0)
-TAKERS = {
-    "split": random.split,
-    "fold_in": lambda key: random.fold_in(key, 1),
-    "bits": random.bits,
-    "uniform": random.uniform,
-    "randint": lambda key: random.randint(key, (), 0, 2),
-    "normal": random.normal,
-    "bernoulli": random.bernoulli,
-    "permutation": lambda key: random.permutation(key, 3),
-}
+KEY = random.PRNGKey(0)
+CASES = json.loads((Path(__file__).parent / "recorded_random.json").read_text())["cases"]
+MAKERS = {"KeyArray", "key", "PRNGKey", "wrap_key_data"}
+TAKERS = {name: {"call": name, "args": []} for name in ("clone", "key_data", "key_impl")}
+TAKERS |= {case["call"]: case for case in CASES if case["x64"] and case["call"] != "key"}
+ANY_NUMBER = {"clone", "key_data", "key_impl"}  # of keys
 
 
 def test_every_public_function_that_takes_a_key_is_in_the_table():
-    assert set(random.__all__) == {*TAKERS, "key"}
+    assert set(random.__all__) == TAKERS.keys() | MAKERS
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_a_key_and_its_words_give_the_same_numbers(name, call_recorded):
+    numbers, same = (call_recorded(TAKERS[name], make(3)) for make in (random.key, random.PRNGKey))
+    if name in ("split", "fold_in", "clone"):
+        assert (type(numbers), type(same)) == (random.KeyArray, np.ndarray)
+        numbers, same = random.key_data(numbers), random.key_data(same)
+    np.testing.assert_array_equal(numbers, same)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +42,11 @@ def test_every_public_function_that_takes_a_key_is_in_the_table():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("name", TAKERS)
-def test_a_value_that_is_no_key_is_refused(name, not_a_key, kind):
+@pytest.mark.parametrize("name", sorted(TAKERS.keys() - ANY_NUMBER))
+def test_a_value_that_is_no_key_is_refused(name, not_a_key, kind, call_recorded):
     with pytest.raises(TypeError) as caught:
-        TAKERS[name](not_a_key)
-    assert str(caught.value).startswith(f"{name} at test_random_keys.py:")
+        call_recorded(TAKERS[name], not_a_key)
+    assert str(caught.value).startswith(f"{name} at conftest.py:")
     assert f"the key has type {kind}, but one key is uint32[2]. Make keys with key(seed)" in str(caught.value)
 
 
@@ -51,21 +58,21 @@ def test_a_list_is_no_key():
 @pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64])
 @pytest.mark.parametrize("seed", [0, 5, 100])
 def test_a_seed_of_any_integer_dtype_counts_by_its_value(seed, kind):
-    np.testing.assert_array_equal(random.key(kind(seed)), random.key(seed))
-    jaxpr = make_jaxpr(random.key)(kind(seed))
-    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, kind(seed))[0], random.key(seed))
+    np.testing.assert_array_equal(random.PRNGKey(kind(seed)), random.PRNGKey(seed))
+    jaxpr = make_jaxpr(random.PRNGKey)(kind(seed))
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, kind(seed))[0], random.PRNGKey(seed))
 
 
 def test_a_negative_seed_is_its_bits():
-    assert random.key(-1).tolist() == [2**32 - 1, 2**32 - 1]
-    assert random.key(np.int64(-1)).tolist() == [2**32 - 1, 2**32 - 1]
-    assert random.key(np.int32(-1)).tolist() == [0, 2**32 - 1]
+    assert random.PRNGKey(-1).tolist() == [2**32 - 1, 2**32 - 1]
+    assert random.PRNGKey(np.int64(-1)).tolist() == [2**32 - 1, 2**32 - 1]
+    assert random.PRNGKey(np.int32(-1)).tolist() == [0, 2**32 - 1]
     with config.enable_x64(False):
-        assert random.key(-1).tolist() == random.key(np.int64(-1)).tolist() == [0, 2**32 - 1]
+        assert random.PRNGKey(-1).tolist() == random.PRNGKey(np.int64(-1)).tolist() == [0, 2**32 - 1]
 
 
 def test_keys_are_all_different():
-    keys = [KEY[None], *[random.split(random.key(seed), 500) for seed in range(2)]]
+    keys = [KEY[None], *[random.split(random.PRNGKey(seed), 500) for seed in range(2)]]
     assert len(np.unique(np.concatenate(keys), axis=0)) == 1_001
 
 
@@ -83,10 +90,14 @@ def test_the_numbers_of_two_keys_are_unrelated():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: random.key(0.5), TypeError, "the seed has type float64[]. Give an integer"),
-        (lambda: random.key(True), TypeError, "the seed has type bool[]. Give an integer"),
-        (lambda: random.key(np.arange(2)), TypeError, "the seed has type int64[2]. Give an integer; map over several"),
-        (lambda: random.key(2**63), OverflowError, "the seed 9223372036854775808 has more than 64 bits"),
+        (lambda: random.PRNGKey(0.5), TypeError, "the seed has type float64[]. Give an integer"),
+        (lambda: random.PRNGKey(True), TypeError, "the seed has type bool[]. Give an integer"),
+        (
+            lambda: random.PRNGKey(np.arange(2)),
+            TypeError,
+            "the seed has type int64[2]. Give an integer; map over several",
+        ),
+        (lambda: random.PRNGKey(2**63), OverflowError, "the seed 9223372036854775808 has more than 64 bits"),
         (lambda: random.split(KEY, 2.0), TypeError, "num is 2.0. Give an integer."),
         (lambda: random.split(KEY, -1), ValueError, "num is -1. Give a number of zero or more."),
         (lambda: random.split(KEY, (2, "3")), TypeError, "num is (2, '3'). Give a sequence of integers."),
@@ -114,6 +125,25 @@ def test_a_value_that_is_no_seed_is_refused(call, error, words):
 
 @pytest.mark.parametrize("seed", [-1, 2**40, 2**32])
 def test_a_traced_seed_gives_the_key_of_the_python_integer(seed):
-    jaxpr = make_jaxpr(random.key)(1)
+    jaxpr = make_jaxpr(random.PRNGKey)(1)
     for value in (seed, np.int64(seed)):
-        assert np.array_equal(eval_jaxpr(jaxpr, jaxpr.consts, value)[0], random.key(seed))
+        assert np.array_equal(eval_jaxpr(jaxpr, jaxpr.consts, value)[0], random.PRNGKey(seed))
+
+
+def test_the_only_generator_may_be_named():
+    assert random.key_impl(random.key(1, impl="threefry2x32")) == "threefry2x32"
+    for make in (random.key, random.PRNGKey, lambda seed, impl: random.wrap_key_data(KEY, impl=impl)):
+        with pytest.raises(ValueError, match=r"impl is 'rbg'\. The only generator is 'threefry2x32'"):
+            make(1, impl="rbg")
+
+
+@pytest.mark.parametrize("words", [np.zeros(3, np.uint32), np.zeros(2), np.uint32(1)])
+def test_words_of_another_type_are_no_keys(words):
+    for function in (random.wrap_key_data, random.key_data, random.key_impl):
+        with pytest.raises(TypeError, match=r"are no words of keys\. Give uint32 with a last axis of size 2"):
+            function(words)
+
+
+def test_an_array_of_keys_is_not_one_key():
+    with pytest.raises(TypeError, match=r"normal at .* the key has shape \(3,\), but one key is uint32\[2\]"):
+        random.normal(random.split(random.key(0), 3))

@@ -8,7 +8,7 @@ import pytest
 from calque_core import TracerIntegerConversionError, config, make_jaxpr
 from calque_numpy import random
 
-KEY = random.key(0)
+KEY = random.PRNGKey(0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 10, 2_000])

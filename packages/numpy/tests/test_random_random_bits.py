@@ -5,7 +5,7 @@ import pytest
 
 from calque_numpy import random
 
-KEY = random.key(0)
+KEY = random.PRNGKey(0)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])

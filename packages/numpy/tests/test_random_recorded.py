@@ -1,6 +1,7 @@
 """Random numbers are those of `jax.random` at equal dtypes: bit by bit; normal numbers to 4 units in the last place.
 
-The table was recorded once; nothing here needs jax.
+Formulas of uniform and normal numbers agree as closely as NumPy's and XLA's functions do.  The table of distributions
+was made by `tests/laws/record_random.py`; nothing here needs jax.
 """
 
 import json
@@ -16,27 +17,23 @@ from calque_numpy import random
 pytestmark = pytest.mark.sampled(keep=0.1)
 
 CASES = json.loads((Path(__file__).parent / "recorded_random.json").read_text())["cases"]
+EXACT = {"bits", "uniform", "normal", "binomial", "multinomial"}
+RTOL = {"float16": 2e-3, "float32": 3e-5, "float64": 1e-12}
 CALLS = sorted({case["call"] for case in CASES})
 
 
-def argument(recorded):
-    if isinstance(recorded, dict):
-        shape = recorded["arange"]
-        return np.arange(int(np.prod(shape)), dtype=recorded["dtype"]).reshape(shape)
-    return tuple(recorded) if isinstance(recorded, list) else recorded
-
-
-def computed(case):
+def computed(case, call_recorded):
     """Return the result as it is evaluated, and as its traced program gives it."""
-    key = random.key(case["seed"])
+    key = random.PRNGKey(case["seed"])
     if case["call"] == "key":
         return [key]
 
     def program(k):
-        return getattr(random, case["call"])(k, *map(argument, case["args"]))
+        return call_recorded(case, k)
 
     jaxpr = make_jaxpr(program)(key)
-    return [program(key), *eval_jaxpr(jaxpr, jaxpr.consts, key)]
+    with np.errstate(all="ignore"):  # of candidates that are not chosen
+        return [program(key), *eval_jaxpr(jaxpr, jaxpr.consts, key)]
 
 
 def assert_recorded(case, got):
@@ -47,7 +44,10 @@ def assert_recorded(case, got):
         return
     flat = got.ravel()[case["at"]] if "at" in case else got.ravel()
     want = np.array(case["values"], got.dtype)
-    if case["call"] == "normal":
+    if case["call"] not in EXACT and got.dtype.kind == "f":
+        rtol = RTOL[got.dtype.name]
+        np.testing.assert_allclose(flat, want, rtol, atol=rtol)
+    elif case["call"] == "normal":
         np.testing.assert_array_less(np.abs(flat - want), 4.5 * np.spacing(np.abs(want)))
     else:
         np.testing.assert_array_equal(flat, want)
@@ -55,12 +55,12 @@ def assert_recorded(case, got):
 
 @pytest.mark.parametrize("x64", [True, False])
 @pytest.mark.parametrize("call", CALLS)
-def test_every_number_is_the_recorded_one(call, x64):
+def test_every_number_is_the_recorded_one(call, x64, call_recorded):
     cases = [case for case in CASES if case["call"] == call and case["x64"] == x64]
     assert cases
     for case in cases:
         with config.enable_x64(x64):
-            for got in computed(case):
+            for got in computed(case, call_recorded):
                 assert_recorded(case, got)
 
 
@@ -68,7 +68,7 @@ def test_every_number_is_the_recorded_one(call, x64):
 def test_default_dtypes_alone_give_the_numbers_of_32_bits(call):
     """Where 64 bits are kept, but are not the default, numbers without a dtype are those of 32 bits."""
     args = {"randint": ((4,), 0, 9), "permutation": (5,)}.get(call, ((4,),))
-    keys = random.key(3)
+    keys = random.PRNGKey(3)
     with config.enable_x64(False):
         want = getattr(random, call)(keys, *args)
     with config.default_dtype_bits(32):

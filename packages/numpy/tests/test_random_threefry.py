@@ -23,16 +23,16 @@ def test_the_cipher_gives_the_published_answers(key, counter, cipher):
 
 
 def test_a_number_depends_on_its_place_alone():
-    key = random.key(5)
+    key = random.PRNGKey(5)
     long = random.bits(key, (1000,), np.uint32)
     np.testing.assert_array_equal(random.bits(key, (10, 3), np.uint32).ravel(), long[:30])
 
 
 def test_a_program_is_the_same_length_for_every_size():
-    lengths = {count_eqns(make_jaxpr(lambda k, n=n: random.bits(k, (n,)))(random.key(0))) for n in (1, 10, 100_000)}
+    lengths = {count_eqns(make_jaxpr(lambda k, n=n: random.bits(k, (n,)))(random.PRNGKey(0))) for n in (1, 10, 100_000)}
     assert len(lengths) == 1
 
 
 def test_more_places_than_counters_are_refused():
     with pytest.raises(ValueError, match=r"4294967297 random numbers from one key at .* are too many. Split the key"):
-        random_words(random.key(0), (2**32 + 1,))
+        random_words(random.PRNGKey(0), (2**32 + 1,))

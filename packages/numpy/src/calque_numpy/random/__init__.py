@@ -1,17 +1,72 @@
 """Random numbers from explicit keys: the same key gives the same numbers, traced or not, here and in compiled programs.
 
-`key split fold_in` make keys; every other function makes numbers from a key.  Bits, uniform
-numbers, integers and permutations equal the numbers of `jax.random` with its default settings, at equal dtypes.  Normal
-numbers agree to 4 units in the last place.
+`key`, `split` and `fold_in` make keys; every other function makes numbers from a key.  The numbers are those of
+`jax.random` with its default settings, at equal dtypes: bits, unit floats, integers and orders to the bit, and formulas
+of them to a few units in the last place.
 
-Read next: `threefry.py`, the source of the bits.
+Read next: `keys.py`; then by subject: `floats.py`, `integers.py`, `gaussian.py`, `from_uniform.py`, `from_normal.py`,
+`gammas.py`, `choices.py`, `counts.py`, `binomials.py`, `matrices.py`.
 """
 
-from calque_numpy.random.floats import bernoulli, uniform
+from calque_numpy.random.binomials import binomial, multinomial
+from calque_numpy.random.choices import categorical, choice
+from calque_numpy.random.counts import geometric, poisson
+from calque_numpy.random.floats import bernoulli, rademacher, uniform
+from calque_numpy.random.from_normal import double_sided_maxwell, lognormal, maxwell, truncated_normal, wald
+from calque_numpy.random.from_uniform import (
+    cauchy,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    pareto,
+    rayleigh,
+    triangular,
+    weibull_min,
+)
+from calque_numpy.random.gammas import (
+    ball,
+    beta,
+    chisquare,
+    dirichlet,
+    f,
+    gamma,
+    generalized_normal,
+    loggamma,
+    t,
+)
 from calque_numpy.random.gaussian import normal
 from calque_numpy.random.integers import randint
-from calque_numpy.random.keys import fold_in, key, split
+from calque_numpy.random.key_arrays import KeyArray
+from calque_numpy.random.keys import (
+    PRNGKey,
+    clone,
+    fold_in,
+    key,
+    key_data,
+    key_impl,
+    split,
+    wrap_key_data,
+)
+from calque_numpy.random.matrices import multivariate_normal, orthogonal
 from calque_numpy.random.permutations import permutation
 from calque_numpy.random.random_bits import bits
 
-__all__ = ["key", "split", "fold_in", "bits", "uniform", "randint", "normal", "bernoulli", "permutation"]
+__all__ = [
+    # keys
+    "KeyArray", "key", "PRNGKey", "split", "fold_in", "clone", "key_data", "wrap_key_data", "key_impl",
+    # bits, floats, integers, orders
+    "bits", "uniform", "bernoulli", "rademacher", "randint", "permutation", "normal",
+    # formulas of uniform numbers
+    "exponential", "cauchy", "laplace", "logistic", "gumbel", "pareto", "rayleigh", "weibull_min", "triangular",
+    # formulas of normal numbers
+    "truncated_normal", "lognormal", "maxwell", "double_sided_maxwell", "wald",
+    # gamma-distributed numbers and what is made of them
+    "gamma", "loggamma", "beta", "dirichlet", "chisquare", "f", "t", "generalized_normal", "ball",
+    # choices
+    "categorical", "choice",
+    # vectors and matrices
+    "multivariate_normal", "orthogonal",
+    # counts
+    "geometric", "poisson", "binomial", "multinomial",
+]  # fmt: skip

@@ -12,14 +12,18 @@ logarithm of float64, S. L. Moshier, Cephes Mathematical Library (1992), `log1p`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import inf, pi, sqrt
 from typing import Any
 
 import numpy as np
 
-from calque_core import lax
-from calque_numpy.random.floats import float_argument, uniform
-from calque_numpy.random.keys import check_key, check_shape
+from calque_core import Primitive, lax, typeof
+from calque_core.extend import real_dtype
+from calque_core.extend.numpy_functions import dtype_argument
+from calque_numpy.random.arguments import check_key, check_shape, float_argument
+from calque_numpy.random.floats import between, unit_uniform
+from calque_numpy.random.keys import split_words
+from calque_numpy.random.threefry import Shape
 
 Value = Any
 DType = Any
@@ -68,25 +72,80 @@ _LOG_DENOMINATOR = (
 
 
 def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
-    """Return numbers of the standard normal distribution.
+    """Return numbers of the standard normal distribution; of a complex dtype, with a mean square modulus of 1.
 
     Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
-    Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a float dtype.
+    Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a dtype of floats or complex
+    numbers.
 
     >>> import numpy as np
     >>> from calque_numpy.random import normal
     >>> np.round(normal(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([-0.0283,  0.4671], dtype=float32)
     """
-    check_key("normal", key)
-    dtype = float_argument("normal", dtype)
+    words, sizes = check_key("normal", key), check_shape("normal", shape)
+    if dtype is not None and dtype_argument(dtype).kind == "c":
+        return _complex_normal(words, sizes, dtype_argument(dtype))
+    return real_normal(words, sizes, float_argument("normal", dtype))
+
+
+def real_normal(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
+    """Return numbers of the standard normal distribution; the arguments are checked already."""
+    return normal_of(between(*normal_bounds(dtype), unit_uniform(key, shape, dtype)), dtype)
+
+
+def _complex_normal(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
+    keys = split_words(key, (2,))
+    real, imag = (real_normal(keys[i], shape, real_dtype(dtype)) for i in range(2))
+    return lax.div(lax.complex(real, imag), dtype.type(sqrt(2)))
+
+
+def normal_bounds(dtype: np.dtype[Any]) -> tuple[Value, Value]:
+    """Return the bounds of the uniform numbers that become normal ones; -1 would give -inf."""
     one = dtype.type(1)
-    u = uniform(key, check_shape("normal", shape), dtype, np.nextafter(-one, one), one)  # -1 would give -inf
+    return np.nextafter(-one, one), one
+
+
+def normal_of(u: Value, dtype: np.dtype[Any]) -> Value:
+    """Return uniform numbers in (-1, 1) as normal numbers."""
+    return lax.mul(erf_inv(u), dtype.type(sqrt(2)))
+
+
+# The inverse error function of XLA
+
+erf_inv_p = Primitive("xla_erf_inv")
+erf_inv_p.def_abstract_eval(lambda x_aval: x_aval.strip_weak_type(), cached=True)
+
+
+def erf_inv(x: Value) -> Value:
+    """Return the inverse error function as XLA approximates it.  Shapes: x [*s] -> [*s]."""
+    return erf_inv_p.bind(x)
+
+
+def erf_inv_approximation(x: Value) -> Value:
+    dtype = typeof(x).dtype
     if dtype == _FLOAT64:
-        inverse = _double_erf_inv(u)
+        inside = _double_erf_inv(x)
     else:
-        inverse = lax.convert_element_type(_single_erf_inv(lax.convert_element_type(u, _FLOAT32)), dtype)
-    return lax.mul(inverse, dtype.type(sqrt(2)))
+        inside = lax.convert_element_type(_single_erf_inv(lax.convert_element_type(x, _FLOAT32)), dtype)
+    return lax.select(lax.eq(lax.abs(x), dtype.type(1)), lax.mul(x, dtype.type(inf)), inside)
+
+
+def erf_inv_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
+    """Return the inverse and its tangent: the slope is 1 / erf'(y) = sqrt(pi) / 2 exp(y**2)."""
+    (x,), (x_dot,) = primals, tangents
+    out = erf_inv(x)
+    return out, lax.mul(x_dot, lax.mul(sqrt(pi) / 2, lax.exp(lax.square(out))))
+
+
+@erf_inv_p.def_impl
+def erf_inv_impl(x: Value) -> Value:
+    with np.errstate(all="ignore"):  # of the branch that is not chosen
+        return erf_inv_approximation(x)
+
+
+erf_inv_p.def_rule("decomposition", erf_inv_approximation)
+erf_inv_p.def_rule("jvp", erf_inv_jvp)
 
 
 def _single_erf_inv(x: Value) -> Value:

@@ -1,0 +1,202 @@
+"""Distributions that are a formula of one uniform number each: the inverse of their distribution function, mostly.
+
+Read next: `from_normal.py`, `gammas.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.extend import Shape, where
+from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
+from calque_numpy.random.floats import between, unit_uniform
+
+Value = Any
+DType = Any
+
+
+def _open_uniform(key: Value, shape: Shape, dtype: np.dtype[Any], low: Any) -> Value:
+    """Return numbers in [low, 1), for functions that are infinite where the unit interval starts."""
+    return between(dtype.type(low), dtype.type(1), unit_uniform(key, shape, dtype))
+
+
+def exponential(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return numbers of the exponential distribution, whose density is exp(-x).
+
+    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a float dtype.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import exponential
+    >>> np.round(exponential(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    array([0.6708, 1.1388], dtype=float32)
+    """
+    words, dtype = check_key("exponential", key), float_argument("exponential", dtype)
+    return exponential_of(words, check_shape("exponential", shape), dtype)
+
+
+def exponential_of(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
+    """Return numbers of the exponential distribution; the arguments are checked already."""
+    return lax.neg(lax.log1p(lax.neg(unit_uniform(key, shape, dtype))))
+
+
+def cauchy(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return numbers of the Cauchy distribution, whose density is 1 / (pi (1 + x**2)).
+
+    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Raises: as `exponential`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import cauchy
+    >>> np.round(cauchy(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    array([-0.0355,  0.6337], dtype=float32)
+    """
+    words, dtype = check_key("cauchy", key), float_argument("cauchy", dtype)
+    u = _open_uniform(words, check_shape("cauchy", shape), dtype, np.finfo(dtype).eps)
+    return lax.tan(lax.mul(dtype.type(pi), lax.sub(u, dtype.type(0.5))))
+
+
+def laplace(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return numbers of the Laplace distribution, whose density is exp(-abs(x)) / 2.
+
+    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Raises: as `exponential`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import laplace
+    >>> np.round(laplace(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    array([ 0.0228, -0.4457], dtype=float32)
+    """
+    words, dtype = check_key("laplace", key), float_argument("laplace", dtype)
+    u = _open_uniform(words, check_shape("laplace", shape), dtype, np.finfo(dtype).epsneg - 1)
+    return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
+
+
+def logistic(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return numbers of the logistic distribution, whose distribution function is 1 / (1 + exp(-x)).
+
+    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Raises: as `exponential`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import logistic
+    >>> np.round(logistic(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    array([-0.0452,  0.7528], dtype=float32)
+    """
+    words, dtype = check_key("logistic", key), float_argument("logistic", dtype)
+    u = _open_uniform(words, check_shape("logistic", shape), dtype, np.finfo(dtype).tiny)
+    return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
+
+
+def gumbel(key: Value, shape: Sequence[int] = (), dtype: DType = None, mode: str | None = None) -> Value:
+    """Return numbers of the Gumbel distribution, whose distribution function is exp(-exp(-x)).
+
+    `mode="high"` draws twice as many random bits, for the greatest numbers; None is "low".
+    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Raises: as `exponential`; ValueError for another mode.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import gumbel
+    >>> np.round(gumbel(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    array([0.3341, 0.952 ], dtype=float32)
+    """
+    words, dtype = check_key("gumbel", key), float_argument("gumbel", dtype)
+    return gumbel_of(words, check_shape("gumbel", shape), dtype, gumbel_mode("gumbel", mode))
+
+
+def gumbel_mode(name: str, mode: Any) -> str:
+    """Return the argument `mode` of the function `name`.  Raises: ValueError."""
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"{name}{where()}: mode is {mode!r}. Use 'low' or 'high'.")
+    return mode or "low"
+
+
+def gumbel_of(key: Value, shape: Shape, dtype: np.dtype[Any], mode: str) -> Value:
+    """Return numbers of the Gumbel distribution; the arguments are checked already."""
+    info = np.finfo(dtype)
+    if mode == "low":
+        u = _open_uniform(key, shape, dtype, info.tiny)
+        return lax.neg(lax.log(lax.neg(lax.log(u))))
+    high, low = lax.unstack(unit_uniform(key, (2, *shape), dtype))
+    finer = lax.add(lax.add(high, lax.mul(dtype.type(2.0**-info.nmant), low)), dtype.type(info.tiny))
+    x = lax.select(lax.ge(high, dtype.type(0.5)), high, finer)
+    return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(x)))))
+
+
+def pareto(key: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of the Pareto distribution, whose density is b / x**(b + 1) for x >= 1.
+
+    Shapes: key [2], b [*s] -> [*s], or `shape`; `b` broadcasts to it.  Dtype: `dtype`, or the default float.
+    Raises: as `exponential`; TypeError if `b` is not real, ShapeError if it does not broadcast to `shape`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import pareto
+    >>> np.round(pareto(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
+    array([1.3985, 1.7672], dtype=float32)
+    """
+    words, dtype = check_key("pareto", key), float_argument("pareto", dtype)
+    sizes, (b,) = parameters("pareto", shape, dtype, b=b)
+    return lax.exp(lax.div(exponential_of(words, sizes, dtype), b))
+
+
+def rayleigh(key: Value, scale: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of the Rayleigh distribution: the length of two normal numbers of deviation `scale`.
+
+    Shapes: key [2], scale [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Raises: as `pareto`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import rayleigh
+    >>> np.round(rayleigh(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
+    array([2.3933, 1.7572], dtype=float32)
+    """
+    words, dtype = check_key("rayleigh", key), float_argument("rayleigh", dtype)
+    sizes, (scale,) = parameters("rayleigh", shape, dtype, scale=scale)
+    with np.errstate(divide="ignore"):  # a uniform number may be 0
+        return lax.mul(scale, lax.sqrt(lax.mul(lax.log(unit_uniform(words, sizes, dtype)), dtype.type(-2))))
+
+
+def weibull_min(
+    key: Value, scale: Value, concentration: Value, shape: Sequence[int] = (), dtype: DType = None
+) -> Value:
+    """Return numbers of the Weibull distribution: `scale` times the power 1 / `concentration` of exponential numbers.
+
+    Shapes: key [2] -> the shape to which `shape` and those of the parameters broadcast.  Dtype: `dtype`, or the default
+    float.
+    Raises: as `exponential`; TypeError if a parameter is not real, ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import weibull_min
+    >>> np.round(weibull_min(np.array([0, 42], np.uint32), 2.0, 3.0, (2,), np.float32), 4)
+    array([1.7508, 2.0886], dtype=float32)
+    """
+    words, dtype = check_key("weibull_min", key), float_argument("weibull_min", dtype)
+    _, (scale, concentration) = parameters("weibull_min", None, dtype, scale=scale, concentration=concentration)
+    e = exponential_of(words, check_shape("weibull_min", shape), dtype)
+    return lax.mul(lax.pow(e, lax.div(dtype.type(1), concentration)), scale)
+
+
+def triangular(
+    key: Value, left: Value, mode: Value, right: Value, shape: Sequence[int] | None = None, dtype: DType = None
+) -> Value:
+    """Return numbers whose density rises linearly from `left` to `mode`, and falls linearly to `right`.
+
+    Shapes: key [2]; the parameters broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Raises: as `pareto`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import triangular
+    >>> np.round(triangular(np.array([0, 42], np.uint32), -1.0, 0.0, 2.0, (2,), np.float32), 4)
+    array([0.2485, 0.6139], dtype=float32)
+    """
+    words, dtype = check_key("triangular", key), float_argument("triangular", dtype)
+    sizes, (left, mode, right) = parameters("triangular", shape, dtype, left=left, mode=mode, right=right)
+    u = unit_uniform(words, sizes, dtype)
+    rising = left + lax.sqrt(u * (right - left) * (mode - left))
+    falling = right - lax.sqrt((1 - u) * (right - left) * (right - mode))
+    return lax.select(lax.lt(u, (mode - left) / (right - left)), rising, falling)

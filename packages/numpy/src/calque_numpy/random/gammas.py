@@ -1,0 +1,301 @@
+"""Gamma-distributed numbers, and the distributions that are made of them.
+
+One idea: each element draws candidates from a key of its own until one is accepted; all elements draw together, and
+those that are done keep their number.  The derivative in the parameter is that of the distribution function at the
+number (`lax.random_gamma_grad`), not of the loop.
+Source: Marsaglia and Tsang (2000), A simple method for generating gamma variables.
+
+Read next: `lanes.py`, the draws from many keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_core import Primitive, Zero, lax, typeof
+from calque_core.extend import Shape, where, zero_tangent
+from calque_core.extend.numpy_functions import broadcast_to
+from calque_numpy.random.arguments import check_key, check_real, check_shape, float_argument, parameters
+from calque_numpy.random.floats import rademacher
+from calque_numpy.random.from_uniform import exponential_of
+from calque_numpy.random.gaussian import real_normal
+from calque_numpy.random.keys import split_words
+from calque_numpy.random.lanes import normal_lanes, split_lanes, uniform_lanes
+from calque_numpy.random.threefry import random_words
+
+Value = Any
+DType = Any
+Pair = tuple[Value, Value]
+
+random_gamma_p = Primitive("random_gamma")
+_SQUEEZE = 0.0331
+
+
+@random_gamma_p.def_abstract_eval(cached=True)
+def random_gamma_abstract_eval(high_aval: Any, low_aval: Any, a_aval: Any, *, log_space: bool) -> Any:
+    return a_aval.strip_weak_type()
+
+
+@random_gamma_p.def_rule("decomposition")
+def random_gamma_decomposition(high: Value, low: Value, a: Value, *, log_space: bool) -> Value:
+    """Draw by Marsaglia and Tsang for a >= 1; for a < 1, gamma(a) is gamma(a + 1) U**(1 / a)."""
+    shape = typeof(a).shape
+    lanes = (prod(shape),)
+    keys, boost_keys = split_lanes(lax.stack([lax.reshape(x, lanes) for x in (high, low)], 0), 2)
+    a = lax.reshape(a, lanes)
+    is_large = a >= 1
+    d = lax.select(is_large, a, a + 1) - typeof(a).dtype.type(1 / 3)
+    volume = _accepted_volumes(keys, d)
+    u = uniform_lanes(boost_keys, typeof(a).dtype)
+    if log_space:
+        log_u = lax.log1p(-u)
+        boost = lax.select(lax.bitwise_or(is_large, lax.eq(log_u, 0)), lax.zeros_like(a), log_u * (1 / a))
+        return lax.reshape(lax.log(d) + lax.log(volume) + boost, shape)
+    boost = lax.select(is_large, lax.ones_like(a), lax.pow(1 - u, 1 / a))
+    return lax.reshape(d * volume * boost, shape)
+
+
+def _accepted_volumes(keys: Value, d: Value) -> Value:
+    """Return v = (1 + c x)**3 for accepted normal x, where d v is gamma-distributed; c is 1 / sqrt(9 d)."""
+    dtype = typeof(d).dtype
+    c = dtype.type(1 / 3) / lax.sqrt(d)
+
+    def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+        keys, volume, is_open = carry
+        keys, x_keys, u_keys = split_lanes(keys, 3)
+        x, v = _positive(x_keys, c, is_open)
+        u = uniform_lanes(u_keys, dtype)
+        square, v = x * x, v * v * v
+        volume = lax.select(is_open, v, volume)
+        is_outside = u >= 1 - dtype.type(_SQUEEZE) * (square * square)
+        is_rejected = lax.log(u) >= square * dtype.type(0.5) + d * (1 - v + lax.log(v))
+        return keys, volume, lax.bitwise_and(is_open, lax.bitwise_and(is_outside, is_rejected))
+
+    start = (keys, lax.ones_like(d), lax.full_like(d, True, bool))
+    return lax.while_loop(lambda carry: lax.reduce_or(carry[2]), draw, start)[1]
+
+
+def _positive(keys: Value, c: Value, is_open: Value) -> Pair:
+    """Return normal x and v = 1 + c x, drawn again where v is not positive."""
+
+    def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+        keys, x, v = carry
+        keys, x_keys = split_lanes(keys, 2)
+        is_new = v <= 0
+        x = lax.select(is_new, normal_lanes(x_keys, typeof(c).dtype), x)
+        return keys, x, lax.select(is_new, 1 + x * c, v)
+
+    start = (keys, lax.zeros_like(c), lax.select(is_open, lax.full_like(c, -1), lax.ones_like(c)))
+    _, x, v = lax.while_loop(lambda carry: lax.reduce_or(carry[2] <= 0), draw, start)
+    return x, v
+
+
+@random_gamma_p.def_impl
+def random_gamma_impl(high: Value, low: Value, a: Value, *, log_space: bool) -> Value:
+    with np.errstate(all="ignore"):  # of candidates that are not chosen
+        return random_gamma_decomposition(high, low, a, log_space=log_space)
+
+
+@random_gamma_p.def_rule("jvp")
+def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, log_space: bool) -> Pair:
+    high, low, a = primals
+    out = random_gamma_p.bind(high, low, a, log_space=log_space)
+    a_dot = tangents[2]
+    if type(a_dot) is Zero:
+        return out, zero_tangent(out)
+    if not log_space:
+        return out, lax.mul(a_dot, lax.random_gamma_grad(a, out))
+    tiny = np.finfo(typeof(a).dtype).tiny
+    sample = lax.max(lax.exp(out), tiny)  # a number that is too small for its dtype
+    return out, lax.mul(a_dot, lax.div(lax.random_gamma_grad(a, sample), sample))
+
+
+def _gammas(key: Value, a: Value, shape: Shape, log_space: bool) -> Value:
+    """Return gamma-distributed numbers; `a` has the dtype of the result, and its shape or rank 0."""
+    high, low = (lax.reshape(x, shape) for x in random_words(key, shape))
+    numbers = random_gamma_p.bind(high, low, broadcast_to(a, shape), log_space=log_space)
+    return lax.optimization_barrier(numbers)  # without it, XLA copies the last step into each use: 9 s of CPU, not 2
+
+
+def gamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of the gamma distribution of density proportional to x**(a - 1) exp(-x).
+
+    Shapes: key [2], a [*s] -> [*s], or `shape`; `a` broadcasts to it.  Dtype: `dtype`, or the default float.
+    NaN where `a` is NaN.  The derivative in `a` moves each number along its quantile.
+    Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or `a` is not
+    real; ShapeError if `a` does not broadcast to `shape`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import gamma
+    >>> np.round(gamma(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 3)
+    array([3.673, 1.092], dtype=float32)
+    """
+    words, dtype = check_key("gamma", key), float_argument("gamma", dtype)
+    sizes, (a,) = parameters("gamma", shape, dtype, a=a)
+    return _gammas(words, a, sizes, log_space=False)
+
+
+def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return the logarithms of gamma-distributed numbers, exact also where the numbers would be too small.
+
+    Shapes, dtypes and errors: as `gamma`.  For one key, they are the logarithms of the numbers of `gamma`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import loggamma
+    >>> np.round(loggamma(np.array([0, 42], np.uint32), 1e-3, (2,), np.float32), 1)
+    array([-537.9, -162.3], dtype=float32)
+    """
+    words, dtype = check_key("loggamma", key), float_argument("loggamma", dtype)
+    sizes, (a,) = parameters("loggamma", shape, dtype, a=a)
+    return _gammas(words, a, sizes, log_space=True)
+
+
+def beta(key: Value, a: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of the beta distribution: x / (x + y) for gamma-distributed x and y.
+
+    Shapes: key [2]; a and b broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import beta
+    >>> np.round(beta(np.array([0, 42], np.uint32), 2.0, 3.0, (2,), np.float32), 3)
+    array([0.432, 0.313], dtype=float32)
+    """
+    words, dtype = check_key("beta", key), float_argument("beta", dtype)
+    sizes, pair = parameters("beta", shape, dtype, a=a, b=b)
+    keys = split_words(words, (2,))
+    log_x, log_y = (_gammas(keys[i], pair[i], sizes, log_space=True) for i in range(2))
+    log_max = lax.max(log_x, log_y)
+    x, y = lax.exp(log_x - log_max), lax.exp(log_y - log_max)
+    return x / (x + y)
+
+
+def dirichlet(key: Value, alpha: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return vectors of the Dirichlet distribution: gamma-distributed numbers divided by their sum.
+
+    Shapes: key [2], alpha [*s, n] -> [*s, n], or [*shape, n].  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`; ValueError if `alpha` has no axis.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import dirichlet
+    >>> np.round(dirichlet(np.array([0, 42], np.uint32), np.ones(3), (), np.float32), 3)
+    array([0.478, 0.074, 0.448], dtype=float32)
+    """
+    words, dtype = check_key("dirichlet", key), float_argument("dirichlet", dtype)
+    check_real("dirichlet", "alpha", alpha)
+    if not typeof(alpha).shape:
+        raise ValueError(f"dirichlet{where()}: alpha has type {typeof(alpha)}. Give a vector of parameters.")
+    whole = None if shape is None else (*check_shape("dirichlet", shape), typeof(alpha).shape[-1])
+    sizes, (alpha,) = parameters("dirichlet", whole, dtype, alpha=alpha)
+    return _softmax(_gammas(words, alpha, sizes, log_space=True))
+
+
+def _softmax(x: Value) -> Value:
+    axis = typeof(x).ndim - 1
+    top = lax.stop_gradient(lax.reduce_max(x, (axis,)))
+    terms = lax.exp(x - lax.expand_dims(top, (axis,)))
+    return terms / lax.expand_dims(lax.reduce_sum(terms, (axis,)), (axis,))
+
+
+def chisquare(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of the chi-square distribution with `df` degrees of freedom.
+
+    Shapes: key [2], df [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import chisquare
+    >>> np.round(chisquare(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
+    array([5.871, 1.398], dtype=float32)
+    """
+    words, dtype = check_key("chisquare", key), float_argument("chisquare", dtype)
+    sizes, (df,) = parameters("chisquare", shape, dtype, df=df)
+    return _chi_squares(words, df, sizes)
+
+
+def _chi_squares(key: Value, df: Value, shape: Shape) -> Value:
+    return lax.exp(_gammas(key, df / 2, shape, log_space=True)) * 2
+
+
+def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of the F distribution: the ratio of two chi-square numbers, each by its degrees of freedom.
+
+    Shapes: key [2]; dfnum and dfden broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import f
+    >>> np.round(f(np.array([0, 42], np.uint32), 3.0, 4.0, (2,), np.float32), 3)
+    array([0.745, 0.479], dtype=float32)
+    """
+    words, dtype = check_key("f", key), float_argument("f", dtype)
+    sizes, (dfnum, dfden) = parameters("f", shape, dtype, dfnum=dfnum, dfden=dfden)
+    keys = split_words(words, (2,))
+    numerator, denominator = _chi_squares(keys[1], dfnum, sizes), _chi_squares(keys[0], dfden, sizes)
+    return (numerator / dfnum) / (denominator / dfden)
+
+
+def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
+    """Return numbers of Student's t distribution with `df` degrees of freedom.
+
+    Shapes: key [2], df [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import t
+    >>> np.round(t(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
+    array([ 0.09 , -1.736], dtype=float32)
+    """
+    words, dtype = check_key("t", key), float_argument("t", dtype)
+    sizes, (df,) = parameters("t", shape, dtype, df=df)
+    keys = split_words(words, (2,))
+    half = df / 2
+    return real_normal(keys[0], sizes, dtype) * lax.sqrt(half / _gammas(keys[1], half, sizes, log_space=False))
+
+
+def generalized_normal(key: Value, p: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return numbers whose density is proportional to exp(-abs(x)**p).
+
+    Shapes: key [2], p [] -> shape.  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import generalized_normal
+    >>> np.round(generalized_normal(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
+    array([-0.694, -0.276], dtype=float32)
+    """
+    words, dtype = check_key("generalized_normal", key), float_argument("generalized_normal", dtype)
+    sizes, (p,) = parameters("generalized_normal", shape, dtype, p=p)
+    return _generalized_normals(words, p, sizes, dtype)
+
+
+def _generalized_normals(key: Value, p: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
+    keys = split_words(key, (2,))
+    size = lax.pow(_gammas(keys[0], 1 / p, shape, log_space=False), 1 / p)
+    return rademacher(keys[1], shape, dtype) * size
+
+
+def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DType = None) -> Value:
+    """Return points distributed uniformly in the unit ball of the `p`-norm, of `d` dimensions.
+
+    Shapes: key [2], p [] -> [*shape, d].  Dtype: `dtype`, or the default float.
+    Raises: as `gamma`; TypeError if `d` is not an integer, ValueError if it is negative.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import ball
+    >>> np.round(ball(np.array([0, 42], np.uint32), 2, dtype=np.float32), 3)
+    array([-0.323, -0.061], dtype=float32)
+    """
+    words, dtype = check_key("ball", key), float_argument("ball", dtype)
+    points = check_shape("ball", (*check_shape("ball", shape), d))
+    _, (p,) = parameters("ball", (), dtype, p=p)
+    keys = split_words(words, (2,))
+    g = _generalized_normals(keys[0], p, points, dtype)
+    e = exponential_of(keys[1], points[:-1], dtype)
+    axis = len(points) - 1
+    length = lax.pow(lax.reduce_sum(lax.pow(lax.abs(g), p), (axis,)) + e, 1 / p)
+    return g / lax.expand_dims(length, (axis,))
