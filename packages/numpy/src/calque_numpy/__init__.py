@@ -236,6 +236,18 @@ from calque_numpy.running import (
     unwrap,
 )
 from calque_numpy.searching import bincount, digitize, histogram, histogram_bin_edges, interp, searchsorted
+from calque_numpy.sets import (
+    argwhere,
+    flatnonzero,
+    intersect1d,
+    isin,
+    nonzero,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_values,
+)
 from calque_numpy.shapes import (
     atleast_1d,
     atleast_2d,
@@ -314,6 +326,9 @@ __all__ = [
     "sort", "argsort", "partition", "argpartition", "lexsort", "sort_complex",
     # places in sorted arrays, counts
     "searchsorted", "digitize", "interp", "bincount", "histogram", "histogram_bin_edges",
+    # places of nonzero elements, distinct elements, sets
+    "nonzero", "flatnonzero", "argwhere", "unique", "unique_values", "isin", "intersect1d", "setdiff1d", "setxor1d",
+    "union1d",
     # elements at positions
     "take", "take_along_axis", "choose", "compress", "extract", "append", "delete", "resize",
 ]  # fmt: skip

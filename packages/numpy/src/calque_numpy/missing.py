@@ -36,8 +36,8 @@ _FAMILIES = {
     "is not written yet": (
         "histogram2d histogramdd "
         "insert trim_zeros fill_diagonal "
-        "argwhere flatnonzero nonzero intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
-        "unique_inverse unique_values "
+        "unique_all unique_counts "
+        "unique_inverse "
         "poly polydiv polyfit roots "
         "cross "
         "block diag_indices diag_indices_from indices ix_ mask_indices ravel_multi_index tril_indices "

@@ -1,0 +1,88 @@
+"""Results whose shape depends on values are NumPy's for known values, and have the size that is said otherwise."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import NumpyRuleError, jaxpr_as_fun, make_jaxpr
+from calque_core.extend import entered
+
+X = np.array([[3, 0, 1], [0, 3, 7]])
+KNOWN = {
+    "nonzero": lambda m, x: m.nonzero(x),
+    "flatnonzero": lambda m, x: m.flatnonzero(x),
+    "argwhere": lambda m, x: [m.argwhere(x), m.argwhere(x[0, 0])],
+    "unique": lambda m, x: m.unique(x, True, True, True),
+    "unique rows": lambda m, x: m.unique(x, axis=0),
+    "unique_values": lambda m, x: np.sort(m.unique_values(x)),  # in no order by NumPy
+    "intersect1d": lambda m, x: m.intersect1d(x, [1, 7, 8]),
+    "setdiff1d": lambda m, x: m.setdiff1d(x, [1, 7, 8]),
+    "setxor1d": lambda m, x: m.setxor1d(x, [1, 7, 8]),
+    "union1d": lambda m, x: m.union1d(x, [1, 7, 8]),
+}
+TRACED = sorted(set(KNOWN) - {"unique rows", "unique_values"})
+
+
+def traced(f, *args):
+    out = jaxpr_as_fun(make_jaxpr(f)(*args))(*args)
+    return out[0] if len(out) == 1 else out
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64"])
+@pytest.mark.parametrize("name", KNOWN)
+def test_results_of_known_values_are_numpys(name, dtype):
+    x = X.astype(dtype)
+    with entered():
+        got, want = KNOWN[name](cnp, x), KNOWN[name](np, x)
+    for mine, numpys in zip(*(y if isinstance(y, (tuple, list)) else [y] for y in (got, want)), strict=True):
+        np.testing.assert_array_equal(mine, numpys)
+        assert mine.dtype == numpys.dtype
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_a_traced_array_is_refused_without_a_size(name):
+    with pytest.raises(NumpyRuleError, match=r"depends on the values of a traced array. Use calque_numpy\."):
+        make_jaxpr(lambda x: KNOWN[name](np, x))(X)
+
+
+@pytest.mark.parametrize("size", [0, 2, 4, 6])
+def test_places_under_a_trace_have_the_size_that_is_said(size):
+    rows, columns = traced(lambda x: cnp.nonzero(x, size=size, fill_value=9), X)
+    want = [np.append(part, np.full(9, 9))[:size] for part in np.nonzero(X)]
+    np.testing.assert_array_equal([rows, columns], want)
+    np.testing.assert_array_equal(traced(lambda x: cnp.flatnonzero(x, size=5), X), [0, 2, 4, 5, 0])
+    np.testing.assert_array_equal(traced(lambda x: cnp.argwhere(x, size=2), X), np.argwhere(X)[:2])
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 6])
+def test_distinct_elements_under_a_trace_have_the_size_that_is_said(size):
+    values, index, inverse, counts = traced(lambda x: cnp.unique(x, True, True, True, size=size), X)
+    all_values, all_index, all_inverse, all_counts = np.unique(X, True, True, True)
+    n = min(size, 4)
+    np.testing.assert_array_equal(values, [*all_values[:n], *[0] * (size - n)])
+    np.testing.assert_array_equal(counts, [*all_counts[:n], *[0] * (size - n)])
+    np.testing.assert_array_equal(index, [*all_index[:n], *[all_index[0]] * (size - n)])
+    np.testing.assert_array_equal(inverse, all_inverse)
+
+
+def test_nan_is_one_element_or_many():
+    x = np.array([np.nan, 1.0, np.nan])
+    np.testing.assert_array_equal(traced(lambda x: cnp.unique(x, size=3, fill_value=5.0), x), [1.0, np.nan, 5.0])
+    np.testing.assert_array_equal(traced(lambda x: cnp.unique_values(x, size=3), x), [1.0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float64", "complex128"])
+@pytest.mark.parametrize("n", [0, 3, 30])
+def test_members_are_numpys(n, dtype, agree, numbers):
+    x, tests = numbers((4, 3), dtype), numbers((n,), dtype, 1)
+    agree(lambda m, x, t: [m.isin(x, t), m.isin(x, t, invert=True)], x, tests)
+
+
+def test_wrong_arguments_are_refused():
+    with (
+        entered(),
+        pytest.raises(ValueError, match=r"nonzero of int64\[\].*a scalar has no axes"),
+    ):
+        cnp.nonzero(3)
+    with pytest.raises(NumpyRuleError, match=r"unique of int64\[2,3\].*axis= is not supported for a traced array"):
+        make_jaxpr(lambda x: cnp.unique(x, axis=0, size=2))(X)
