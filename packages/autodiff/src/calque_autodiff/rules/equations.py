@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp, deftranspose
-from calque_core import UndefinedPrimal
-from calque_core.extend import matrix_product, transposed
+from calque_autodiff.define import check_known, defjvp_all, deftranspose
+from calque_core import Primitive, UndefinedPrimal, Zero, add_tangents
+from calque_core.extend import matrix_product, transposed, zero_tangent
 from calque_core.lax import neg
 from calque_core.lax.linalg import solve, solve_p
 
 Value = Any
 
 
-def solve_jvp_a(a_dot: Value, out: Value, a: Value, b: Value, *, transpose_a: bool) -> Value:
-    product = matrix_product(transposed(a_dot) if transpose_a else a_dot, out)
-    return solve(a, neg(product), transpose_a=transpose_a)
+def defsolution(primitive: Primitive, product: Callable[..., Value]) -> None:
+    """Give the jvp rule of a system of equations, whose last operand is its right-hand side.
+
+    `product(tangents, x, **params)` is the product of the operator's tangent with the solution; of the tangents of the
+    operands before the last one, those that are zero are None.
+    """
+
+    def rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[Value, Value]:
+        out = primitive.bind(*primals, **params)
+        *operator_tangents, right = tangents
+        known = [None if type(t) is Zero else t for t in operator_tangents]
+        if any(t is not None for t in known):
+            change = neg(product(known, out, **params))
+            right = change if type(right) is Zero else add_tangents(right, change)
+        is_zero = type(right) is Zero
+        return out, zero_tangent(out) if is_zero else primitive.bind(*primals[:-1], right, **params)
+
+    defjvp_all(primitive, rule)
+
+
+def solve_product(tangents: Sequence[Value], out: Value, *, transpose_a: bool) -> Value:
+    return matrix_product(transposed(tangents[0]) if transpose_a else tangents[0], out)
 
 
 def solve_transpose(ct: Value, a: Value, b: UndefinedPrimal, *, transpose_a: bool) -> list[Value]:
@@ -23,5 +43,5 @@ def solve_transpose(ct: Value, a: Value, b: UndefinedPrimal, *, transpose_a: boo
     return [None, solve(a, ct, transpose_a=not transpose_a)]
 
 
-defjvp(solve_p, solve_jvp_a, lambda b_dot, out, a, b, *, transpose_a: solve(a, b_dot, transpose_a=transpose_a))
+defsolution(solve_p, solve_product)
 deftranspose(solve_p, solve_transpose)
