@@ -26,8 +26,8 @@ from calque_core.extend import (
     hermitian_of,
     inverse,
     inverse_gaps,
+    lu_solve,
     matrix_product,
-    permuted_rows,
     scale_columns,
     transposed,
     where,
@@ -50,7 +50,7 @@ from calque_core.lax import (
     select,
     sub,
 )
-from calque_core.lax.linalg import eig_p, eigh_p, lu, svd_p, triangular_solve
+from calque_core.lax.linalg import eig_p, eigh_p, lu, svd_p
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -110,9 +110,7 @@ def eig_jvp(
 def in_basis(vectors: Value, x: Value) -> Value:
     """Return V^-1 x V."""
     factors, _, permutation = lu(vectors)
-    below = permuted_rows(matrix_product(x, vectors), permutation)
-    below = triangular_solve(factors, below, left_side=True, lower=True, unit_diagonal=True)
-    return triangular_solve(factors, below, left_side=True)
+    return lu_solve(factors, permutation, matrix_product(x, vectors))
 
 
 def turned(values: Value, vectors: Value, change: Value) -> Value:
