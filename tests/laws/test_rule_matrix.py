@@ -55,3 +55,10 @@ def test_the_command_prints_the_table():
     assert [row.split()[0] for row in rows] == [p.name for p in standard_primitives()]
     assert all(set(row.split()[1:]) <= {"+", "."} for row in rows)
     assert run.stdout.split("\n\n")[1].count("\n") >= sum(row.count(" .") for row in rows)
+
+
+@pytest.mark.parametrize("primitive", standard_primitives(), ids=str)
+def test_what_core_calls_elementwise_batches_as_such(primitive):
+    """Reductions by a function rely on it: they apply a program of scalars to whole arrays."""
+    form = getattr(primitive.rules.get("batch"), "__qualname__", "").partition(".")[0]
+    assert primitive.is_elementwise == (form in ("_vectorize", "_broadcasting") or primitive is lax.add_any_p)

@@ -45,6 +45,7 @@ remat_p.def_rule("dce", dce_jit)
 # Names
 
 name_p = Primitive("name")
+name_p.is_elementwise = True
 
 
 @name_p.def_abstract_eval

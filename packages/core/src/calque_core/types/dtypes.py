@@ -179,7 +179,13 @@ def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
 
 
 def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which elements are combined: single precision for floats of 8 and 16 bits."""
+    """Return the dtype to compute in: float32 for floats of 8 and 16 bits, `dtype` itself otherwise.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import at_least_single
+    >>> at_least_single(np.dtype("float16")), at_least_single(np.dtype("int8"))
+    (dtype('float32'), dtype('int8'))
+    """
     return np.dtype("float32") if dtype.name == "float16" or dtype.name in SHORT_FLOATS else dtype
 
 

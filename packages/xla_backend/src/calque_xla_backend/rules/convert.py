@@ -12,13 +12,10 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
-from calque_core.extend import is_float
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p, discard_p, stop_gradient_p
 from calque_xla_backend.define import IrValue, inferred, retyped
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type
-
-_SINGLE = np.dtype("float32")
 
 
 def convert(x: IrValue, aval: ShapedArray, dtype: np.dtype[Any]) -> IrValue:
@@ -29,11 +26,6 @@ def convert(x: IrValue, aval: ShapedArray, dtype: np.dtype[Any]) -> IrValue:
         real_dtype = np.dtype(f"f{aval.dtype.itemsize // 2}")
         return convert(hlo.real(x), aval.update(dtype=real_dtype), dtype)
     return hlo.convert(aval_to_ir_type(aval.update(dtype=dtype)), x)
-
-
-def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to compute in: float32 for the narrower floats, `dtype` itself otherwise."""
-    return _SINGLE if is_float(dtype) and dtype.itemsize < 4 else dtype
 
 
 @register_lowering(convert_element_type_p)

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
-from calque_core.extend import Shape, highest, is_float, lowest, shaped_array
+from calque_core.extend import Shape, at_least_single, highest, is_float, lowest, shaped_array
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -29,7 +29,7 @@ from calque_core.lax import (
 from calque_xla_backend.define import IrValue, compare
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant
-from calque_xla_backend.rules.convert import at_least_single, convert
+from calque_xla_backend.rules.convert import convert
 
 DType = np.dtype[Any]
 Combine = Callable[..., Sequence[IrValue]]

@@ -14,12 +14,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive
-from calque_core.extend import Window, highest, lowest, shaped_array
+from calque_core.extend import Window, at_least_single, highest, lowest, shaped_array
 from calque_core.lax import reduce_window_max_p, reduce_window_min_p, reduce_window_sum_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, dense_attribute, scalar_constant
-from calque_xla_backend.rules.convert import at_least_single, convert
+from calque_xla_backend.rules.convert import convert
 
 DType = np.dtype[Any]
 

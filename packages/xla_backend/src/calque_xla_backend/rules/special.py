@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from jaxlib.mlir.dialects import chlo
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core.extend import at_least_single
 from calque_core.lax import erf_inv_p, logistic_p
 from calque_xla_backend.define import IrValue, elementwise
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.rules.convert import at_least_single, convert
+from calque_xla_backend.rules.convert import convert
 
 
 @register_lowering(logistic_p)
