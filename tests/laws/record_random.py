@@ -32,7 +32,7 @@ CALLS: dict[str, list[list[Any]]] = {
     "cauchy": [[[6]]],
     "laplace": [[[6]], [[6], "float32"]],
     "logistic": [[[6]]],
-    "gumbel": [[[6]], [[6], "float32", "high"]],
+    "gumbel": [[[6]], [[6], "float32", "high"], [[6], "float32", "highest"]],
     "pareto": [[SHAPES], [2.5, [6]]],
     "rayleigh": [[SHAPES]],
     "weibull_min": [[2.0, 1.5, [6]]],

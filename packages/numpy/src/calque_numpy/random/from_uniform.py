@@ -15,6 +15,7 @@ from calque_core import lax
 from calque_core.extend import Shape, where
 from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
 from calque_numpy.random.floats import between, unit_uniform
+from calque_numpy.random.random_bits import random_bits
 
 Value = Any
 DType = Any
@@ -96,7 +97,8 @@ def logistic(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Valu
 def gumbel(key: Value, shape: Sequence[int] = (), dtype: DType = None, mode: str | None = None) -> Value:
     """Return numbers of the Gumbel distribution, whose distribution function is exp(-exp(-x)).
 
-    `mode="high"` draws twice as many random bits, for the greatest numbers; None is "low".
+    `mode="high"` draws twice as many random bits, for the greatest numbers, and "highest" also for the least, in
+    float32; None is "low".
     Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
     Raises: as `exponential`; ValueError for another mode.
 
@@ -111,8 +113,8 @@ def gumbel(key: Value, shape: Sequence[int] = (), dtype: DType = None, mode: str
 
 def gumbel_mode(name: str, mode: Any) -> str:
     """Return the argument `mode` of the function `name`.  Raises: ValueError."""
-    if mode not in (None, "low", "high"):
-        raise ValueError(f"{name}{where()}: mode is {mode!r}. Use 'low' or 'high'.")
+    if mode not in (None, "low", "high", "highest"):
+        raise ValueError(f"{name}{where()}: mode is {mode!r}. Use 'low', 'high' or 'highest'.")
     return mode or "low"
 
 
@@ -122,10 +124,38 @@ def gumbel_of(key: Value, shape: Shape, dtype: np.dtype[Any], mode: str) -> Valu
     if mode == "low":
         u = _open_uniform(key, shape, dtype, info.tiny)
         return lax.neg(lax.log(lax.neg(lax.log(u))))
+    if mode == "highest" and dtype == np.float32:
+        return _highest_gumbel(key, shape)
     high, low = lax.unstack(unit_uniform(key, (2, *shape), dtype))
     finer = lax.add(lax.add(high, lax.mul(dtype.type(2.0**-info.nmant), low)), dtype.type(info.tiny))
     x = lax.select(lax.ge(high, dtype.type(0.5)), high, finer)
     return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(x)))))
+
+
+def _highest_gumbel(key: Value, shape: Shape) -> Value:
+    """Return Gumbel numbers from 64 random bits each, the distance from the nearer end of the unit interval."""
+    high, low = lax.unstack(random_bits(key, (2, *shape), np.dtype(np.uint32)))
+    is_lower = lax.lt(high, np.uint32(1 << 31))
+    is_carried = lax.convert_element_type(lax.eq(low, np.uint32(0)), np.uint32)
+    with np.errstate(over="ignore"):  # the difference from 2**64
+        other_high, other_low = lax.add(lax.bitwise_not(high), is_carried), lax.add(lax.bitwise_not(low), np.uint32(1))
+    x = _fraction(lax.select(is_lower, high, other_high), lax.select(is_lower, low, other_low))
+    with np.errstate(divide="ignore"):  # all bits may be 0
+        first, last = lax.log(lax.neg(lax.log1p(lax.neg(x)))), lax.log(lax.neg(lax.log(x)))
+    return lax.neg(lax.select(is_lower, first, last))
+
+
+def _fraction(high: Value, low: Value) -> Value:
+    """Return 64 bits as a float32 in [0, 1): the 24 bits from the first that is set, and the exponent by its place."""
+    zeros, low_zeros = lax.clz(high), lax.clz(low)
+    width = np.uint32(32)
+    is_small = lax.eq(zeros, width)
+    rest = lax.select(is_small, lax.shift_left(low, low_zeros), lax.shift_right_logical(low, lax.sub(width, zeros)))
+    window = lax.bitwise_or(lax.shift_left(high, zeros), rest)
+    place = lax.select(is_small, lax.add(low_zeros, width), zeros)
+    exponent = lax.shift_left(lax.sub(np.uint32(127 - 24), place), np.uint32(23))
+    mantissa = lax.convert_element_type(lax.shift_right_logical(window, np.uint32(8)), np.float32)
+    return lax.mul(mantissa, lax.bitcast_convert_type(exponent, np.float32))
 
 
 def pareto(key: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
