@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calque_core import canonicalize_dtype, config, float0, issubdtype, lax, promote_types
-from calque_core.types.dtypes import SHORT_FLOATS, greatest, is_float, scalar_dtype, short_name, weak_promotion
+from calque_core.types.dtypes import SHORT_FLOATS, is_float, scalar_dtype, short_name
+from calque_core.types.promotion import weak_promotion
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -176,9 +177,3 @@ def test_python_scalars_beside_short_floats_are_weak(short):
     else:
         with pytest.raises(TypeError, match=rf"{short} and complex have no common dtype"):
             lax.mul(x, 1j)
-
-
-def test_the_greatest_number_of_a_dtype():
-    assert greatest(np.dtype("float32")) == np.finfo(np.float32).max
-    assert float(greatest(short_dtype("float8_e4m3fn"))) == 448
-    assert float(greatest(short_dtype("bfloat16"))) == 3.3895313892515355e38

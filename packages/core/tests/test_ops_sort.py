@@ -100,7 +100,7 @@ def test_sorting_no_operands_is_refused():
         lax.sort(())
 
 
-@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS))
+@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS - {"float4_e2m1fn"}))  # it has no NaN
 def test_nan_comes_last_among_floats_that_numpy_does_not_have(dtype):
     ml_dtypes = pytest.importorskip("ml_dtypes", reason=f"{dtype} is defined by ml_dtypes, which comes with jaxlib")
     x = np.array([0.25, np.nan, 1.5, -1.5], getattr(ml_dtypes, dtype))

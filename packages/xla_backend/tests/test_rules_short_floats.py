@@ -1,10 +1,10 @@
-"""Lowering of operations on bfloat16 and the floats of 8 bits, which NumPy does not have, against their evaluation."""
+"""Lowering of operations on bfloat16 and the floats of 4 and 8 bits, which NumPy lacks, against their evaluation."""
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from calque_core import lax
+from calque_core import finfo, lax
 from calque_core.types.dtypes import SHORT_FLOATS
 from calque_xla_backend import jit
 
@@ -50,9 +50,9 @@ def test_products_and_orders_of_bfloat16_compile_to_what_they_evaluate_to(check_
     check_compiled(on_bfloat16(lax.dot), [(x, x)], ulps=ONE_ULP)
 
 
-# Floats of 8 bits
+# Floats of 4 and 8 bits
 
-SHORT = sorted(SHORT_FLOATS)
+SHORT = sorted(SHORT_FLOATS - {"float4_e2m1fn"})  # which has no NaN
 
 
 def all_at_once(x):
@@ -80,3 +80,55 @@ def test_positions_of_extreme_short_floats_compile_to_what_they_evaluate_to(dtyp
     rows = np.concatenate([row, -row, row[:, ::-1], row[:, [0, 2, 0]]])
     check_alike(lambda x: [lax.argmax(x, 1), lax.argmin(x, 1)], rows)
     check_alike(lambda x: [lax.argmax(x, 1), lax.argmin(x, 1)], rows[:, ::2])
+
+
+FUNCTIONS = [
+    "abs", "sign", "neg", "sqrt", "rsqrt", "cbrt", "square", "exp", "exp2", "expm1", "log", "log1p", "logistic", "sin",
+    "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor",
+    "ceil", "round", "is_finite",
+]  # fmt: skip
+ARITHMETIC = ["add", "sub", "mul", "div", "max", "min", "rem", "atan2", "eq", "lt", "ge"]
+
+
+def every(dtype):
+    """Return all finite numbers of a dtype of 4 or 8 bits."""
+    numbers = np.arange(1 << finfo(dtype).bits).astype(np.uint8).view(dtype)
+    with np.errstate(invalid="ignore"):
+        return numbers[np.isfinite(numbers)]
+
+
+def ulps_apart(got, want):
+    """Return the number of steps of the dtype between two arrays, by the order of their numbers."""
+    order = np.unique(np.append(every(want.dtype).astype(np.float64), [-np.inf, np.inf]))
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    is_nan = np.isnan(got) | np.isnan(want)
+    apart = np.abs(np.searchsorted(order, np.where(is_nan, 0, got)) - np.searchsorted(order, np.where(is_nan, 0, want)))
+    return np.where(is_nan, np.where(np.isnan(got) & np.isnan(want), 0, 1 << 8), apart)
+
+
+@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS - {"bfloat16"}))
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_every_short_float_are_within_an_ulp_of_evaluation(name, dtype):
+    x = every(np.dtype(getattr(ml_dtypes, dtype)))
+    function = getattr(lax, name)
+    with np.errstate(all="ignore"):
+        got, want = np.asarray(jit(function)(x)), np.asarray(function(x))
+    assert got.dtype == want.dtype
+    if want.dtype == bool:
+        np.testing.assert_array_equal(got, want)
+    else:
+        assert ulps_apart(got, want).max() <= 1
+
+
+@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS - {"bfloat16"}))
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_arithmetic_of_short_floats_is_that_of_evaluation(name, dtype):
+    x, y = (np.random.default_rng(seed).choice(every(np.dtype(getattr(ml_dtypes, dtype))), 300) for seed in (0, 1))
+    function = getattr(lax, name)
+    with np.errstate(all="ignore"):
+        got, want = np.asarray(jit(function)(x, y)), np.asarray(function(x, y))
+    assert got.dtype == want.dtype
+    if want.dtype == bool:
+        np.testing.assert_array_equal(got, want)
+    else:
+        assert ulps_apart(got, want).max() <= (name == "atan2")

@@ -22,7 +22,8 @@ def in_context():
     [
         ("bool", "i1"), ("int8", "i8"), ("int64", "i64"), ("uint8", "ui8"), ("uint32", "ui32"), ("float16", "f16"),
         ("float32", "f32"), ("float64", "f64"), ("complex64", "complex<f32>"), ("complex128", "complex<f64>"),
-        (ml_dtypes.bfloat16, "bf16"), (ml_dtypes.float8_e4m3fn, "f8E4M3FN"),
+        (ml_dtypes.bfloat16, "bf16"), (ml_dtypes.float8_e4m3fn, "f8E4M3FN"), (ml_dtypes.float4_e2m1fn, "f4E2M1FN"),
+        (ml_dtypes.int4, "i4"), (ml_dtypes.uint4, "ui4"),
     ],
 )  # fmt: skip
 def test_dtypes(dtype, text):

@@ -16,7 +16,7 @@ def check_input(caller: str, name: str, aval: Any, *, holomorphic: bool, allow_i
 
     Raises: TypeError that names the argument.
     """
-    kind = aval.dtype.kind
+    kind = aval.kind
     if holomorphic and kind != "c":
         raise TypeError(
             f"{caller} with holomorphic=True: {name} has dtype {dtype_name(aval.dtype)}. Give complex arguments, or "
@@ -36,7 +36,7 @@ def check_linear_input(caller: str, name: str, aval: Any) -> None:
 
     Raises: TypeError that names the argument.
     """
-    if aval.dtype.kind in "iub":
+    if aval.kind in "iub":
         raise TypeError(
             f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, but linear functions take floats. Pass a float, or "
             "close over the argument."
@@ -126,10 +126,10 @@ def check_scalar_output(caller: str, out: Any, leaves: Sequence[Value], *, holom
             f"{caller} needs a scalar output, but the function returned {aval}. Reduce it (sum, mean), or "
             "use vjp or jacrev."
         )
-    if holomorphic and aval.dtype.kind != "c":
+    if holomorphic and aval.kind != "c":
         raise TypeError(f"{caller} with holomorphic=True: the output is {aval}. Return a complex scalar.")
-    if not holomorphic and aval.dtype.kind not in "fV":
+    if not holomorphic and aval.kind != "f":
         hint = "Return a float"
-        if aval.dtype.kind == "c":
+        if aval.kind == "c":
             hint = "Set holomorphic=True if the function is holomorphic; otherwise return a real number, or use vjp"
         raise TypeError(f"{caller} needs a real output, but the function returned {aval}. {hint}.")

@@ -143,8 +143,8 @@ _CHECKS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., 
 def _directions(tree: Any, seed: int) -> list[Any]:
     """Return a random direction; with complex leaves, also a second direction, with the complex leaves times i."""
     direction = _direction(tree, seed)
-    turned = tree_map(lambda t: t * 1j if typeof(t).dtype.kind == "c" else t, direction)
-    is_complex = any(typeof(t).dtype.kind == "c" for t in tree_leaves(direction))
+    turned = tree_map(lambda t: t * 1j if typeof(t).kind == "c" else t, direction)
+    is_complex = any(typeof(t).kind == "c" for t in tree_leaves(direction))
     return [direction, turned] if is_complex else [direction]
 
 
@@ -158,9 +158,7 @@ def _normal(rng: np.random.Generator, aval: Any) -> Value:
     if not is_float(aval.dtype):
         return np.zeros(aval.shape, float0)
     real = rng.standard_normal(aval.shape)
-    return np.asarray(real + 1j * rng.standard_normal(aval.shape) if aval.dtype.kind == "c" else real).astype(
-        aval.dtype
-    )[()]
+    return np.asarray(real + 1j * rng.standard_normal(aval.shape) if aval.kind == "c" else real).astype(aval.dtype)[()]
 
 
 def _differences(f: Callable[..., Any], args: Any, dots: Any, step: float) -> Any:

@@ -211,7 +211,7 @@ def _check_inputs(caller: str, chosen: Any, holomorphic: bool, *, allow_int: boo
     leaves = tree_leaves(chosen)
     check_arrays(leaves, lambda: [f"leaf {i} of the chosen arguments" for i in range(len(leaves))], caller)
     for leaf in leaves:
-        kind = typeof(leaf).dtype.kind
+        kind = typeof(leaf).kind
         if holomorphic and kind != "c":
             raise TypeError(f"{caller} with holomorphic=True got {typeof(leaf)}. Give complex arguments.")
         if kind in "iub" and not allow_int:
@@ -221,7 +221,7 @@ def _check_inputs(caller: str, chosen: Any, holomorphic: bool, *, allow_int: boo
 def _check_real_inputs(caller: str, chosen: Any) -> None:
     """Refuse a complex argument: only for holomorphic functions is its derivative one number in all directions."""
     for leaf in tree_leaves(chosen):
-        if typeof(leaf).dtype.kind == "c":
+        if typeof(leaf).kind == "c":
             raise TypeError(
                 f"{caller} got {typeof(leaf)}. Set holomorphic=True if the function is holomorphic; otherwise use jvp, "
                 "or jacrev for real outputs."
@@ -230,7 +230,7 @@ def _check_real_inputs(caller: str, chosen: Any) -> None:
 
 def _check_outputs(caller: str, out: Any, holomorphic: bool) -> None:
     for leaf in tree_leaves(out):
-        kind = typeof(leaf).dtype.kind
+        kind = typeof(leaf).kind
         if kind in "iub" or (holomorphic and kind != "c"):
             dtypes = "complex" if holomorphic else "floating"
             raise TypeError(f"{caller}: an output is {typeof(leaf)}. Return {dtypes} arrays.")
@@ -239,7 +239,7 @@ def _check_outputs(caller: str, out: Any, holomorphic: bool) -> None:
 def _check_real_outputs(caller: str, out: Any) -> None:
     """Refuse a complex output, as `_check_real_inputs` refuses a complex argument."""
     for leaf in tree_leaves(out):
-        if typeof(leaf).dtype.kind == "c":
+        if typeof(leaf).kind == "c":
             raise TypeError(
                 f"{caller}: an output is {typeof(leaf)}. Set holomorphic=True if the function is holomorphic; "
                 "otherwise use vjp, or jacfwd for real arguments."

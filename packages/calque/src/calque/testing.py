@@ -19,7 +19,7 @@ import numpy as np
 
 from calque_autodiff import check_jvp, jvp, linearize, vjp
 from calque_batching import vmap
-from calque_core import Primitive, float0, typeof
+from calque_core import Primitive, finfo, float0, typeof
 from calque_core.extend import is_float
 from calque_core.testing import Finding, Report, application, check_staging, check_trace, compare, examine
 
@@ -260,7 +260,7 @@ def directions(xs: Sequence[Value], seed: int) -> list[Value]:
 
 def _random(rng: np.random.Generator, aval: Any) -> Value:
     real = rng.uniform(-1, 1, aval.shape)
-    values = real + 1j * rng.uniform(-1, 1, aval.shape) if aval.dtype.kind == "c" else real
+    values = real + 1j * rng.uniform(-1, 1, aval.shape) if aval.kind == "c" else real
     return np.asarray(values).astype(aval.dtype)[()]
 
 
@@ -279,7 +279,7 @@ def inner(u: Sequence[Value], t: Sequence[Value]) -> float:
 def roundoff(xs: Sequence[Value]) -> float:
     """Return the unit of roundoff of the narrowest floating array."""
     dtypes = [typeof(x).dtype for x in xs if is_floating(x)]
-    return max((float(np.finfo(d).eps) if d.kind in "fc" else 2.0**-7 for d in dtypes), default=2.0**-52)
+    return max((float(finfo(d).eps) for d in dtypes), default=2.0**-52)
 
 
 def _text(xs: Sequence[Value]) -> str:

@@ -4,6 +4,9 @@ Everything here is public; so is `calque_core.lax`, the operations, and `calque_
 Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and `interpret.py`.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see __getattr__
+from typing import Any as _Any
+
 from calque_core import config, lax
 from calque_core.arrays import at as _at  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import indexing as _indexing  # gives arrays and tracers their methods, as the modules below do
@@ -73,7 +76,10 @@ from calque_core.traces.trace import (
 from calque_core.traces.tracer import Tracer, is_tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof
-from calque_core.types.dtypes import canonicalize_dtype, float0, issubdtype, promote_types
+from calque_core.types.dtypes import attributes_of as _attributes_of
+from calque_core.types.dtypes import canonicalize_dtype, float0, isdtype, issubdtype
+from calque_core.types.limits import finfo, iinfo
+from calque_core.types.promotion import promote_types
 from calque_core.values.value_trace import ValueTrace, ValueTracer
 
 __version__ = "0.1.0"
@@ -82,7 +88,7 @@ __all__ = [
     # types of values
     "AbstractValue", "ShapedArray", "ShapeDtypeStruct", "get_aval", "typeof", "register_aval", "ArrayMethods",
     # dtypes
-    "canonicalize_dtype", "float0", "issubdtype", "promote_types", "result_type",
+    "canonicalize_dtype", "float0", "issubdtype", "isdtype", "promote_types", "result_type", "finfo", "iinfo",
     # programs
     "Atom", "ClosedJaxpr", "Jaxpr", "JaxprEqn", "JaxprType", "Literal", "Var", "new_jaxpr_eqn",
     "jaxprs_in_params", "subjaxprs", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr", "jaxpr_as_fun",
@@ -111,3 +117,19 @@ __all__ = [
     # modules
     "config", "lax",
 ]  # fmt: skip
+
+# The dtypes of ml_dtypes, which is imported at the first use of one of them
+bfloat16: type[_Any]
+float4_e2m1fn: type[_Any]
+float8_e3m4: type[_Any]
+float8_e4m3: type[_Any]
+float8_e4m3b11fnuz: type[_Any]
+float8_e4m3fn: type[_Any]
+float8_e4m3fnuz: type[_Any]
+float8_e5m2: type[_Any]
+float8_e5m2fnuz: type[_Any]
+int4: type[_Any]
+uint4: type[_Any]
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__ = _attributes_of(__name__)

@@ -13,9 +13,7 @@ from itertools import chain
 from math import factorial
 from typing import Any
 
-import numpy as np
-
-from calque_core import Zero, api_boundary, current_trace, tracing, typeof
+from calque_core import Zero, api_boundary, current_trace, finfo, tracing, typeof
 from calque_core.extend import (
     FlatFunction,
     check_arrays,
@@ -27,6 +25,7 @@ from calque_core.extend import (
     describe_value,
     dtype_name,
     flatten_primals,
+    is_float,
     leaf_names,
     record_call,
     tangent_leaves,
@@ -163,7 +162,7 @@ def check_factorial(caller: str, values: Sequence[Value], order: int) -> None:
     Raises: ValueError.
     """
     for dtype in dict.fromkeys(typeof(x).dtype for x in values):
-        if dtype.kind in "fc" and factorial(order) > float(np.finfo(dtype).max):
+        if is_float(dtype) and factorial(order) > float(finfo(dtype).max):
             raise ValueError(
                 f"{caller}: {order} derivatives need the factorial of {order}, which {dtype_name(dtype)} cannot hold. "
                 "Use fewer derivatives, or a wider dtype."

@@ -32,6 +32,7 @@ from numpy import (
     uint64,
 )
 
+from calque_core import finfo, iinfo, isdtype, issubdtype, promote_types
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core.extend.numpy_functions import (
     absolute,
@@ -272,7 +273,7 @@ __all__ = [
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",
-    "result_type", "astype", "iscomplexobj", "isrealobj",
+    "result_type", "promote_types", "issubdtype", "isdtype", "finfo", "iinfo", "astype", "iscomplexobj", "isrealobj",
     # creation
     "array", "asarray", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "eye",
     "identity", "tri", "meshgrid", "copy",

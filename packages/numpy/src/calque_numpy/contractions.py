@@ -158,7 +158,7 @@ def _sum_out(operand: Operand, needed: set[Any]) -> Operand:
     axes = [d for d, label in enumerate(operand.labels) if label not in needed]
     if not axes:
         return operand
-    is_bool = typeof(operand.array).dtype.kind == "b"
+    is_bool = typeof(operand.array).kind == "b"
     array = (lax.reduce_or if is_bool else lax.reduce_sum)(operand.array, axes)
     return Operand(array, tuple(label for label in operand.labels if label in needed))
 
@@ -188,7 +188,7 @@ def _axes(operand: Operand, labels: Iterable[Any]) -> list[int]:
 def _multiply(x: Operand, y: Operand) -> Operand:
     labels = (*x.labels, *(label for label in y.labels if label not in x.labels))
     left, right = _align(x, labels), _align(y, labels)
-    is_bool = typeof(left).dtype.kind == "b" and typeof(right).dtype.kind == "b"
+    is_bool = typeof(left).kind == "b" and typeof(right).kind == "b"
     return Operand((lax.bitwise_and if is_bool else lax.mul)(left, right), labels)
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import iinfo, implements, lax, typeof
+from calque_core.extend import kind_of, where
 from calque_core.extend.numpy_functions import (
     SCALARS,
     array_of,
@@ -38,7 +39,8 @@ def asarray(a: Value, dtype: DType = None) -> Value:
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
     for Python scalars.  An array that has the dtype already is returned unchanged.
-    Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number.
+    Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number; OverflowError
+    for an integer of a list that does not fit `dtype`.
 
     >>> from calque_numpy import asarray
     >>> asarray([[1, 2], [3, 4]])
@@ -47,10 +49,23 @@ def asarray(a: Value, dtype: DType = None) -> Value:
     """
     if isinstance(a, (list, tuple)):
         a = array_of(a)
+        if dtype is not None and isinstance(a, np.ndarray):
+            _check_range(a, dtype_argument(dtype))
     out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
         return out_dtype.type(as_dtype(a, out_dtype))
     return as_result(lax.convert_element_type(a, out_dtype))
+
+
+def _check_range(a: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
+    if a.size and kind_of(a.dtype) in "iu" and kind_of(dtype) in "iu":
+        least, most = a.min(), a.max()
+        if least < iinfo(dtype).min or most > iinfo(dtype).max:
+            number = least if least < iinfo(dtype).min else most
+            raise OverflowError(
+                f"asarray of a list{where()}: the integer {number} does not fit {dtype}. Use a wider dtype, or convert "
+                "the array, which wraps around: numpy.asarray(items).astype(dtype)."
+            )
 
 
 def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:

@@ -35,7 +35,7 @@ def iscomplexobj(x: Value) -> bool:
     >>> iscomplexobj(np.zeros(2)), iscomplexobj(1j)
     (False, True)
     """
-    return bool(typeof(x).dtype.kind == "c")
+    return bool(typeof(x).kind == "c")
 
 
 @implements(np.isrealobj)

@@ -36,7 +36,7 @@ def _real(name: str, x: Value) -> Value:
 
     Raises: TypeError for complex numbers.
     """
-    if typeof(x).dtype.kind == "c":
+    if typeof(x).kind == "c":
         raise TypeError(f"{name} of {typeof(x)}{place()}: complex numbers have no order. Use numpy.real or numpy.abs.")
     return floating(x)
 
@@ -53,7 +53,7 @@ def signbit(x: Value) -> Value:
     >>> signbit(np.array([1.0, -0.0, -2.0]))
     array([False,  True,  True])
     """
-    if typeof(x).dtype.kind in "iu":
+    if typeof(x).kind in "iu":
         return lax.lt(x, 0)
     x = lax.stop_gradient(as_result(_real("signbit", x)))
     return lax.lt(lax.bitcast_convert_type(x, BITS[typeof(x).dtype.itemsize]), 0)
@@ -129,7 +129,7 @@ def ldexp(x1: Value, x2: Value) -> Value:
     >>> ldexp(np.array([0.75, 3.0]), np.array([2, -1]))
     array([3. , 1.5])
     """
-    if typeof(x2).dtype.kind not in "biu":
+    if typeof(x2).kind not in "biu":
         raise TypeError(f"ldexp{place()}: the exponents are {typeof(x2)}. Give integers.")
     x = as_result(_real("ldexp", x1))
     if typeof(x).dtype.itemsize < 4:  # exact in 32 bits, and rounded by the conversion
@@ -226,12 +226,12 @@ def _integers(name: str, x1: Value, x2: Value) -> tuple[Value, Value]:
     """Return the absolute values of two integers, in one dtype and shape."""
     check_dtypes(name, (typeof(x1), typeof(x2)))
     for x in (x1, x2):
-        if typeof(x).dtype.kind not in "iu":
+        if typeof(x).kind not in "iu":
             raise TypeError(f"{name} of {typeof(x)}{place()}. Give integers.")
     x1, x2 = binary(name, x1, x2)
     shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     x1, x2 = (broadcast_to(as_result(x), shape) for x in (x1, x2))
-    return (x1, x2) if typeof(x1).dtype.kind == "u" else (lax.abs(x1), lax.abs(x2))
+    return (x1, x2) if typeof(x1).kind == "u" else (lax.abs(x1), lax.abs(x2))
 
 
 @implements(np.lcm)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import diagonal_of, eliminated, identity_like, integer, where
+from calque_core.extend import diagonal_of, eliminated, identity_like, integer, kind_of, where
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
 from calque_core.lax import broadcast_shapes, linalg
 from calque_numpy.creation import asarray
@@ -31,7 +31,7 @@ def as_field(name: str, *operands: Value) -> list[Value]:
     """
     values = [asarray(x) for x in operands]
     dtype = promoted_dtype(name, *operands)
-    dtype = canonicalize_dtype(np.float64) if dtype.kind in "biu" else dtype
+    dtype = canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype
     return [as_dtype(x, dtype) for x in values]
 
 

@@ -290,9 +290,9 @@ def _transform(name: str, kind: FftType, a: Value, s: Shape | None, positions: S
 def _floats(name: str, kind: FftType, a: Value) -> Value:
     """Return the operand as floats or complex numbers; of integers and bools, NumPy makes float64."""
     aval = typeof(a)
-    if kind is FftType.RFFT and aval.dtype.kind == "c":
+    if kind is FftType.RFFT and aval.kind == "c":
         raise TypeError(f"{name} of {aval}{where()}: it takes real numbers. Use fft, or the real part.")
-    if aval.dtype.kind not in "biu":
+    if aval.kind not in "biu":
         return a
     return as_dtype(a, scalar_dtype(float) if aval.weak_type else canonicalize_dtype(np.float64))
 

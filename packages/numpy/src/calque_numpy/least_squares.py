@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import hermitian_of, where
+from calque_core.extend import hermitian_of, kind_of, where
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
 from calque_core.lax import linalg
 from calque_numpy.spectra import svd, svdvals
@@ -49,7 +49,7 @@ def pinv(a: Value, rcond: Value = None, hermitian: bool = False, *, rtol: Value 
 def _as_floats(name: str, *operands: Value) -> list[Value]:
     """Return the operands in their common dtype; integers are doubles, as everywhere in `numpy.linalg`."""
     dtype = promoted_dtype(name, *operands)
-    return [as_dtype(x, canonicalize_dtype(_DOUBLE) if dtype.kind in "biu" else dtype) for x in operands]
+    return [as_dtype(x, canonicalize_dtype(_DOUBLE) if kind_of(dtype) in "biu" else dtype) for x in operands]
 
 
 @implements(np.linalg.lstsq)

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, implements, lax, typeof
-from calque_core.extend import greatest
+from calque_core import NumpyRuleError, finfo, implements, lax, typeof
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import absolute, all, as_dtype, floating, isfinite, isnan, promoted_dtype, truth
 
@@ -81,13 +80,13 @@ def nan_to_num(
     >>> nan_to_num(np.array([np.nan, 1.0]))
     array([0., 1.])
     """
-    dtype = typeof(x).dtype
-    if dtype.kind in "biu":
+    dtype, kind = typeof(x).dtype, typeof(x).kind
+    if kind in "biu":
         return x
-    if dtype.kind == "c":
+    if kind == "c":
         return lax.complex(*(nan_to_num(part, copy, nan, posinf, neginf) for part in (lax.real(x), lax.imag(x))))
-    high = greatest(dtype) if posinf is None else posinf
-    low = -greatest(dtype) if neginf is None else neginf
+    high = finfo(dtype).max if posinf is None else posinf
+    low = finfo(dtype).min if neginf is None else neginf
     x = lax.select(isnan(x), as_dtype(nan, dtype), x)
     x = lax.select(lax.eq(x, np.inf), as_dtype(high, dtype), x)
     return lax.select(lax.eq(x, -np.inf), as_dtype(low, dtype), x)

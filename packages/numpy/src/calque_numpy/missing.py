@@ -7,9 +7,9 @@ The page of the documentation with every function is made from both, by `tests/d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Any
 
-from calque_core.extend import similar_name
+from calque_core.extend import SHORT_DTYPES, short_dtype, similar_name
 
 _FAMILIES = {
     "reads or writes files and text; use it on numpy.asarray(x)": (
@@ -45,7 +45,7 @@ _FAMILIES = {
         "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise "
         "array_equiv empty empty_like geomspace logspace rollaxis packbits unpackbits einsum_path unstack matvec "
         "vecdot vecmat "
-        "isdtype isscalar issubdtype iterable promote_types "
+        "isscalar iterable "
     ),
 }
 MISSING = {name: reason for reason, names in _FAMILIES.items() for name in names.split()}
@@ -55,8 +55,8 @@ DIFFERENT = {
 }
 
 
-def missing_name(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
-    """Return the `__getattr__` of a module with these public names.
+def missing_name(module: str, names: Iterable[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module with these public names, and with the dtypes of `ml_dtypes`.
 
     >>> import calque_numpy
     >>> calque_numpy.loadtxt
@@ -64,7 +64,9 @@ def missing_name(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]
     AttributeError: calque_numpy has no loadtxt: it reads or writes files and text; use it on numpy.asarray(x).
     """
 
-    def __getattr__(name: str) -> NoReturn:  # noqa: N807
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name in SHORT_DTYPES:
+            return short_dtype(name, module)
         if name in MISSING:
             raise AttributeError(f"{module} has no {name}: it {MISSING[name]}.", name=name)
         similar = similar_name(name, names, cutoff=0.75)

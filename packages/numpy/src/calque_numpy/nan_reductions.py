@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import highest, is_float, lowest
+from calque_core.extend import highest, is_float, kind_of, lowest
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import Axes, as_dtype, isnan, refuse, true_divide
@@ -46,7 +46,7 @@ def nansum(
 
 
 def _without_nan(a: Value, fill: Value) -> Value:
-    return a if typeof(a).dtype.kind in "biu" else lax.select(isnan(a), fill, a)
+    return a if typeof(a).kind in "biu" else lax.select(isnan(a), fill, a)
 
 
 @implements(np.nanmean)
@@ -65,7 +65,7 @@ def nanmean(
     refuse("nanmean", out=out, where=where)
     if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
         raise TypeError(f"nanmean of {typeof(a)}{place()}: dtype={dtype} cannot hold a mean of floats. Remove dtype.")
-    if typeof(a).dtype.kind in "biu":
+    if typeof(a).kind in "biu":
         return reductions.mean(a, axis, dtype, keepdims=keepdims)
     total = nansum(a, axis, dtype, keepdims=keepdims)
     count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims)
@@ -143,11 +143,11 @@ def nanvar(  # noqa: PLR0913  (NumPy's signature)
         if ddof != 0:
             raise ValueError(f"nanvar{place()}: ddof and correction are two names of one number. Give one.")
         ddof = correction
-    if typeof(a).dtype.kind in "biu":
+    if typeof(a).kind in "biu":
         return reductions.var(a, axis, dtype, None, ddof, keepdims)
     wide = a if dtype is None else as_dtype(a, canonicalize_dtype(dtype))
     difference = _without_nan(lax.sub(wide, as_dtype(nanmean(wide, axis, keepdims=True), typeof(wide).dtype)), 0)
-    squares = lax.square(lax.abs(difference) if typeof(wide).dtype.kind == "c" else difference)
+    squares = lax.square(lax.abs(difference) if typeof(wide).kind == "c" else difference)
     total = reductions.sum(squares, axis, keepdims=keepdims)
     count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims)
     degrees = lax.sub(as_dtype(count, typeof(total).dtype), ddof)
@@ -226,7 +226,7 @@ def nanmin(
 
 def _extreme(reduce: Any, a: Value, neutral: Any, axis: Axes, keepdims: bool, initial: Value, where: Value) -> Value:
     dtype = typeof(a).dtype
-    if dtype.kind in "biu":
+    if kind_of(dtype) in "biu":
         return reduce(a, axis, None, keepdims, initial, where)
     out = reduce(lax.select(isnan(a), neutral(dtype), a), axis, None, keepdims, initial, where)
     if initial is not None:
@@ -266,7 +266,7 @@ def nanargmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: 
 
 def _position(find: Any, a: Value, worst: float, axis: int | None, keepdims: bool) -> Value:
     """Return the position of the extreme: an infinity in the array stands before the NaN that were replaced by it."""
-    if typeof(a).dtype.kind in "biu":
+    if typeof(a).kind in "biu":
         return find(a, axis, keepdims=keepdims)
     position = find(lax.select(isnan(a), worst, a), axis, keepdims=keepdims)
     is_worst = reductions.all(lax.bitwise_or(isnan(a), lax.eq(a, worst)), axis, keepdims=keepdims)

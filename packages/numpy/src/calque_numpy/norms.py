@@ -53,7 +53,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
 
 def _in_doubles(x: Value) -> Value:
     """Return `x`, integers as float64, as in NumPy: squares of 8 bits do not fit float16."""
-    return as_dtype(x, canonicalize_dtype(np.float64)) if typeof(x).dtype.kind in "biu" else x
+    return as_dtype(x, canonicalize_dtype(np.float64)) if typeof(x).kind in "biu" else x
 
 
 def _length(x: Value, axes: tuple[int, ...]) -> Value:
@@ -62,7 +62,7 @@ def _length(x: Value, axes: tuple[int, ...]) -> Value:
 
 def _modulus(x: Value) -> Value:
     """Return the moduli of complex numbers, other numbers unchanged: their squares are equal."""
-    return lax.abs(x) if typeof(x).dtype.kind == "c" else x
+    return lax.abs(x) if typeof(x).kind == "c" else x
 
 
 def _vector_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core.extend import kind_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     Axes,
@@ -85,7 +86,7 @@ def _rows(name: str, a: Value, axis: Axes) -> tuple[Value, tuple[int, ...]]:
     """
     a = asarray(a)
     aval = typeof(a)
-    if aval.dtype.kind == "c":
+    if aval.kind == "c":
         raise TypeError(f"{name} of {aval}{place()}: complex numbers have no order. Use numpy.real or numpy.abs.")
     axes = reduced_axes(name, axis, aval.ndim)
     kept = [d for d in range(aval.ndim) if d not in axes]
@@ -98,7 +99,7 @@ def _rows(name: str, a: Value, axis: Axes) -> tuple[Value, tuple[int, ...]]:
 
 def _float_dtype(rows: Value) -> np.dtype[Any]:
     dtype = typeof(rows).dtype
-    return canonicalize_dtype(np.float64) if dtype.kind in "biu" else dtype
+    return canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype
 
 
 def _sorted_floats(rows: Value) -> Value:
@@ -133,7 +134,7 @@ def median(
 
 def _nan_if_any(rows: Value, out: Value) -> Value:
     """Return NaN for each row with a NaN."""
-    return out if typeof(rows).dtype.kind in "biu" else lax.select(_spread(any(isnan(rows), 0), out), np.nan, out)
+    return out if typeof(rows).kind in "biu" else lax.select(_spread(any(isnan(rows), 0), out), np.nan, out)
 
 
 def _spread(x: Value, like: Value) -> Value:
@@ -157,7 +158,7 @@ def nanmedian(
     """
     refuse("nanmedian", out=out)
     rows, axes = _rows("nanmedian", a, axis)
-    if typeof(rows).dtype.kind in "biu":
+    if typeof(rows).kind in "biu":
         return median(a, axis, keepdims=keepdims)
     ordered, count = _sorted_floats(rows), _count(rows)
     low, high = (_take_rows(ordered, lax.max(i, 0)) for i in (lax.div(lax.sub(count, 1), 2), lax.div(count, 2)))
@@ -279,7 +280,7 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
     if method not in METHODS:
         raise ValueError(f"{name}{place()}: the method is {method!r}. Use one of {', '.join(METHODS)}.")
     rows, axes = _rows(name, a, axis)
-    skips_nan = name.startswith("nan") and typeof(rows).dtype.kind == "f"
+    skips_nan = name.startswith("nan") and typeof(rows).kind == "f"
     dtype, q = result_type(_float_dtype(rows), q), _probabilities(name, q)
     ordered = lax.sort(rows if method in _DISCRETE else as_dtype(rows, dtype), 0)
     n = typeof(rows).shape[0]
@@ -324,7 +325,7 @@ def _interpolate(low: Value, high: Value, weight: Value) -> Value:
 def _probabilities(name: str, q: Value) -> Value:
     """Return q as floats between 0 and 1; a percentage is divided by 100."""
     q = asarray(q)
-    if typeof(q).dtype.kind != "f":
+    if typeof(q).kind != "f":
         q = as_dtype(q, canonicalize_dtype(np.float64))
     highest = 100 if name.endswith("percentile") else 1
     if isinstance(q, (np.ndarray, np.generic)) and not np.all(np.less_equal(0, q) & np.less_equal(q, highest)):

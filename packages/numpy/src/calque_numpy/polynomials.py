@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, result_type, typeof
-from calque_core.extend import integer
+from calque_core.extend import integer, kind_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, ravel, true_divide
 from calque_numpy.creation import asarray
@@ -156,8 +156,8 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     n = typeof(x).size if N is None else integer("vander", "N", N)
     if n < 0:
         raise ValueError(f"vander{place()}: N is {n}. Give a number of zero or more.")
-    dtype = result_type(x, int) if typeof(x).dtype.kind != "b" else result_type(int)
-    x = as_dtype(x, np.promote_types(dtype, result_type(int)) if dtype.kind in "iu" else dtype)
+    dtype = result_type(x, int) if typeof(x).kind != "b" else result_type(int)
+    x = as_dtype(x, np.promote_types(dtype, result_type(int)) if kind_of(dtype) in "iu" else dtype)
     ones = lax.full((typeof(x).shape[0], 1), 1, typeof(x).dtype)
     rest = lax.broadcast_in_dim(x, (typeof(x).shape[0], max(n - 1, 0)), (0,))
     powers = lax.cumprod(lax.concatenate([ones, rest], 1), 1) if n else lax.slice_in_dim(ones, 0, 0, axis=1)

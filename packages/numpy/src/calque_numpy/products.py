@@ -39,14 +39,14 @@ def contract(
     """
     (x_contracted, y_contracted), (x_batch, y_batch) = contracted, batch
     numbers = ((tuple(x_contracted), tuple(y_contracted)), (tuple(x_batch), tuple(y_batch)))
-    if typeof(x).dtype.kind == "b" and typeof(y).dtype.kind == "b":
+    if typeof(x).kind == "b" and typeof(y).kind == "b":
         x, y = lax.convert_element_type(x, _INT32), lax.convert_element_type(y, _INT32)
         return lax.ne(lax.dot_general(x, y, numbers), 0)
     return lax.dot_general(x, y, numbers, *options)
 
 
 def _product(x: Value, y: Value) -> Value:
-    return lax.bitwise_and(x, y) if typeof(x).dtype.kind == "b" and typeof(y).dtype.kind == "b" else lax.mul(x, y)
+    return lax.bitwise_and(x, y) if typeof(x).kind == "b" and typeof(y).kind == "b" else lax.mul(x, y)
 
 
 @implements(np.outer)
@@ -140,7 +140,7 @@ def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_eleme
     np.int64(11)
     """
     a, b = asarray(a), asarray(b)
-    if typeof(a).dtype.kind == "c":
+    if typeof(a).kind == "c":
         a = conjugate(a)
     return _check_sizes("vdot", ravel(a), ravel(b), [0], [0], (precision, preferred_element_type))
 

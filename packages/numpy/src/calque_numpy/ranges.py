@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import integer, scalar_dtype, where
+from calque_core import canonicalize_dtype, iinfo, implements, lax, result_type, typeof
+from calque_core.extend import integer, kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import KINDS, SCALARS, astype, broadcast_to, canonical_axis, dtype_argument
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray, full_like
@@ -44,7 +44,7 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
         dtype = scalar_dtype(KINDS[np.result_type(*map(type, bounds)).kind])
     else:
         dtype = canonicalize_dtype(np.arange(*[typeof(x).dtype.type(1) for x in bounds]).dtype)
-    if dtype.kind in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype) and stride:
+    if kind_of(dtype) in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype) and stride:
         positions = lax.iota(dtype, len(range(first, end, stride)))  # an operation of a program, not a constant
         scaled = positions if stride == 1 else lax.mul(positions, stride)
         return scaled if first == 0 else lax.add(scaled, first)
@@ -52,7 +52,7 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
 
 
 def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
-    return isinstance(x, int) and np.iinfo(dtype).min <= x <= np.iinfo(dtype).max
+    return isinstance(x, int) and iinfo(dtype).min <= x <= iinfo(dtype).max
 
 
 def _number(x: Value) -> Any:
@@ -60,9 +60,9 @@ def _number(x: Value) -> Any:
     if isinstance(x, (bool, int, float)):
         return x
     aval = typeof(x)
-    if aval.shape or aval.dtype.kind not in "biuf":
+    if aval.shape or aval.kind not in "biuf":
         raise TypeError(f"arange{where()}: an argument has type {aval}. Give real numbers.")
-    return float(x) if aval.dtype.kind == "f" else int(x)
+    return float(x) if aval.kind == "f" else int(x)
 
 
 @implements(np.linspace)
@@ -112,7 +112,7 @@ def _points(start: Value, stop: Value, step: Value, num: int, endpoint: bool) ->
 
 
 def _in_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
-    return astype(lax.floor(x) if dtype.kind in "iu" else x, dtype)
+    return astype(lax.floor(x) if kind_of(dtype) in "iu" else x, dtype)
 
 
 # Matrices of ones and zeros

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import integer, where
+from calque_core.extend import integer, kind_of, where
 from calque_core.extend.numpy_functions import canonical_axis, ravel, swapaxes
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
@@ -118,7 +118,7 @@ def pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_values
 
 def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     widths = np.asarray(pad_width)
-    if widths.dtype.kind not in "iu":
+    if kind_of(widths.dtype) not in "iu":
         raise TypeError(f"pad{where()}: pad_width is {pad_width!r}. Give integers.")
     if widths.size and widths.min() < 0:
         raise ValueError(f"pad{where()}: pad_width is {pad_width!r}. Give numbers of zero or more.")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import integer
+from calque_core.extend import integer, kind_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     Axes,
@@ -61,7 +61,7 @@ def prod(
     aval = typeof(a)
     axes = reduced_axes("prod", axis, aval.ndim)
     a = fill_masked(as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)), where, 1)
-    reduce = lax.reduce_and if typeof(a).dtype.kind == "b" else lax.reduce_prod  # bools only by dtype=bool
+    reduce = lax.reduce_and if typeof(a).kind == "b" else lax.reduce_prod  # bools only by dtype=bool
     product = keep_axes(reduce(a, axes), axes, keepdims)
     return (
         product if initial is None or _is_one(initial) else lax.mul(product, as_dtype(initial, typeof(product).dtype))
@@ -207,7 +207,7 @@ def _neighbours(a: Value, axis: int) -> tuple[Value, Value]:
 
 def _difference(a: Value, axis: int) -> Value:
     later, earlier = _neighbours(a, axis)
-    return lax.ne(later, earlier) if typeof(a).dtype.kind == "b" else lax.sub(later, earlier)
+    return lax.ne(later, earlier) if typeof(a).kind == "b" else lax.sub(later, earlier)
 
 
 @implements(np.ediff1d)
@@ -275,7 +275,7 @@ def gradient(f: Value, *varargs: Value, axis: Any = None, edge_order: int = 1) -
     array([3., 4., 5.])
     """
     f = asarray(f)
-    f = as_dtype(f, canonicalize_dtype(np.float64)) if typeof(f).dtype.kind in "biu" else f
+    f = as_dtype(f, canonicalize_dtype(np.float64)) if typeof(f).kind in "biu" else f
     ndim = typeof(f).ndim
     axes = reduced_axes("gradient", axis, ndim)
     if edge_order not in (1, 2):
@@ -347,9 +347,9 @@ def unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 6
     axis = canonical_axis("unwrap", axis, typeof(p).ndim)
     step = diff(p, axis=axis)
     dtype = result_type(step, period)
-    half = period / 2 if dtype.kind == "f" else period // 2
+    half = period / 2 if kind_of(dtype) == "f" else period // 2
     reduced = remainder(step + half, period) - half
-    if dtype.kind == "f" or period % 2 == 0:
+    if kind_of(dtype) == "f" or period % 2 == 0:
         is_half = lax.bitwise_and(lax.eq(reduced, as_dtype(-half, dtype)), lax.gt(step, 0))
         reduced = lax.select(is_half, as_dtype(half, dtype), reduced)
     limit = half if discont is None else lax.max(asarray(discont), half)

@@ -43,7 +43,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted{place()}: the side is {side!r}. Use 'left' or 'right'.")
     for x in (a, v):
-        if typeof(x).dtype.kind == "c":
+        if typeof(x).kind == "c":
             raise TypeError(f"searchsorted{place()}: {typeof(x)} has no order. Use real numbers.")
     a = a if sorter is None else at(a)[asarray(sorter)].get()
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
@@ -69,7 +69,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
 
 def _precedes(x: Value, y: Value) -> Value:
     """Return whether x comes before y where NaN is the largest."""
-    if typeof(x).dtype.kind != "f":
+    if typeof(x).kind != "f":
         return lax.lt(x, y)
     return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(isnan(y), lax.bitwise_not(isnan(x))))
 
@@ -133,7 +133,7 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
 
 
 def _as_double(x: Value) -> Value:
-    return as_dtype(x, canonicalize_dtype(np.complex128 if typeof(x).dtype.kind == "c" else np.float64))
+    return as_dtype(x, canonicalize_dtype(np.complex128 if typeof(x).kind == "c" else np.float64))
 
 
 def _interp_periodic(x: Value, xp: Value, fp: Value, period: Value) -> Value:
@@ -166,7 +166,7 @@ def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: 
     array([1, 0, 2])
     """
     x = asarray(x)
-    if typeof(x).ndim != 1 or typeof(x).dtype.kind not in "iu":
+    if typeof(x).ndim != 1 or typeof(x).kind not in "iu":
         raise (ShapeError if typeof(x).ndim != 1 else TypeError)(
             f"bincount of {typeof(x)}{place()}. Give a vector of integers."
         )
@@ -177,7 +177,7 @@ def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: 
         ones = as_dtype(asarray(weights), canonicalize_dtype(np.float64))
         if typeof(ones).shape != typeof(x).shape:
             raise ShapeError(f"bincount of {typeof(x)}{place()}: the weights are {typeof(ones)}. Give one for each.")
-    x = lax.select(lax.lt(x, 0), size, x) if typeof(x).dtype.kind == "i" else x
+    x = lax.select(lax.lt(x, 0), size, x) if typeof(x).kind == "i" else x
     return at(lax.full((size,), 0, typeof(ones).dtype))[x].add(ones, mode="drop")
 
 
@@ -212,7 +212,7 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     if bins < 1:
         raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
     a = ravel(asarray(a))
-    a = a if typeof(a).dtype.kind == "f" else _as_double(a)
+    a = a if typeof(a).kind == "f" else _as_double(a)
     if range is not None:
         low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in range)
     elif typeof(a).size:

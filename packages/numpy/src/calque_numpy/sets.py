@@ -135,7 +135,7 @@ def _distinct(name: str, ar: Value, size: int | None, fill_value: Value, equal_n
     n = typeof(x).shape[0]
     ordered, order = lax.sort((x, lax.iota(index, n)), 0)
     differs = lax.ne(ordered[1:], ordered[:-1])
-    if equal_nan and typeof(x).dtype.kind in "fc":
+    if equal_nan and typeof(x).kind in "fc":
         both_nan = lax.bitwise_and(isnan(ordered[1:]), isnan(ordered[:-1]))
         differs = lax.bitwise_and(differs, lax.bitwise_not(both_nan))
     is_new = lax.concatenate([lax.full((min(n, 1),), True), differs], 0)

@@ -56,7 +56,7 @@ def correlate(a: Value, v: Value, mode: str = "valid") -> Value:
     array([2, 3])
     """
     a, v = _vectors("correlate", a, v, mode)
-    v = conjugate(v) if typeof(v).dtype.kind == "c" else v
+    v = conjugate(v) if typeof(v).kind == "c" else v
     if typeof(v).size > typeof(a).size:
         return lax.rev(_slide(v, a, mode), (0,))
     return _slide(a, v, mode)
@@ -182,7 +182,7 @@ def corrcoef(x: Value, y: Value = None, rowvar: bool = True, *, dtype: DType = N
         return lax.div(covariance, covariance)
     deviation = lax.sqrt(real(diag(covariance)))
     scaled = covariance / lax.expand_dims(deviation, (1,)) / lax.expand_dims(deviation, (0,))
-    if typeof(scaled).dtype.kind != "c":
+    if typeof(scaled).kind != "c":
         return clip(scaled, -1, 1)
     return lax.complex(clip(real(scaled), -1, 1), clip(imag(scaled), -1, 1))
 

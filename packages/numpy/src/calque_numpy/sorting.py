@@ -29,7 +29,7 @@ def _operand_and_axis(name: str, a: Value, axis: int | None, kind: str | None, o
 
 def _reversed_order(x: Value) -> Value:
     """Return keys whose order is the reverse of the order of `x`, but with NaN last."""
-    return lax.bitwise_not(x) if typeof(x).dtype.kind in "biu" else lax.neg(x)
+    return lax.bitwise_not(x) if typeof(x).kind in "biu" else lax.neg(x)
 
 
 @implements(np.sort)

@@ -98,8 +98,8 @@ def vecdot(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     array([3., 7.])
     """
     x1, x2 = _vectors_last("vecdot", x1, x2, axis)
-    x1 = conjugate(x1) if typeof(x1).dtype.kind == "c" else x1
-    if typeof(x1).dtype.kind == "b" and typeof(x2).dtype.kind == "b":
+    x1 = conjugate(x1) if typeof(x1).kind == "c" else x1
+    if typeof(x1).kind == "b" and typeof(x2).kind == "b":
         both = lax.bitwise_and(x1, x2)
         return lax.reduce_or(both, typeof(both).ndim - 1)
     product = lax.mul(x1, x2)

@@ -76,7 +76,7 @@ def average(
         return (mean, lax.full(shape, typeof(mean).dtype.type(count))) if returned else mean
     weights = asarray(weights)
     check_dtypes("average", [aval, typeof(weights)])
-    dtype = result_type(a, weights, np.float64) if aval.dtype.kind in "biu" else result_type(a, weights)
+    dtype = result_type(a, weights, np.float64) if aval.kind in "biu" else result_type(a, weights)
     weights = as_dtype(_weights(aval, axis, weights), dtype)
     total = reductions.sum(weights, axis, keepdims=keepdims)
     mean = lax.div(reductions.sum(lax.mul(as_dtype(a, dtype), weights), axis, keepdims=keepdims), total)

@@ -57,7 +57,7 @@ def _positions(name: str, indices: Value, size: int, mode: str) -> Value:
 
     Raises: ValueError for another mode; TypeError for indices that are no integers.
     """
-    if typeof(indices).dtype.kind not in "iu":
+    if typeof(indices).kind not in "iu":
         raise TypeError(f"{name}{place()}: the indices are {typeof(indices)}. Give integers.")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"{name}{place()}: the mode is {mode!r}. Use 'raise', 'wrap' or 'clip'.")

@@ -109,7 +109,7 @@ not_linear(rem_p, max_p, min_p)
 
 def is_complex(x: Value) -> bool:
     """Tell whether `x` holds complex numbers."""
-    return bool(typeof(x).dtype.kind == "c")
+    return bool(typeof(x).kind == "c")
 
 
 def abs_jvp(x_dot: Value, out: Value, x: Value) -> Value:

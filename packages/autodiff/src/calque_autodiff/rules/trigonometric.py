@@ -90,7 +90,7 @@ not_linear(sinh_p, cosh_p, tanh_p)
 
 def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first."""
-    if typeof(x).dtype.kind == "c":
+    if typeof(x).kind == "c":
         return mul(x_dot, rsqrt(add(1.0, square(x))))
     size = max(abs(x), 1.0)
     return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))

@@ -161,5 +161,5 @@ def _check_leaves(
     holomorphic, allow_int = options
     for i, leaf in enumerate(leaves):
         aval = typeof(leaf)
-        if aval.dtype.kind != "f" or holomorphic:
+        if aval.kind != "f" or holomorphic:
             check_input(caller, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)

@@ -10,6 +10,7 @@ import numpy as np
 from calque_batching.axes import moveaxis
 from calque_batching.define import defbatch, defvectorized
 from calque_core import typeof
+from calque_core.extend import bit_width
 from calque_core.lax import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -29,7 +30,7 @@ def bitcast_convert_type_batch(
     """Keep the batch axis, unless it is last: the last axis must hold the narrow elements of a wide element."""
     (x,), (x_bdim,) = args, dims
     aval = typeof(x)
-    if new_dtype.itemsize > aval.dtype.itemsize and x_bdim == aval.ndim - 1:
+    if bit_width(new_dtype) > bit_width(aval.dtype) and x_bdim == aval.ndim - 1:
         x, x_bdim = moveaxis(x, x_bdim, 0), 0
     return bitcast_convert_type(x, new_dtype), x_bdim
 

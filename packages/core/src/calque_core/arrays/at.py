@@ -182,7 +182,7 @@ def _promises(options: Options) -> dict[str, Any]:
 def _as_dtype_of(aval: ShapedArray, value: Value) -> Value:
     """Return an update in the dtype of the array.  Raises: TypeError if the kind of its dtype is wider."""
     value = array_of(list(value)) if isinstance(value, (list, tuple)) else value
-    if _WIDTHS.get(typeof(value).dtype.kind, 2) > _WIDTHS.get(aval.dtype.kind, 2):
+    if _WIDTHS.get(typeof(value).kind, 2) > _WIDTHS.get(aval.kind, 2):
         raise TypeError(
             f"an update of {aval} with {typeof(value)}{where()}: {dtype_name(aval.dtype)} cannot hold it. Convert "
             "the array or the update first: x.astype(dtype)."
@@ -208,7 +208,7 @@ def _broadcast_to(shape: Shape, value: Value) -> Value:
 
 
 def _floating(name: str, x: Value) -> Value:
-    if typeof(x).dtype.kind in "biu":
+    if typeof(x).kind in "biu":
         raise TypeError(f"x.at[index].{name}{where()} of {typeof(x)} gives floats. Convert first: x.astype(float).")
     return x
 

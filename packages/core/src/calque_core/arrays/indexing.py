@@ -79,7 +79,7 @@ def is_advanced(index: Any) -> bool:
 
 def _takes_elements(item: Any) -> bool:
     if isinstance(item, (np.ndarray, np.generic, ArrayMethods)):
-        return bool(typeof(item).shape) or typeof(item).dtype.kind == "b"
+        return bool(typeof(item).shape) or typeof(item).kind == "b"
     return isinstance(item, (list, tuple, bool))
 
 

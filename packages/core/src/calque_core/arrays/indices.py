@@ -55,7 +55,7 @@ def basic_item(item: Any) -> Part:
         return _bound(item.start), _bound(item.stop), _bound(item.step)
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return integer(item)
-    if isinstance(item, (np.ndarray, ArrayMethods)) and not typeof(item).shape and typeof(item).dtype.kind in "iu":
+    if isinstance(item, (np.ndarray, ArrayMethods)) and not typeof(item).shape and typeof(item).kind in "iu":
         value = known(item)
         return unknown if value is unknown else integer(np.asarray(value)[()])
     return unknown
@@ -86,12 +86,12 @@ def _array(aval: ShapedArray, item: Any) -> Value:
         item = array_of(list(item)) if len(item) else np.zeros(0, np.int64)
     if not isinstance(item, (bool, np.ndarray, np.generic, ArrayMethods)):
         raise IndexError(f"{_name(aval)} is {item!r} of type {type(item).__name__}. {KINDS}.")
-    if typeof(item).dtype.kind not in "iub":
+    if typeof(item).kind not in "iub":
         raise IndexError(f"{_name(aval)} has type {typeof(item)}. {KINDS}.")
     value = known(item)
     if value is not unknown:
         return np.asarray(value)
-    if typeof(item).dtype.kind == "b":
+    if typeof(item).kind == "b":
         raise NonConcreteBooleanIndexError(
             f"{_name(aval)} is a boolean mask of type {typeof(item)}: how many elements it takes is not known "
             f"while tracing. {MASKS}."
@@ -258,7 +258,7 @@ def _spread(positions: Value, size: int, axes: Shape, shape: Shape) -> Value:
     """Return positions, counted from the start, broadcast to the shape of the rows."""
     if isinstance(positions, (int, np.ndarray)):
         return np.broadcast_to(_among(_from_start(np.asarray(positions), size), axes, len(shape)), shape)
-    is_unsigned = typeof(positions).dtype.kind == "u"
+    is_unsigned = typeof(positions).kind == "u"
     positions = as_indices(positions)
     if not is_unsigned:
         positions = lax.select(lax.lt(positions, 0), lax.add(positions, size), positions)

@@ -86,4 +86,4 @@ def whole_mask(aval: ShapedArray, index: Any) -> WholeMask | None:
 
 
 def _is_traced_mask(item: Any) -> bool:
-    return is_tracer(item) and typeof(item).dtype.kind == "b" and known(item) is unknown
+    return is_tracer(item) and typeof(item).kind == "b" and known(item) is unknown

@@ -31,7 +31,7 @@ def _component(function: Callable[[Value], Value], primitive: Primitive, x: Valu
     aval = typeof(x)
     if not aval.weak_type:
         return function(x)
-    return primitive.bind(x) if aval.dtype.kind == "c" else weak(function(number(x)))
+    return primitive.bind(x) if aval.kind == "c" else weak(function(number(x)))
 
 
 # Properties

@@ -21,7 +21,8 @@ from calque_core.ops.declare import as_result, undefined_message
 from calque_core.ops.operands import _convert, binary, check_dtypes, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, kind_of, scalar_dtype
+from calque_core.types.limits import wide_dtype
 
 Value = Any
 
@@ -35,7 +36,7 @@ def as_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def kind(x: Value) -> str:
-    return typeof(x).dtype.kind  # type: ignore[no-any-return]
+    return typeof(x).kind  # type: ignore[no-any-return]
 
 
 def _numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
@@ -91,7 +92,7 @@ def true_divide(x: Value, y: Value) -> Value:
     [array([0.5, 1. ])]
     """
     x_aval, y_aval = typeof(x), typeof(y)
-    if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
+    if x_aval.kind in "biu" and y_aval.kind in "biu":
         is_weak = x_aval.weak_type and y_aval.weak_type
         dtype = scalar_dtype(float) if is_weak else canonicalize_dtype(_FLOAT64)
         x, y = _convert(x, x_aval, dtype), _convert(y, y_aval, dtype)
@@ -111,7 +112,9 @@ def _sign_is_wrong(r: Value, y: Value) -> Value:
 
 def _is_known(*operands: Value) -> bool:
     """Tell whether NumPy can compute with these integers now; it then warns of zero divisors and overflow."""
-    return not active and all(type(x) in plain_types for x in operands) and kind(operands[0]) in "iu"
+    if active or not all(type(x) in plain_types for x in operands) or kind(operands[0]) not in "iu":
+        return False
+    return bool(typeof(operands[0]).dtype.isbuiltin != REGISTERED)  # NumPy computes int4 in int8
 
 
 def _divisor(y: Value) -> Value:
@@ -199,7 +202,7 @@ def power(x: Value, y: Value) -> Value:
     if isinstance(y, (int, np.integer)) and not isinstance(y, bool):
         return _integer_power(x, y)
     dtype = promoted_dtype("power", x, y)
-    if dtype.kind in "biu":
+    if kind_of(dtype) in "biu":
         raise NumpyRuleError(
             f"power of {typeof(x)} and {typeof(y)}{where()}: an integer to the power of an array of integers is not "
             "supported. Make one of them a float, or the exponent a Python integer."
@@ -211,7 +214,7 @@ def _integer_power(x: Value, y: Any) -> Value:
     if type(y) is int and kind(x) in "fc":  # the usual case; saves 2 of 7 us
         return lax.integer_pow(x, y)
     dtype = promoted_dtype("power", x, y)
-    if dtype.kind in "iu" and y < 0:
+    if kind_of(dtype) in "iu" and y < 0:
         raise ValueError(
             f"power of {typeof(x)} and {y}{where()}: an integer to a negative power is no integer. Convert the array "
             "to float first."
@@ -238,13 +241,13 @@ def reciprocal(x: Value) -> Value:
     if _is_known(x):
         return np.reciprocal(x, dtype=dtype)
     out = lax.div(dtype.type(1), _divisor(x))
-    return out if dtype.kind not in "iu" else lax.select(lax.eq(x, 0), _reciprocal_of_zero(dtype), out)
+    return out if kind_of(dtype) not in "iu" else lax.select(lax.eq(x, 0), _reciprocal_of_zero(dtype), out)
 
 
 @cache
 def _reciprocal_of_zero(dtype: np.dtype[Any]) -> Value:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.reciprocal(dtype.type(0))
+        return np.reciprocal(wide_dtype(dtype).type(0)).astype(dtype)
 
 
 def left_shift(x: Value, y: Value) -> Value:

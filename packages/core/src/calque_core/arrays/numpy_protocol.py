@@ -29,6 +29,7 @@ from calque_core.types.array_methods import ArrayMethods, array_method
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import _refusal, is_array_like, typeof
 from calque_core.types.dtypes import canonicalize_dtype
+from calque_core.types.promotion import can_cast
 
 Value = Any
 Function = Callable[..., Value]
@@ -140,7 +141,7 @@ def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
     gives_bools = all(loop.endswith("->?") for loop in ufunc.types if "O" not in loop)
     if gives_bools and dtype.kind == "b":
         return x
-    if gives_bools or not np.can_cast(aval.dtype, dtype, "same_kind"):
+    if gives_bools or not can_cast(aval.dtype, dtype, "same_kind"):
         raise TypeError(
             f"numpy.{ufunc.__name__}{where()} of {aval} cannot be computed with dtype={dtype}. "
             "Convert with astype, before or after."

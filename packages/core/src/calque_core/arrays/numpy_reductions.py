@@ -22,7 +22,7 @@ from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import ORDERED, undefined_message
 from calque_core.types.array_methods import array_method
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import canonicalize_dtype, is_float, scalar_dtype
+from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of, scalar_dtype
 
 Value = Any
 DType = Any
@@ -80,7 +80,7 @@ def sum(
     a = as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
     axes = reduced_axes("sum", axis, aval.ndim)
     a = fill_masked(a, where, 0)
-    reduce = lax.reduce_or if typeof(a).dtype.kind == "b" else lax.reduce_sum  # bools only by dtype=bool
+    reduce = lax.reduce_or if typeof(a).kind == "b" else lax.reduce_sum  # bools only by dtype=bool
     total = keep_axes(reduce(a, axes), axes, keepdims)
     return total if initial is None or _is_zero(initial) else lax.add(total, as_dtype(initial, typeof(total).dtype))
 
@@ -92,10 +92,10 @@ def _is_zero(x: Value) -> bool:
 def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of a NumPy sum: at least the default integer for bools and integers."""
     default = scalar_dtype(int)
-    if dtype.kind == "b":
+    if kind_of(dtype) == "b":
         return default
-    if dtype.kind in "iu" and dtype.itemsize < default.itemsize:
-        return np.dtype(f"{dtype.kind}{default.itemsize}")
+    if kind_of(dtype) in "iu" and dtype.itemsize < default.itemsize:
+        return np.dtype(f"{kind_of(dtype)}{default.itemsize}")
     return dtype
 
 
@@ -103,7 +103,7 @@ def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any],
     """Return the dtype in which a mean is computed, and the dtype of the result."""
     if out_dtype is not None:
         return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
-    if dtype.kind in "biu":
+    if kind_of(dtype) in "biu":
         return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
     return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
 
@@ -176,7 +176,7 @@ def var(
     aval = typeof(a)
     axes = reduced_axes("var", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
-    if not is_float(inner) or (aval.dtype.kind == "c") != (inner.kind == "c"):
+    if not is_float(inner) or (aval.kind == "c") != (inner.kind == "c"):
         raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
     a = as_dtype(a, inner)
     count = _count(aval.shape, axes)
@@ -188,7 +188,7 @@ def var(
 
 def _squared_size(x: Value) -> Value:
     """Return the square of |x|; it has a derivative at 0, unlike `square(abs(x))`."""
-    if typeof(x).dtype.kind == "c":
+    if typeof(x).kind == "c":
         return lax.add(lax.square(lax.real(x)), lax.square(lax.imag(x)))
     return lax.square(x)
 
@@ -225,7 +225,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     if initial is None and (where is not True or _count(aval.shape, axes) == 0):
         problem = "there is no element" if where is True else "where= may leave no element"
         raise ValueError(f"{name} of {aval}{place()} over the axes {axes}: {problem}. Give initial=.")
-    if aval.dtype.kind == "b":
+    if aval.kind == "b":
         reduce, combine = (lax.reduce_or, lax.bitwise_or) if is_max else (lax.reduce_and, lax.bitwise_and)
     else:
         reduce, combine = (lax.reduce_max, lax.max) if is_max else (lax.reduce_min, lax.min)
@@ -275,7 +275,7 @@ def min(
 
 def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value:
     aval = typeof(a)
-    if aval.dtype.kind not in ORDERED:
+    if aval.kind not in ORDERED:
         raise TypeError(undefined_message(name, aval))
     index_dtype = canonicalize_dtype(np.intp)
     flat = lax.reshape(a, (aval.size,)) if axis is None and aval.ndim != 1 else a

@@ -24,6 +24,7 @@ from calque_core.traces.tracer import view_of
 from calque_core.types.array_methods import array_method
 from calque_core.types.avals import Shape, typeof
 from calque_core.types.dtypes import canonicalize_dtype
+from calque_core.types.promotion import can_cast
 
 Value = Any
 
@@ -166,7 +167,7 @@ def astype(
     [array([1], dtype=int32)]
     """
     old, new = typeof(x).dtype, canonicalize_dtype(dtype)
-    if not np.can_cast(old, new, casting):
+    if not can_cast(old, new, casting):
         raise TypeError(f"astype{where()} cannot cast {old} to {new} with casting={casting!r}. Use casting='unsafe'.")
     if old.kind == "c" and new.kind == "b":
         return lax.ne(x, 0)
@@ -225,7 +226,7 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     [array([0.1, 2.5]), array([0., 2.])]
     """
     refuse("round", out=out)
-    decimals, kind = index(decimals), typeof(a).dtype.kind
+    decimals, kind = index(decimals), typeof(a).kind
     if (kind in "biu" and decimals < 0) or (kind == "b" and decimals):
         raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
     if kind in "iu":

@@ -82,7 +82,7 @@ def _fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) 
 
 def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) -> None:
     """Refuse a list beside a scalar: Python would repeat it, or has no such operation: `[0.0] * n`, `[1.0] + 2.0`."""
-    if aval.weak_type or (function is lax.mul and not aval.shape and aval.dtype.kind in "biu"):
+    if aval.weak_type or (function is lax.mul and not aval.shape and aval.kind in "biu"):
         raise TypeError(
             f"a traced scalar of type {aval} cannot be combined with a {type(other).__name__}{where()}: Python would "
             "repeat it, or has no such operation. Convert it to an array with numpy.asarray; to repeat it, make the "
@@ -109,7 +109,7 @@ _left_shift, _right_shift = _of_weak(left_shift), _of_weak(right_shift)
 def _quotient(x: Value, y: Value) -> Value:
     """Return x / y: a float, for integers, too."""
     x_aval, y_aval = typeof(x), typeof(y)
-    if x_aval.dtype.kind in "biu" and y_aval.dtype.kind in "biu":
+    if x_aval.kind in "biu" and y_aval.kind in "biu":
         if not (x_aval.weak_type and y_aval.weak_type):
             return true_divide(x, y)
         x, y = weak(x, float), weak(y, float)
@@ -225,8 +225,8 @@ def _weak_power(x: Value, y: Value) -> Value:
     """Return x ** y of weak operands; an integer to a known power is an integer if the power is not negative."""
     if isinstance(y, int) or (type(y) is float and y == 2.0):
         is_float = type(y) is float or y < 0
-        return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).dtype.kind == "i" else x, y=int(y))
-    if typeof(x).dtype.kind == typeof(y).dtype.kind == "i":
+        return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).kind == "i" else x, y=int(y))
+    if typeof(x).kind == typeof(y).kind == "i":
         return power(x, y)  # raises: the exponent decides whether Python returns an int or a float
     x, y = promoted_pair("power", x, y)
     return pow_p.bind(x, y)
@@ -256,7 +256,7 @@ def __pos__(self: Value) -> Value:
 @array_method
 def __abs__(self: Value) -> Value:
     x = number(self)
-    return x if typeof(x).dtype.kind in "bu" else abs_p.bind(x)
+    return x if typeof(x).kind in "bu" else abs_p.bind(x)
 
 
 # Comparisons

@@ -102,7 +102,6 @@ from calque_core.ops.matrices import (
 )
 from calque_core.ops.paddings import dilated_shape, transposed_pads
 from calque_core.ops.platform import Platforms, position_of_platform
-from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.reduce_function import split_reduction
 from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
@@ -126,7 +125,8 @@ from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, 
 from calque_core.traces.trace import only_evaluates, plain_types, record_call
 from calque_core.traces.tracer import check_lift
 from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, traced_type
-from calque_core.types.dtypes import at_least_single, dtype_name, greatest, is_float, scalar_dtype
+from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
+from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
 
 __all__ = [
     # Functions of the user, and their arguments
@@ -145,7 +145,8 @@ __all__ = [
     "JaxprTrace", "BorrowingTrace", "JitTracer", "record_call", "check_lift", "only_evaluates", "plain_types",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
-    "scalar_dtype", "real_dtype", "dtype_name", "at_least_single", "greatest", "highest", "lowest", "narrow", "strong",
+    "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
+    "highest", "lowest", "narrow", "strong",
     # Memory
     "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed",
     # Tangents and cotangents that are zero or not known yet

@@ -21,7 +21,8 @@ from calque_core.ops.create import full
 from calque_core.ops.joining import concatenate
 from calque_core.ops.shape import reshape, slice
 from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.dtypes import dtype_name, promote_types, scalar_dtype
+from calque_core.types.dtypes import dtype_name, scalar_dtype
+from calque_core.types.promotion import promote_types
 from calque_pytree import PyTreeDef, register_static, static_key
 
 Value = Any

@@ -17,6 +17,7 @@ from calque_core.errors import MissingRuleError
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
+from calque_core.types.limits import finfo
 
 Value = Any
 
@@ -114,7 +115,7 @@ def _compare_values(label: str, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]
     is_right = x == y
     if is_float(y.dtype):
         finite = np.abs(y[np.isfinite(y)])
-        eps = float(np.finfo(y.dtype).eps) if y.dtype.kind in "fc" else 2.0**-7
+        eps = float(finfo(y.dtype).eps)
         with np.errstate(invalid="ignore"):
             is_right |= np.isnan(x) & np.isnan(y)
             is_right |= np.abs(x - y) <= tolerance * eps * max(1.0, float(finite.max(initial=0.0)))

@@ -28,6 +28,7 @@ from calque_core.ops.declare import (
     ordered_operands,
     undefined_message,
 )
+from calque_core.ops.formulas import keeping_dtype
 from calque_core.ops.operands import binary
 from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive, bind_checked
@@ -37,15 +38,16 @@ Value = Any
 
 # Arithmetic
 
-neg_p = declare("neg", NUMBER, scalars.unary(operator.neg, np.negative), weak_kinds="ifc", linearity="linear")
+_negative = keeping_dtype(np.negative)
+neg_p = declare("neg", NUMBER, scalars.unary(operator.neg, _negative), weak_kinds="ifc", linearity="linear")
 add_p = declare("add", ANY, scalars.binary(operator.add, np.add), weak_kinds="ifc")
 add_any_p = declare("add_any", ANY, np.add)
 sub_p = declare("sub", NUMBER, scalars.binary(operator.sub, np.subtract), weak_kinds="ifc")
 mul_p = declare("mul", ANY, scalars.binary(operator.mul, np.multiply), weak_kinds="ifc", linearity="bilinear")
 div_p = declare("div", NUMBER, scalars.divide, weak_kinds="fc")
 rem_p = declare("rem", REAL, formulas.remainder)
-max_p = declare("max", ORDERED, np.maximum)
-min_p = declare("min", ORDERED, np.minimum)
+max_p = declare("max", ORDERED, keeping_dtype(np.maximum))
+min_p = declare("min", ORDERED, keeping_dtype(np.minimum))
 
 
 def neg(x: Value) -> Value:
@@ -59,7 +61,7 @@ def neg(x: Value) -> Value:
     np.float64(-2.0)
     """
     # `typeof` also refuses Python integers of any size and arrays of objects, which np.negative takes.
-    if type(x) is not np.float64 and typeof(x).dtype.kind == "b":
+    if type(x) is not np.float64 and typeof(x).kind == "b":
         raise TypeError(undefined_message("neg", typeof(x)))
     return neg_p.bind(strong(x))
 
@@ -193,14 +195,14 @@ abs_p.is_elementwise = True
 
 @abs_p.def_abstract_eval(cached=True)
 def abs_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
-    if x_aval.dtype.kind not in SIGNED:
+    if x_aval.kind not in SIGNED:
         raise TypeError(undefined_message("abs", x_aval))
-    dtype = np.finfo(x_aval.dtype).dtype if x_aval.dtype.kind == "c" else x_aval.dtype
+    dtype = np.finfo(x_aval.dtype).dtype if x_aval.kind == "c" else x_aval.dtype
     return shaped_array(x_aval.shape, dtype, x_aval.weak_type)
 
 
-abs_p.def_impl(scalars.unary(operator.abs, np.absolute), leaf=True)
-sign_p = declare("sign", SIGNED, np.sign)
+abs_p.def_impl(scalars.unary(operator.abs, keeping_dtype(np.absolute)), leaf=True)
+sign_p = declare("sign", SIGNED, keeping_dtype(np.sign))
 
 
 def abs(x: Value) -> Value:
@@ -212,7 +214,7 @@ def abs(x: Value) -> Value:
     >>> abs(-2.0), abs(3 + 4j)
     (np.float64(2.0), np.float64(5.0))
     """
-    return abs_p.bind(strong(x)) if typeof(x).dtype.kind not in "ub" else as_result(x)
+    return abs_p.bind(strong(x)) if typeof(x).kind not in "ub" else as_result(x)
 
 
 def sign(x: Value) -> Value:
@@ -227,6 +229,6 @@ def sign(x: Value) -> Value:
     array([-1,  0,  1])
     """
     aval = typeof(x)
-    if aval.dtype.kind == "b":
+    if aval.kind == "b":
         raise TypeError(undefined_message("sign", aval))
-    return sign_p.bind(x) if aval.dtype.kind != "u" else min(x, 1)
+    return sign_p.bind(x) if aval.kind != "u" else min(x, 1)

@@ -76,7 +76,7 @@ def _declare(name: str, kinds: str, linearity: Linearity | None = None) -> Primi
     @primitive.def_abstract_eval
     def abstract_eval(x_aval: ShapedArray, *, axes: tuple[AxisName, ...]) -> ShapedArray:
         sizes_of_axes(name, axes)
-        if x_aval.dtype.kind not in kinds:
+        if x_aval.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
         return x_aval.strip_weak_type()
 
@@ -113,7 +113,7 @@ def _bind(primitive: Primitive, x: Value, axes: tuple[AxisName, ...]) -> Value:
 
 
 def _countable(x: Value) -> Value:
-    return convert_element_type(x, scalar_dtype(int)) if typeof(x).dtype.kind == "b" else x
+    return convert_element_type(x, scalar_dtype(int)) if typeof(x).kind == "b" else x
 
 
 def pmean(x: Tree, axis_name: AxisNames) -> Tree:

@@ -17,6 +17,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops import formulas, scalars
 from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered_operands
+from calque_core.ops.formulas import keeping_dtype
 from calque_core.ops.operands import binary, broadcast_operands
 from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
@@ -122,10 +123,11 @@ def ge(x: Value, y: Value) -> Value:
 
 # Logic, on bools and on the bits of integers
 
-and_p = declare("and", BITS, scalars.binary(operator.and_, np.bitwise_and, scalars.BITS), weak_kinds="bi")
-or_p = declare("or", BITS, scalars.binary(operator.or_, np.bitwise_or, scalars.BITS), weak_kinds="bi")
-xor_p = declare("xor", BITS, scalars.binary(operator.xor, np.bitwise_xor, scalars.BITS), weak_kinds="bi")
-not_p = declare("not", BITS, scalars.unary(operator.invert, np.invert), weak_kinds="i")
+_and, _or, _xor = keeping_dtype(np.bitwise_and), keeping_dtype(np.bitwise_or), keeping_dtype(np.bitwise_xor)
+and_p = declare("and", BITS, scalars.binary(operator.and_, _and, scalars.BITS), weak_kinds="bi")
+or_p = declare("or", BITS, scalars.binary(operator.or_, _or, scalars.BITS), weak_kinds="bi")
+xor_p = declare("xor", BITS, scalars.binary(operator.xor, _xor, scalars.BITS), weak_kinds="bi")
+not_p = declare("not", BITS, scalars.unary(operator.invert, keeping_dtype(np.invert)), weak_kinds="i")
 
 
 def bitwise_and(x: Value, y: Value) -> Value:
@@ -183,7 +185,7 @@ def bitwise_not(x: Value) -> Value:
 
 # Shifts
 
-shift_left_p = declare("shift_left", INTEGER, np.left_shift)
+shift_left_p = declare("shift_left", INTEGER, keeping_dtype(np.left_shift))
 shift_right_logical_p = declare("shift_right_logical", INTEGER, partial(formulas.shift_right, signed=False))
 shift_right_arithmetic_p = declare("shift_right_arithmetic", INTEGER, partial(formulas.shift_right, signed=True))
 
@@ -299,7 +301,7 @@ def _check_which(which_aval: ShapedArray, n_cases: int) -> None:
 
 def select_n_impl(which: Value, *cases: Value) -> Value:
     out: Value
-    if len(cases) == 2 and formulas.kind_of(which) == "b":
+    if len(cases) == 2 and typeof(which).kind == "b":
         out = np.where(which, cases[1], cases[0])
         return out[()]
     out = np.where(np.less(which, 1), cases[0], cases[0])  # a single case takes the shape of `which` too
@@ -351,6 +353,7 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
     return select_n(pred, on_false, on_true)
 
 
+@keeping_dtype
 def clamp_impl(min: Value, x: Value, max: Value) -> Value:
     return np.minimum(np.maximum(x, min), max)
 

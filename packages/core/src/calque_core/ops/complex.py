@@ -59,7 +59,7 @@ real_p.is_elementwise = imag_p.is_elementwise = True
 
 
 def _part_abstract_eval(primitive: Primitive, x_aval: ShapedArray) -> ShapedArray:
-    if x_aval.dtype.kind != "c":
+    if x_aval.kind != "c":
         raise TypeError(undefined_message(primitive.name, x_aval))
     return shaped_array(x_aval.shape, real_dtype(x_aval.dtype), x_aval.weak_type)
 
@@ -88,7 +88,7 @@ def real(x: Value) -> Value:
     >>> real(np.array([1 + 2j, 3 - 4j]))
     array([1., 3.])
     """
-    return real_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else as_result(x)
+    return real_p.bind(strong(x)) if typeof(x).kind == "c" else as_result(x)
 
 
 def imag(x: Value) -> Value:
@@ -101,7 +101,7 @@ def imag(x: Value) -> Value:
     >>> imag(np.array([1 + 2j, 3 - 4j]))
     array([ 2., -4.])
     """
-    return imag_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else zeros_like(x)
+    return imag_p.bind(strong(x)) if typeof(x).kind == "c" else zeros_like(x)
 
 
 # Conjugates
@@ -120,7 +120,7 @@ def conj(x: Value) -> Value:
     >>> conj(1 + 2j)
     np.complex128(1-2j)
     """
-    return conj_p.bind(strong(x)) if typeof(x).dtype.kind == "c" else as_result(x)
+    return conj_p.bind(strong(x)) if typeof(x).kind == "c" else as_result(x)
 
 
 # Complex numbers from real numbers

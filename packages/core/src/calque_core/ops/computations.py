@@ -23,12 +23,12 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import BITS, NUMBER, ORDERED
 from calque_core.ops.jit import jit_p
 from calque_core.ops.loops import trace_body
-from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scan import scan
 from calque_core.ops.shape import reshape
 from calque_core.ops.weakness import convert_to, strong
 from calque_core.primitives.primitive import Primitive, results_of
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.limits import highest, lowest
 from calque_pytree import PyTreeDef, tree_flatten, tree_structure
 
 Value = Any
@@ -117,7 +117,7 @@ def known_operation(jaxpr: Jaxpr) -> Primitive | None:
     if set(eqn.invars) != set(jaxpr.invars) or list(jaxpr.outvars) != list(eqn.outvars):
         return None
     kinds, _ = _NEUTRAL.get(eqn.primitive, ("", None))
-    return eqn.primitive if var.aval.dtype.kind in kinds else None
+    return eqn.primitive if var.aval.kind in kinds else None
 
 
 def neutral_element(operation: Primitive, dtype: DType) -> Value:

@@ -35,7 +35,7 @@ from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
-from calque_core.types.dtypes import promote_types
+from calque_core.types.promotion import promote_types
 from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
@@ -148,7 +148,7 @@ def switch(
         raise ValueError(f"switch{where()} got no branches. Give at least one function.")
     for fun in functions:
         check_callable(fun, "switch")
-    if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
+    if not is_array_like(index) or typeof(index).shape or typeof(index).kind not in "iu":
         raise TypeError(f"switch{where()} got {describe_value(index)} as its index. Give an integer scalar.")
     if len(functions) == 1:
         return copy_writable_tree(functions[0](*operands))

@@ -15,28 +15,30 @@ from calque_core.frames.source import where
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, ShapeDtypeStruct, shaped_array, typeof
-from calque_core.types.dtypes import canonicalize_dtype, dtype_name
+from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of
+from calque_core.types.limits import bit_width, iinfo, wide_dtype
 
 Value = Any
 
 
 def from_python(x: Value, dtype: np.dtype[Any]) -> Value:
     """Return a Python scalar in a dtype.  Raises: OverflowError for an integer that does not fit."""
-    try:
-        return dtype.type(x)
-    except OverflowError:
+    if type(x) is int and kind_of(dtype) in "iu" and not iinfo(dtype).min <= x <= iinfo(dtype).max:
         raise OverflowError(
             f"the Python integer {x} does not fit {dtype}{where()}. Convert the array first, or pass numpy.int64({x})."
-        ) from None
+        )
+    return dtype.type(x)
 
 
 def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: bool) -> Value:
-    if type(x) is int and new_dtype.kind in "iu":
+    if type(x) is int and kind_of(new_dtype) in "iu":
         out = from_python(x, new_dtype)
         return x if weak_type else out
     x = np.asarray(x)
     if x.dtype.kind == "c" and new_dtype.kind != "c":
         x = x.real  # as in XLA; NumPy would warn
+    if x.dtype.isbuiltin == new_dtype.isbuiltin == REGISTERED:
+        x = x.astype(wide_dtype(x.dtype))  # ml_dtypes converts int4 to NumPy's dtypes only
     out = x.astype(new_dtype)[()]
     return out.item() if weak_type and not x.ndim else out
 
@@ -72,7 +74,7 @@ def narrow(values: Sequence[Value]) -> Sequence[Value]:
 def narrow_leaf(x: Value) -> Value:
     """Return an array in 32 bits; return any other value unchanged."""
     dtype = getattr(x, "dtype", None)  # of the array itself: its aval is narrow already
-    if not isinstance(dtype, np.dtype) or dtype.kind not in "iufc" or isinstance(x, ShapeDtypeStruct):
+    if not isinstance(dtype, np.dtype) or kind_of(dtype) not in "iufc" or isinstance(x, ShapeDtypeStruct):
         return x
     new_dtype = canonicalize_dtype(dtype)
     return (
@@ -85,26 +87,27 @@ bitcast_convert_type_p = Primitive("bitcast_convert_type", linearity="constant")
 
 @bitcast_convert_type_p.def_abstract_eval
 def bitcast_convert_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
-    old_size, new_size = x_aval.dtype.itemsize, new_dtype.itemsize
-    if old_size == new_size:
+    old_width, new_width = bit_width(x_aval.dtype), bit_width(new_dtype)
+    if old_width == new_width:
         return shaped_array(x_aval.shape, new_dtype)
-    if old_size > new_size:
-        return shaped_array((*x_aval.shape, old_size // new_size), new_dtype)
-    if not x_aval.shape or x_aval.shape[-1] * old_size != new_size:
+    if old_width > new_width:
+        return shaped_array((*x_aval.shape, old_width // new_width), new_dtype)
+    if not x_aval.shape or x_aval.shape[-1] * old_width != new_width:
         raise TypeError(
             f"bitcast_convert_type of {x_aval} to {dtype_name(new_dtype)}{where()}: the last axis must "
-            f"hold {new_size // old_size} elements. Reshape the operand first."
+            f"hold {new_width // old_width} elements. Reshape the operand first."
         )
     return shaped_array(x_aval.shape[:-1], new_dtype)
 
 
 def bitcast_convert_type_impl(x: Value, *, new_dtype: np.dtype[Any]) -> Value:
     x = np.ascontiguousarray(x).reshape(np.shape(x))
-    if x.dtype.itemsize == new_dtype.itemsize:
+    old_width, new_width = bit_width(x.dtype), bit_width(new_dtype)
+    if old_width == new_width:
         return x.view(new_dtype)[()]
-    if x.dtype.itemsize > new_dtype.itemsize:
-        return x[..., None].view(new_dtype)
-    return x.view(new_dtype)[..., 0]
+    shape = (*x.shape, old_width // new_width, new_width) if old_width > new_width else (*x.shape[:-1], new_width)
+    bits = np.unpackbits(x[..., None].view(np.uint8), axis=-1, count=old_width, bitorder="little").reshape(shape)
+    return np.packbits(bits, axis=-1, bitorder="little").view(new_dtype)[..., 0]
 
 
 bitcast_convert_type_p.def_impl(bitcast_convert_type_impl, leaf=True)
@@ -122,7 +125,7 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     np.int32(1065353216)
     """
     aval, dtype = typeof(x), canonicalize_dtype(new_dtype)
-    for kind in (aval.dtype.kind, dtype.kind):
+    for kind in (aval.kind, kind_of(dtype)):
         if kind in "bc":
             raise TypeError(
                 f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first."

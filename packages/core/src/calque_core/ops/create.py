@@ -18,7 +18,7 @@ from calque_core.ops.convert import convert_element_type, convert_element_type_i
 from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import canonicalize_dtype, dtype_name, is_float, scalar_dtype
+from calque_core.types.dtypes import canonicalize_dtype, dtype_name, kind_of, scalar_dtype
 
 Value = Any
 
@@ -41,7 +41,7 @@ iota_p = Primitive("iota")
 
 @iota_p.def_abstract_eval(cached=True)
 def iota_abstract_eval(*, dtype: np.dtype[Any], shape: Shape, dimension: int) -> ShapedArray:
-    if dtype.kind not in "iu" and not is_float(dtype):
+    if kind_of(dtype) not in "iufc":
         raise TypeError(f"iota{where()} got the dtype {dtype_name(dtype)}. Use an integer or float dtype.")
     return shaped_array(shape, dtype)
 

@@ -27,7 +27,7 @@ from calque_core.ops.rounding import is_finite
 from calque_core.ops.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, typeof
-from calque_core.types.dtypes import at_least_single
+from calque_core.types.limits import wide_dtype
 
 Value = Any
 Combine = Callable[[Value, Value], Value]
@@ -38,18 +38,18 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
 
     @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
-        if x_aval.dtype.kind not in kinds:
+        if x_aval.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
         return x_aval.strip_weak_type()
 
     def impl(x: Value, *, axis: int, reverse: bool) -> Value:
         x = np.flip(x, axis) if reverse else np.asarray(x)
-        out = ufunc.accumulate(x, axis, dtype=at_least_single(x.dtype)).astype(x.dtype, copy=False)
+        out = ufunc.accumulate(x, axis, dtype=wide_dtype(x.dtype)).astype(x.dtype, copy=False)
         return np.flip(out, axis) if reverse else out
 
     def decomposition(x: Value, *, axis: int, reverse: bool) -> Value:
         dtype = typeof(x).dtype
-        wide = convert_element_type(x, at_least_single(dtype))
+        wide = convert_element_type(x, wide_dtype(dtype))
         return convert_element_type(associative_scan(combine, wide, reverse=reverse, axis=axis), dtype)
 
     primitive.def_impl(impl, leaf=True)

@@ -23,14 +23,14 @@ from calque_core.ops.weakness import strong
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import dtype_name, float0, is_float
+from calque_core.types.dtypes import dtype_name, is_float
 
 Value = Any
 
 _SCALAR: Shape = ()
 
-REAL_OR_COMPLEX, FLOAT, NUMBER, SIGNED, REAL = "fcV", "fV", "iufcV", "ifcV", "iufV"
-INTEGER, BITS, ORDERED, ANY = "iu", "iub", "biufV", "biufcV"
+REAL_OR_COMPLEX, FLOAT, NUMBER, SIGNED, REAL = "fc", "f", "iufc", "ifc", "iuf"
+INTEGER, BITS, ORDERED, ANY = "iu", "iub", "biuf", "biufc"
 
 
 def elementwise(
@@ -39,8 +39,8 @@ def elementwise(
     """Return the type rule of an elementwise operation on dtypes whose kind is in `kinds`."""
 
     def abstract_eval(*avals: ShapedArray) -> ShapedArray:
-        dtype, shape = avals[0].dtype, _SCALAR
-        is_weak = dtype.kind in weak_kinds
+        dtype, kind, shape = avals[0].dtype, avals[0].kind, _SCALAR
+        is_weak = kind in weak_kinds
         for aval in avals:
             is_weak = is_weak and aval.weak_type
             if aval.dtype != dtype:
@@ -52,7 +52,7 @@ def elementwise(
                     f"{name} of {types}: the shapes differ. Broadcast the operands to one shape or rank 0."
                 )
             shape = aval.shape or shape
-        if dtype.kind not in kinds or dtype == float0:
+        if kind not in kinds:
             raise TypeError(undefined_message(name, avals[0]))
         return shaped_array(shape, dtype if result_dtype is None else result_dtype, is_weak)
 
@@ -68,7 +68,7 @@ def undefined_message(name: str, aval: ShapedArray) -> str:
 def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
     """Return operands of one dtype, whose kind must be in `kinds`; for functions where NumPy takes more kinds."""
     aval = typeof(args[0])
-    if aval.dtype.kind not in kinds:
+    if aval.kind not in kinds:
         raise TypeError(undefined_message(name, aval))
     return args
 
@@ -80,7 +80,7 @@ def ordered_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 def have_order(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return two operands of one dtype, which must not be complex."""
-    if type(x) is not float and typeof(x).dtype.kind == "c":
+    if type(x) is not float and typeof(x).kind == "c":
         raise TypeError(undefined_message(name, typeof(x)))
     return x, y
 

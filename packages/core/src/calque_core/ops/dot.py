@@ -21,7 +21,9 @@ from calque_core.ops.create import dtype_argument
 from calque_core.ops.shape import of_one_dtype
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import SHORT_FLOATS, dtype_name
+from calque_core.types.dtypes import REGISTERED, dtype_name
+from calque_core.types.limits import wide_dtype
+from calque_core.types.promotion import can_cast
 
 Value = Any
 Params = dict[str, Any]
@@ -79,7 +81,7 @@ def check_product_dtypes(
     """
     if lhs_aval.dtype != rhs_aval.dtype:
         raise TypeError(f"{_call(name, lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
-    if preferred is not None and not np.can_cast(lhs_aval.dtype, preferred, "same_kind"):
+    if preferred is not None and not can_cast(lhs_aval.dtype, preferred, "same_kind"):
         raise TypeError(
             f"{_call(name, lhs_aval, rhs_aval)}: sums in {dtype_name(preferred)} lose information of the products. Use "
             "a dtype of the operands' kind."
@@ -135,7 +137,7 @@ def dot_general_impl(
 ) -> Value:
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
     plan = _plan(lhs.ndim, rhs.ndim, dimension_numbers)
-    if preferred_element_type is None and lhs.dtype.isbuiltin == 1:  # a dtype of NumPy
+    if preferred_element_type is None and lhs.dtype.isbuiltin != REGISTERED:
         return np.matmul(lhs, rhs) if plan.is_matmul else _contract(lhs, rhs, plan)
     dtype = lhs.dtype if preferred_element_type is None else preferred_element_type
     wide = sum_dtype(lhs.dtype, dtype)
@@ -145,13 +147,13 @@ def dot_general_impl(
 
 @cache  # the name of a dtype takes 5 us
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype for sums of products: the wider dtype, and at least float32 for short floats.
+    """Return the dtype for sums of products: the wider dtype, at least float32 for short floats, int8 for int4.
 
     >>> sum_dtype(np.dtype("float32"), np.dtype("float64"))
     dtype('float64')
     """
-    short = [np.float32 for dtype in (operand, result) if dtype.name in SHORT_FLOATS]
-    return np.result_type(operand, result, *short)
+    dtypes = [wide_dtype(dtype) if dtype.isbuiltin == REGISTERED else dtype for dtype in (operand, result)]
+    return np.result_type(*dtypes)
 
 
 def _contract(lhs: Value, rhs: Value, plan: _Plan) -> Value:

@@ -62,7 +62,7 @@ def dynamic_update_slice_abstract_eval(
 
 
 def _check_starts(name: str, x_aval: ShapedArray, start_avals: Sequence[ShapedArray]) -> None:
-    is_index = all(not aval.shape and aval.dtype.kind in "iu" for aval in start_avals)
+    is_index = all(not aval.shape and aval.kind in "iu" for aval in start_avals)
     if not is_index or len(start_avals) != x_aval.ndim or len({aval.dtype for aval in start_avals}) > 1:
         types = ", ".join(map(str, start_avals)) or "none"
         raise TypeError(
@@ -259,12 +259,12 @@ def _starts(name: str, operand: Value, start_indices: Sequence[Value] | Value, m
 
 def _start(name: str, index: Value, size: int, may_be_negative: bool) -> Value:
     """Return an index, counted from the start of an axis of `size` entries."""
-    if not is_array_like(index) or typeof(index).shape or typeof(index).dtype.kind not in "iu":
+    if not is_array_like(index) or typeof(index).shape or typeof(index).kind not in "iu":
         raise TypeError(f"{name}{where()} got {describe_value(index)} as its index. Give an integer scalar.")
     if isinstance(index, (int, np.integer)):  # known under every trace
         position = int(index) + size if index < 0 and may_be_negative else int(index)
         return np.int32(min(max(position, 0), size, _INT32_MAX))
-    position, is_unsigned = as_indices(index), typeof(index).dtype.kind == "u"
+    position, is_unsigned = as_indices(index), typeof(index).kind == "u"
     return position if is_unsigned or not may_be_negative else select(lt(position, 0), add(position, size), position)
 
 

@@ -49,9 +49,9 @@ def exchanged(pivots: Value, size: int) -> Value:
     """Return the order of `size` rows after the exchanges `pivots`, [k, steps] -> [k, size]."""
     count, steps = pivots.shape
     order = np.tile(np.arange(size, dtype=np.int32), (count, 1))
-    each = np.arange(count)
+    each, rows = np.arange(count), pivots.astype(np.intp)
     for k in range(steps):
-        chosen = pivots[:, k]
+        chosen = rows[:, k]
         order[each, chosen], order[:, k] = order[:, k].copy(), order[each, chosen]
     return order
 

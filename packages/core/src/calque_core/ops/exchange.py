@@ -90,7 +90,7 @@ psum_scatter_p = _declare("psum_scatter")
 @psum_scatter_p.def_abstract_eval
 def psum_scatter_abstract_eval(x_aval: ShapedArray, *, axis_name: AxisName, axis: int) -> ShapedArray:
     _check_size("psum_scatter", x_aval, axis, sizes_of_axes("psum_scatter", (axis_name,))[0])
-    if x_aval.dtype.kind not in NUMBER:
+    if x_aval.kind not in NUMBER:
         raise TypeError(undefined_message("psum_scatter", x_aval))
     return shaped_array(x_aval.shape[:axis] + x_aval.shape[axis + 1 :], x_aval.dtype)
 

@@ -21,7 +21,7 @@ Value = Any
 
 # Powers and roots
 
-square_p = declare("square", NUMBER, np.square)
+square_p = declare("square", NUMBER, formulas.keeping_dtype(np.square))
 sqrt_p = declare("sqrt", REAL_OR_COMPLEX, np.sqrt)
 rsqrt_p = declare("rsqrt", REAL_OR_COMPLEX, formulas.reciprocal_sqrt)
 cbrt_p = declare("cbrt", FLOAT, np.cbrt)
@@ -33,9 +33,9 @@ integer_pow_p.is_elementwise = True
 
 @integer_pow_p.def_abstract_eval(cached=True)
 def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
-    if x_aval.dtype.kind not in NUMBER:
+    if x_aval.kind not in NUMBER:
         raise TypeError(undefined_message("integer_pow", x_aval))
-    if y < 0 and x_aval.dtype.kind in INTEGER:
+    if y < 0 and x_aval.kind in INTEGER:
         raise TypeError(formulas.integer_power_refusal(y))
     return x_aval
 

@@ -160,7 +160,7 @@ lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation", linearity="co
 @lu_pivots_to_permutation_p.def_abstract_eval(cached=True)
 def lu_pivots_to_permutation_abstract_eval(pivots_aval: ShapedArray, *, permutation_size: int) -> ShapedArray:
     name = "lu_pivots_to_permutation"
-    if pivots_aval.dtype.kind not in "iu":
+    if pivots_aval.kind not in "iu":
         raise TypeError(undefined_message(name, pivots_aval))
     if not pivots_aval.shape or permutation_size < pivots_aval.shape[-1]:
         raise ShapeError(

@@ -109,7 +109,7 @@ def fft(x: Value, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Value:
     """
     kind, lengths = _canonical_type(fft_type), _canonical_lengths(fft_lengths)
     aval = typeof(x)
-    if kind is FftType.RFFT and aval.dtype.kind == "c":
+    if kind is FftType.RFFT and aval.kind == "c":
         raise TypeError(f"{_call(aval, kind)}: it takes real numbers. Use FFT, or the real part.")
     x = _operand(x, aval, kind)
     fft_p.abstract(typeof(x), fft_type=kind, fft_lengths=lengths)
@@ -137,6 +137,6 @@ def _canonical_lengths(fft_lengths: Any) -> Shape:
 
 def _operand(x: Value, aval: ShapedArray, kind: FftType) -> Value:
     """Return `x` as floats of 32 or 64 bits, integers with 64; as complex numbers unless the kind takes real ones."""
-    dtype = canonicalize_dtype(np.float64) if aval.dtype.kind in "biu" and not aval.weak_type else float_dtype(aval)
+    dtype = canonicalize_dtype(np.float64) if aval.kind in "biu" and not aval.weak_type else float_dtype(aval)
     dtype = dtype if dtype.itemsize >= _SINGLE.itemsize else _SINGLE
     return convert_element_type(x, dtype if kind is FftType.RFFT else complex_dtype(dtype))

@@ -6,6 +6,7 @@ well defined.  They evaluate the primitives of `arithmetic.py`, `exponential.py`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,34 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.ops.declare import undefined_message
 from calque_core.types.avals import typeof
+from calque_core.types.limits import bit_width, wide_dtype
 
 Value = Any
 
+_INT8 = np.dtype("int8")
 
-def kind_of(x: Value) -> str:
-    """Return the NumPy kind ('b', 'i', 'u', 'f', 'c', 'V') of an array or of a NumPy or Python scalar."""
-    return np.asarray(x).dtype.kind
+
+def keeping_dtype(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return a function of NumPy's, with its result in the dtype of its operands.
+
+    NumPy computes integers of 4 bits in int8, whose lowest bits are the result.
+    """
+
+    def impl(*args: Value) -> Value:
+        out = function(*args)
+        return out if out.dtype is not _INT8 else out.astype(args[0].dtype, copy=False)
+
+    return impl
 
 
 def divide(x: Value, y: Value) -> Value:
     """Return x / y; integers are truncated towards zero."""
-    kind = kind_of(x)
+    kind = typeof(x).kind
     if kind == "b":
         raise TypeError(undefined_message("div", typeof(x)))
     if kind not in "iu":
         return np.divide(x, y)
-    return np.floor_divide(np.subtract(x, remainder(x, y, "div")), y)
+    return _floor_divide(np.subtract(x, remainder(x, y, "div")), y)
 
 
 def remainder(x: Value, y: Value, name: str = "rem") -> Value:
@@ -37,17 +49,22 @@ def remainder(x: Value, y: Value, name: str = "rem") -> Value:
 
     Raises: ZeroDivisionError for integers divided by zero, unless the caller has NumPy ignore divisions by zero.
     """
-    kind = kind_of(x)
+    kind = typeof(x).kind
     if kind == "b":
         raise TypeError(undefined_message("rem", typeof(x)))
     if kind in "iu" and not np.all(y) and np.geterr()["divide"] != "ignore":
         raise ZeroDivisionError(f"{name}{where()}: an integer divisor is zero. Replace the zeros, or divide floats.")
-    return np.fmod(x, y)
+    return _fmod(x, y)
+
+
+_floor_divide, _fmod = keeping_dtype(np.floor_divide), keeping_dtype(np.fmod)
 
 
 def reciprocal_sqrt(x: Value) -> Value:
-    """Return 1 / sqrt(x)."""
-    return np.reciprocal(np.sqrt(x))
+    """Return 1 / sqrt(x); a short float is rounded once, at the end."""
+    dtype = np.asarray(x).dtype
+    wide = np.asarray(x, wide_dtype(dtype))
+    return np.reciprocal(np.sqrt(wide)).astype(dtype, copy=False)[()]
 
 
 def log_one_plus(x: Value) -> Value:
@@ -96,7 +113,7 @@ def _exact_sum(x: Value, y: Value) -> tuple[Value, Value]:
 def integer_power(x: Value, y: int) -> Value:
     """Return x**y by repeated squaring, the order in which compiled programs multiply too."""
     if y < 0:
-        if kind_of(x) in "iu":
+        if typeof(x).kind in "iu":
             raise TypeError(integer_power_refusal(y))
         return np.reciprocal(integer_power(x, -y))
     if y == 0:
@@ -107,7 +124,10 @@ def integer_power(x: Value, y: int) -> Value:
     while y := y >> 1:
         x = np.multiply(x, x)
         out = np.multiply(out, x) if y & 1 else out
-    return np.positive(out)
+    return _positive(out)
+
+
+_positive = keeping_dtype(np.positive)
 
 
 def integer_power_refusal(y: int) -> str:
@@ -117,35 +137,39 @@ def integer_power_refusal(y: int) -> str:
 
 def round_half_away(x: Value) -> Value:
     """Return the nearest whole number; halves go away from zero."""
-    fraction, whole = np.modf(x)
-    return np.where(np.abs(fraction) >= 0.5, whole + np.sign(fraction), whole)[()]
+    dtype = np.asarray(x).dtype
+    fraction, whole = np.modf(np.asarray(x, wide_dtype(dtype)))
+    return np.where(np.abs(fraction) >= 0.5, whole + np.sign(fraction), whole).astype(dtype, copy=False)[()]
+
+
+def _bits(x: Value, *, signed: bool) -> Value:
+    """Return the bits of integers in whole bytes: the sign bit fills in if `signed`, zeros otherwise."""
+    x = np.asarray(x)
+    size, unused = x.dtype.itemsize, 8 * x.dtype.itemsize - bit_width(x.dtype)
+    unsigned, dtype = np.dtype(f"u{size}"), np.dtype(f"{'i' if signed else 'u'}{size}")
+    bits = x.view(unsigned)
+    return (bits << unsigned.type(unused)).view(dtype) >> dtype.type(unused) if unused else bits.view(dtype)
 
 
 def shift_right(x: Value, y: Value, *, signed: bool) -> Value:
     """Return the bits of x moved right by y places; the sign bit fills in if `signed`, zeros otherwise."""
-    dtype = np.result_type(x, y)
-    bits, size = np.dtype(f"{'i' if signed else 'u'}{dtype.itemsize}"), np.dtype(f"u{dtype.itemsize}")
-    places = np.minimum(np.asarray(y, dtype).view(size), size.type(8 * dtype.itemsize)).astype(bits)
-    return np.right_shift(np.asarray(x, dtype).view(bits), places).view(dtype)
-
-
-def _unsigned(x: Value) -> Value:
-    x = np.asarray(x)
-    return x.view(np.dtype(f"u{x.dtype.itemsize}"))
+    bits, dtype = _bits(x, signed=signed), np.asarray(x).dtype
+    places = np.minimum(_bits(y, signed=False), bit_width(dtype)).astype(bits.dtype)
+    return np.right_shift(bits, places).astype(dtype)[()]
 
 
 def count_ones(x: Value) -> Value:
     """Return how many bits of x are 1; NumPy's `bitwise_count` takes the absolute value."""
-    return np.bitwise_count(_unsigned(x)).astype(np.asarray(x).dtype)[()]
+    return np.bitwise_count(_bits(x, signed=False)).astype(np.asarray(x).dtype)[()]
 
 
 def count_leading_zeros(x: Value) -> Value:
     """Return how many bits of x are 0 before the first 1: copies of the first 1 fill all lower places."""
-    bits, width = _unsigned(x), 8 * np.asarray(x).dtype.itemsize
-    places = 1
+    bits, dtype = _bits(x, signed=False), np.asarray(x).dtype
+    width, places = bit_width(dtype), 1
     while places < width:
         bits, places = bits | bits >> bits.dtype.type(places), 2 * places
-    return (width - np.bitwise_count(bits).astype(np.int64)).astype(np.asarray(x).dtype)[()]
+    return (width - np.bitwise_count(bits).astype(np.int64)).astype(dtype)[()]
 
 
 _BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}  # of exponent and mantissa

@@ -27,7 +27,8 @@ from calque_core.ops.windows import (
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.avals import Shape, ShapedArray, is_array_like, shaped_array, typeof
-from calque_core.types.dtypes import is_float
+from calque_core.types.dtypes import is_float, kind_of
+from calque_core.types.limits import iinfo
 
 Value = Any
 
@@ -142,11 +143,11 @@ def default_fill(dtype: np.dtype[Any]) -> Value:
     >>> default_fill(np.dtype("float32")), default_fill(np.dtype("int8"))
     (np.float32(nan), np.int8(-128))
     """
-    if dtype.kind == "b":
+    if kind_of(dtype) == "b":
         return np.bool_(True)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return dtype.type(info.min if dtype.kind == "i" else info.max)
+    if kind_of(dtype) in "iu":
+        info = iinfo(dtype)
+        return dtype.type(info.min if kind_of(dtype) == "i" else info.max)
     return dtype.type(np.nan)
 
 

@@ -39,8 +39,8 @@ FIELDS = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128
 def field_operands(name: str, *operands: Value) -> list[Value]:
     """Return the operands of `name`, promoted to one dtype; integers and bools become float64, as in `numpy.linalg`."""
     operands = tuple(of_one_dtype(name, *operands))
-    dtype = typeof(operands[0]).dtype
-    return [convert_element_type(x, FLOAT64) for x in operands] if dtype.kind in "biu" else list(operands)
+    is_exact = typeof(operands[0]).kind in "biu"
+    return [convert_element_type(x, FLOAT64) for x in operands] if is_exact else list(operands)
 
 
 def check_matrices(name: str, *avals: ShapedArray) -> None:
@@ -103,7 +103,7 @@ def adjoint(x: Value) -> Value:
 
 def conjugated(x: Value) -> Value:
     """Return the complex conjugates; real numbers are unchanged."""
-    return conj(x) if typeof(x).dtype.kind == "c" else x
+    return conj(x) if typeof(x).kind == "c" else x
 
 
 def permuted_rows(x: Value, permutation: Value) -> Value:

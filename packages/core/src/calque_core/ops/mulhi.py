@@ -12,6 +12,7 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import INTEGER, insist
 from calque_core.ops.operands import binary
 from calque_core.types.avals import typeof
+from calque_core.types.dtypes import kind_of
 
 Value = Any
 
@@ -30,7 +31,7 @@ def mulhi(x: Value, y: Value, /) -> Value:
     x, y = insist("mulhi", INTEGER, *binary("mulhi", x, y))
     dtype = typeof(x).dtype
     half, mask = dtype.type(4 * dtype.itemsize), dtype.type(2 ** (4 * dtype.itemsize) - 1)
-    shift = shift_right_logical if dtype.kind == "u" else shift_right_arithmetic
+    shift = shift_right_logical if kind_of(dtype) == "u" else shift_right_arithmetic
     x_low, y_low, x_high, y_high = bitwise_and(x, mask), bitwise_and(y, mask), shift(x, half), shift(y, half)
     # No step overflows: a product of halves leaves room for two halves more (Warren, Hacker's Delight, section 8-2).
     middle = add(mul(x_high, y_low), _upper_half_of_product(x_low, y_low))

@@ -26,7 +26,9 @@ from calque_core.ops.convert import convert_element_type, from_python
 from calque_core.ops.weakness import PYTHON_SCALARS, SCALAR_KINDS, is_weak_integer, number, scalar_kind, strong, weak
 from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
-from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype, weak_promotion
+from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
+from calque_core.types.limits import iinfo
+from calque_core.types.promotion import weak_promotion
 
 Value = Any
 
@@ -86,7 +88,7 @@ def promote(name: str, args: Sequence[Value]) -> list[Value]:
         if aval.dtype is not first:
             check_dtypes(name, avals)
             dtype = promoted_type(avals)
-            if name in _COMPARISONS and dtype.kind in "iu":
+            if name in _COMPARISONS and kind_of(dtype) in "iu":
                 dtype = _comparable(args, dtype)
             args = [_convert(x, aval, dtype) for x, aval in zip(args, avals)]
             break
@@ -98,7 +100,7 @@ _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 def _comparable(args: Sequence[Value], dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return a wider dtype if a Python integer may not fit: comparisons with it are exact, as in NumPy."""
-    limits = np.iinfo(dtype)
+    limits = iinfo(dtype)
     fits = all(limits.min <= x <= limits.max if type(x) is int else not is_weak_integer(x) for x in args)
     return dtype if fits or dtype.itemsize == 8 else canonicalize_dtype(np.int64)
 
@@ -167,7 +169,7 @@ def floating(x: Value) -> Value:
     if type(x) is float:
         return strong(x)
     aval = typeof(x)
-    if aval.dtype.kind in "fcV":
+    if aval.kind in "fc":
         return x
     return _convert(x, aval, float_dtype(aval))
 
@@ -179,7 +181,7 @@ def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """
     x, y = promoted_pair(name, x, y)
     x_aval, y_aval = typeof(x), typeof(y)
-    if x_aval.dtype.kind in "fcV":
+    if x_aval.kind in "fc":
         return (strong(x) if y_aval.weak_type else x), y
     dtype = float_dtype(y_aval if x_aval.weak_type else x_aval)
     return _convert(x, x_aval, dtype), _convert(y, y_aval, dtype)
@@ -187,7 +189,7 @@ def floating_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 
 def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
     """Return the dtype in which a float function computes an array of this type."""
-    if aval.dtype.kind in "fcV":
+    if aval.kind in "fc":
         return aval.dtype
     if aval.weak_type:
         return scalar_dtype(float)
@@ -216,7 +218,7 @@ def _as_aval(x: Value) -> ShapedArray:
 def promoted_type(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
     """Return the dtype to which operands of these types are promoted."""
     strong = tuple(aval.dtype for aval in avals if not aval.weak_type)
-    return weak_promotion(strong, tuple(SCALAR_KINDS[aval.dtype.kind] for aval in avals if aval.weak_type))
+    return weak_promotion(strong, tuple(SCALAR_KINDS[aval.kind] for aval in avals if aval.weak_type))
 
 
 def _convert(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.arithmetic import div, mul
@@ -23,6 +21,7 @@ from calque_core.ops.matrices import adjoint, check_matrices, field_operands, ma
 from calque_core.ops.reduce import reduce_max
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core.types.limits import finfo
 
 Value = Any
 
@@ -69,5 +68,5 @@ def pinv(x: Value, rtol: Value = None) -> Value:
     aval = typeof(x)
     check_matrices("pinv", aval)
     dtype = real_dtype(aval.dtype)
-    rtol = float(np.finfo(dtype).eps) * max(aval.shape[-2:]) if rtol is None else rtol
+    rtol = float(finfo(dtype).eps) * max(aval.shape[-2:]) if rtol is None else rtol
     return pinv_p.bind(x, broadcast_to(convert_element_type(rtol, dtype), aval.shape[:-2]))

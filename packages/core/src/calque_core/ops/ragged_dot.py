@@ -55,7 +55,7 @@ def ragged_dot(
 
 def _check_operands(lhs_aval: ShapedArray, rhs_aval: ShapedArray, sizes_aval: ShapedArray) -> None:
     call = f"ragged_dot of {lhs_aval} and {rhs_aval} with group sizes {sizes_aval}{where()}"
-    if sizes_aval.dtype.kind not in "iu":
+    if sizes_aval.kind not in "iu":
         raise TypeError(f"{call}: the sizes are no integers. Give an array of integers.")
     ranks = lhs_aval.ndim, rhs_aval.ndim, sizes_aval.ndim
     if ranks != (2, 3, 1) or rhs_aval.shape[:2] != (sizes_aval.size, lhs_aval.shape[1]):

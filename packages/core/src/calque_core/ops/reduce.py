@@ -7,7 +7,6 @@ the identity of the operation; `argmax` and `argmin`, which have no identity, re
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined_message
 from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import REGISTERED, dtype_name, greatest
+from calque_core.types.dtypes import dtype_name, kind_of
+from calque_core.types.limits import highest, iinfo, lowest, wide_dtype
 
 Value = Any
 
-_HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
+_BOOL = np.dtype(bool)
 
 
 def reduced_shape(shape: Shape, axes: Shape) -> Shape:
@@ -39,7 +39,7 @@ def _declare(name: str, kinds: str, impl: Callable[..., Value], linearity: Linea
 
     @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape) -> ShapedArray:
-        if x_aval.dtype.kind not in kinds:
+        if x_aval.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
         return shaped_array(reduced_shape(x_aval.shape, axes), x_aval.dtype)
 
@@ -55,73 +55,31 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
     return primitive.bind(operand, axes=axes) if axes else as_result(operand)
 
 
-def _in_its_dtype(ufunc: np.ufunc) -> Callable[..., Value]:
+def _in_its_dtype(ufunc: np.ufunc, identity: Callable[[np.dtype[Any]], Value] | None = None) -> Callable[..., Value]:
     def impl(x: Value, *, axes: Shape) -> Value:
         x = np.asarray(x)
-        if x.dtype == _HALF or x.dtype.isbuiltin == REGISTERED:  # half precision counts to 2048, bfloat16 to 256
-            return ufunc.reduce(x.astype(_SINGLE), axes).astype(x.dtype)  # in single, as compiled programs do
-        return ufunc.reduce(x, axes, dtype=x.dtype)
+        wide = wide_dtype(x.dtype)
+        initial = {} if identity is None else {"initial": identity(x.dtype).astype(wide)}
+        if wide is x.dtype:
+            return ufunc.reduce(x, axes, dtype=wide, **initial)
+        return ufunc.reduce(x.astype(wide), axes, dtype=wide, **initial).astype(x.dtype)
 
     return impl
 
 
-def reduce_max_impl(x: Value, *, axes: Shape) -> Value:
-    x = np.asarray(x)
-    return np.maximum.reduce(x, axes, initial=lowest(x.dtype))
-
-
-def reduce_min_impl(x: Value, *, axes: Shape) -> Value:
-    x = np.asarray(x)
-    return np.minimum.reduce(x, axes, initial=highest(x.dtype))
-
-
-def lowest(dtype: np.dtype[Any]) -> Value:
-    """Return the identity of `max`: -inf, the least number of a dtype without infinity, or False.
-
-    >>> import numpy as np
-    >>> from calque_core.extend import lowest
-    >>> lowest(np.dtype("int8")), lowest(np.dtype("float32"))
-    (np.int8(-128), np.float32(-inf))
-    """
-    return _extreme(dtype, -np.inf)
-
-
-def highest(dtype: np.dtype[Any]) -> Value:
-    """Return the identity of `min`: inf, the greatest number of a dtype without infinity, or True.
-
-    >>> import numpy as np
-    >>> from calque_core.extend import highest
-    >>> highest(np.dtype("int8")), highest(np.dtype("bool"))
-    (np.int8(127), np.True_)
-    """
-    return _extreme(dtype, np.inf)
-
-
-@cache
-def _extreme(dtype: np.dtype[Any], infinity: float) -> Value:
-    if dtype.kind == "b":
-        return np.bool_(infinity > 0)
-    if dtype.kind not in "iu":
-        extreme = dtype.type(infinity)
-        return (
-            greatest(dtype) * np.sign(infinity).astype(dtype) if np.isnan(extreme) else extreme
-        )  # no infinity: float8_e4m3fn
-    info = np.iinfo(dtype)
-    return dtype.type(info.max if infinity > 0 else info.min)
-
-
 def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Callable[..., Value]:
+    on_bools_impl, on_integers_impl = _in_its_dtype(on_bools), _in_its_dtype(on_integers)
+
     def impl(x: Value, *, axes: Shape) -> Value:
-        x = np.asarray(x)
-        return (on_bools if x.dtype.kind == "b" else on_integers).reduce(x, axes)
+        return (on_bools_impl if np.asarray(x).dtype == _BOOL else on_integers_impl)(x, axes=axes)
 
     return impl
 
 
 reduce_sum_p = _declare("reduce_sum", NUMBER, _in_its_dtype(np.add), linearity="linear")
 reduce_prod_p = _declare("reduce_prod", NUMBER, _in_its_dtype(np.multiply))
-reduce_max_p = _declare("reduce_max", ORDERED, reduce_max_impl)
-reduce_min_p = _declare("reduce_min", ORDERED, reduce_min_impl)
+reduce_max_p = _declare("reduce_max", ORDERED, _in_its_dtype(np.maximum, lowest))
+reduce_min_p = _declare("reduce_min", ORDERED, _in_its_dtype(np.minimum, highest))
 reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and), linearity="constant")
 reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or), linearity="constant")
 reduce_xor_p = _declare("reduce_xor", BITS, _bitwise(np.logical_xor, np.bitwise_xor), linearity="constant")
@@ -235,9 +193,9 @@ def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape, index_dtype: np.dtype[Any]) -> ShapedArray:
         (axis,) = axes
         size = x_aval.shape[axis]
-        if x_aval.dtype.kind not in ORDERED:
+        if x_aval.kind not in ORDERED:
             raise TypeError(undefined_message(name, x_aval))
-        if index_dtype.kind not in "iu" or size - 1 > np.iinfo(index_dtype).max:
+        if kind_of(index_dtype) not in "iu" or size - 1 > iinfo(index_dtype).max:
             raise TypeError(
                 f"{name} of {x_aval}{where()}: {dtype_name(index_dtype)} cannot hold the indices along axis {axis} of "
                 f"size {size}. Use a wider integer dtype."

@@ -33,7 +33,7 @@ from calque_core.ops.reduce_function import check_one_shape, split_reduction
 from calque_core.ops.slides import Window, canonical_window, check_window, slide, slide_from
 from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import at_least_single
+from calque_core.types.limits import wide_dtype
 
 Value = Any
 
@@ -43,13 +43,13 @@ def _declare(name: str, kinds: str, operation: Primitive, linearity: Linearity |
 
     @primitive.def_abstract_eval(cached=True)
     def abstract_eval(x_aval: ShapedArray, **window: Any) -> ShapedArray:
-        if x_aval.dtype.kind not in kinds:
+        if x_aval.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
         return shaped_array(check_window(name, x_aval, Window(**window)), x_aval.dtype)
 
     def decomposition(x: Value, **window: Any) -> Value:
         dtype = typeof(x).dtype
-        wide = convert_element_type(x, at_least_single(dtype))
+        wide = convert_element_type(x, wide_dtype(dtype))
         fill = neutral_element(operation, wide.dtype)
         (out,) = slide(lambda xs, ys: [operation.bind(xs[0], ys[0])], [wide], [fill], Window(**window))
         return convert_element_type(out, dtype)

@@ -52,6 +52,6 @@ def _derived_type(eqn: JaxprEqn, avals: Types) -> Any:
     if eqn.primitive is convert_element_type_p:
         return out if not out.weak_type and avals[0].dtype == out.dtype else None
     is_arithmetic = eqn.primitive.weak_kinds and not eqn.params and out.weak_type
-    if not is_arithmetic or out.dtype.kind == "b" or any(x.aval.dtype != out.dtype for x in eqn.invars):
+    if not is_arithmetic or out.kind == "b" or any(x.aval.dtype != out.dtype for x in eqn.invars):
         return None
     return shaped_array(out.shape, promoted_type(avals))

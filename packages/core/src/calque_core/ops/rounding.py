@@ -40,7 +40,7 @@ is_finite_p = declare("is_finite", FLOAT, np.isfinite, np.dtype(bool))
 
 @round_p.def_abstract_eval(cached=True)
 def round_abstract_eval(x_aval: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
-    if x_aval.dtype.kind not in FLOAT:
+    if x_aval.kind not in FLOAT:
         raise TypeError(undefined_message("round", x_aval))
     return x_aval.strip_weak_type()
 
@@ -58,7 +58,7 @@ reduce_precision_p.is_elementwise = True
 
 @reduce_precision_p.def_abstract_eval(cached=True)
 def reduce_precision_abstract_eval(x_aval: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
-    if x_aval.dtype.kind not in FLOAT or x_aval.dtype == float0:
+    if x_aval.kind not in FLOAT or x_aval.dtype == float0:
         raise TypeError(undefined_message("reduce_precision", x_aval))
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(
@@ -74,9 +74,9 @@ reduce_precision_p.def_impl(formulas.reduce_precision, leaf=True)
 def _round(primitive: Primitive, x: Value, **params: Any) -> Value:
     """Bind a rounding of floats; integers and bools are whole already."""
     aval = typeof(x)
-    if aval.dtype.kind in BITS:
+    if aval.kind in BITS:
         return as_result(x)
-    if aval.dtype.kind not in FLOAT:
+    if aval.kind not in FLOAT:
         raise TypeError(undefined_message(primitive.name, aval))
     return primitive.bind(x, **params)
 

@@ -78,7 +78,7 @@ def _abstract_eval(name: str, kinds: str) -> Callable[..., ShapedArray]:
         unique_indices: bool,
         mode: GatherScatterMode,
     ) -> ShapedArray:
-        if x_aval.dtype.kind not in kinds:
+        if x_aval.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
         if x_aval.dtype != updates_aval.dtype:
             raise TypeError(f"{_call(name, x_aval, updates_aval)}: the dtypes differ. Convert one of them first.")

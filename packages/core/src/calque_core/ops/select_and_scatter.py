@@ -27,13 +27,13 @@ from calque_core.ops.create import full, iota
 from calque_core.ops.declare import NUMBER, ORDERED, undefined_message
 from calque_core.ops.loops import loop_name
 from calque_core.ops.paddings import Pads, PadsLike
-from calque_core.ops.reduce import highest, lowest
 from calque_core.ops.scatter import ScatterDimensionNumbers, scatter_add
 from calque_core.ops.shape import pad, reshape, slice
 from calque_core.ops.slides import Combine, Window, canonical_window, check_window, slide, slide_present
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import at_least_single, is_float
+from calque_core.types.dtypes import is_float
+from calque_core.types.limits import highest, lowest, wide_dtype
 
 Value = Any
 Values = Sequence[Value]
@@ -65,7 +65,7 @@ def _worst_key(select_prim: Primitive, dtype: DType) -> Value:
 def _check_keys(name: str, select_prim: Primitive, x_aval: ShapedArray) -> None:
     if select_prim not in _WORST:
         raise ValueError(f"{name}{where()}: select_prim is {select_prim!r}. Give lax.ge_p or lax.le_p.")
-    if x_aval.dtype.kind not in ORDERED:
+    if x_aval.kind not in ORDERED:
         raise TypeError(undefined_message(name, x_aval))
 
 
@@ -136,7 +136,7 @@ def select_and_scatter_add_abstract_eval(
     source_aval: ShapedArray, x_aval: ShapedArray, *, select_prim: Primitive, **window: Any
 ) -> ShapedArray:
     _check_keys("select_and_scatter_add", select_prim, x_aval)
-    if source_aval.dtype.kind not in NUMBER:
+    if source_aval.kind not in NUMBER:
         raise TypeError(undefined_message("select_and_scatter_add", source_aval))
     _check_source("select_and_scatter_add", source_aval, x_aval, Window(**window))
     return shaped_array(x_aval.shape, source_aval.dtype)
@@ -162,7 +162,7 @@ def select_and_scatter_add_decomposition(source: Value, x: Value, *, select_prim
     _, winners = slide(_first_best(select_prim), [x, places], fills, Window(**window))
     count = typeof(source).size
     rows, updates = reshape(winners, (count, 1)), reshape(source, (count,))
-    wide = at_least_single(dtype)
+    wide = wide_dtype(dtype)
     sums = scatter_add(full((aval.size,), 0, wide), rows, convert_element_type(updates, wide), _ELEMENTS)
     return reshape(convert_element_type(sums, dtype), aval.shape)
 

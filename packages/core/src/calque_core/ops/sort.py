@@ -16,6 +16,7 @@ from calque_core.ops.axes import canonical_axis, integer
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import REGISTERED
+from calque_core.types.limits import wide_dtype
 
 Value = Any
 Params = dict[str, Any]
@@ -48,7 +49,7 @@ def sort_impl(*operands: Value, dimension: int, is_stable: bool, num_keys: int) 
 
 def sort_key(x: Value) -> Value:
     """Return the sort key of `x`: `x`, or its values in float32 if NumPy does not sort NaNs of this dtype last."""
-    return x.astype(np.float32) if x.dtype.isbuiltin == REGISTERED else x
+    return x.astype(wide_dtype(x.dtype)) if x.dtype.isbuiltin == REGISTERED else x
 
 
 sort_p.def_impl(sort_impl, leaf=True)

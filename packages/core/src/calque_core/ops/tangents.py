@@ -104,7 +104,7 @@ def _tangent(caller: str, name: str, leaf_name: Callable[[], str], primal_aval: 
             f"{caller}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. "
             f"Give {tangent_aval}."
         )
-    if type(leaf) in _FITTING.get(tangent_aval.dtype.kind, ()) and tangent_aval.shape == ():
+    if type(leaf) in _FITTING.get(tangent_aval.kind, ()) and tangent_aval.shape == ():
         return tangent_aval.dtype.type(leaf)
     leaf_aval = typeof(leaf)
     if leaf_aval.shape != tangent_aval.shape or leaf_aval.dtype != tangent_aval.dtype:

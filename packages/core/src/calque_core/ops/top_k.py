@@ -27,7 +27,7 @@ top_k_p = Primitive("top_k", multiple_results=True)
 
 @top_k_p.def_abstract_eval(cached=True)
 def top_k_abstract_eval(x_aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
-    if x_aval.dtype.kind not in ORDERED:
+    if x_aval.kind not in ORDERED:
         raise TypeError(undefined_message("top_k", x_aval))
     size = x_aval.shape[axis]
     if not 0 <= k <= size:

@@ -148,7 +148,7 @@ def triangular_solve(
         "left_side": bool(left_side),
         "lower": bool(lower),
         "transpose_a": bool(transpose_a),
-        "conjugate_a": bool(conjugate_a and transpose_a and typeof(a).dtype.kind == "c"),
+        "conjugate_a": bool(conjugate_a and transpose_a and typeof(a).kind == "c"),
         "unit_diagonal": bool(unit_diagonal),
     }
     is_vector = typeof(b).ndim == typeof(a).ndim - 1

@@ -15,7 +15,7 @@ from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.ops.convert import convert_element_type
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.types.avals import ShapedArray, typeof
-from calque_core.types.dtypes import scalar_dtype
+from calque_core.types.dtypes import kind_of, scalar_dtype
 
 Value = Any
 
@@ -28,23 +28,23 @@ SCALAR_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 def is_weak_bool(x: Value) -> bool:
     """Tell whether `x` is a Python bool when the same program runs eagerly."""
     aval = typeof(x)
-    return aval.weak_type and aval.dtype.kind == "b"  # type: ignore[no-any-return]
+    return aval.weak_type and aval.kind == "b"  # type: ignore[no-any-return]
 
 
 def is_weak_integer(x: Value) -> bool:
     """Tell whether `x` is a Python integer when the same program runs eagerly."""
     aval = typeof(x)
-    return aval.weak_type and aval.dtype.kind == "i"  # type: ignore[no-any-return]
+    return aval.weak_type and aval.kind == "i"  # type: ignore[no-any-return]
 
 
 def scalar_kind(aval: ShapedArray) -> type:
     """Return the class of Python scalar that a weak type stands for."""
-    return SCALAR_KINDS[aval.dtype.kind]
+    return SCALAR_KINDS[aval.kind]
 
 
 def reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Tell whether a Python scalar of dtype `weak` can take the dtype `target` without losing its kind."""
-    return "biufc".index(weak.kind) <= "biufc".index(target.kind)
+    return "biufc".index(kind_of(weak)) <= "biufc".index(kind_of(target))
 
 
 # Conversions

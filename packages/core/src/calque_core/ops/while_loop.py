@@ -40,12 +40,15 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
+from calque_core.ops.operands import promoted_type
 from calque_core.ops.scan import scan, steps_at_once
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.dtypes import kind_of
+from calque_core.types.limits import iinfo
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any
@@ -294,15 +297,15 @@ def fori_loop(
 def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
     """Return the common dtype of the bounds; a strong bound decides over a weak one."""
     for name, bound in (("lower", lower), ("upper", upper)):
-        if not is_array_like(bound) or typeof(bound).shape or typeof(bound).dtype.kind not in "iu":
+        if not is_array_like(bound) or typeof(bound).shape or typeof(bound).kind not in "iu":
             raise TypeError(f"{caller} got {describe_value(bound)} as its bound {name!r}. Give an integer scalar.")
     avals = [typeof(lower), typeof(upper)]
-    dtype = np.result_type(*([aval.dtype for aval in avals if not aval.weak_type] or [avals[0].dtype]))
-    if dtype.kind not in "iu":
+    dtype = promoted_type([aval for aval in avals if not aval.weak_type] or avals)
+    if kind_of(dtype) not in "iu":
         types = " and ".join(str(aval) for aval in avals)
         raise TypeError(f"{caller} got bounds of types {types}, but no integer dtype holds both. Convert one of them.")
     for bound in (lower, upper):
-        if type(bound) is int and not np.iinfo(dtype).min <= bound <= np.iinfo(dtype).max:
+        if type(bound) is int and not iinfo(dtype).min <= bound <= iinfo(dtype).max:
             raise ValueError(
                 f"{caller} got the bound {bound}, which does not fit {dtype}, the dtype of the other bound. Convert "
                 "the other bound to a wider dtype."

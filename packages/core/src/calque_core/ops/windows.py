@@ -22,7 +22,7 @@ from calque_core.ops.arithmetic import min
 from calque_core.ops.axes import integers
 from calque_core.ops.convert import convert_element_type
 from calque_core.types.avals import Shape, ShapedArray, typeof
-from calque_core.types.dtypes import canonicalize_dtype
+from calque_core.types.dtypes import canonicalize_dtype, kind_of
 
 Value = Any
 Index = tuple[Any, ...]
@@ -185,7 +185,7 @@ def check_windows(name: str, windows: Windows, indices_aval: ShapedArray, fields
     Raises: TypeError for indices that are no integers; ShapeError for sizes that do not fit; ValueError for axes.
     """
     collapsed, mapped, batching, rows = fields
-    if indices_aval.dtype.kind not in "iu":
+    if indices_aval.kind not in "iu":
         raise TypeError(f"{name}{where()}: the indices have type {indices_aval}. Give integers.")
     if not indices_aval.ndim or indices_aval.shape[-1] != len(windows.mapped):
         raise ShapeError(
@@ -239,7 +239,7 @@ def as_indices(x: Value) -> Value:
     (np.int32(200), np.int64(3))
     """
     dtype = typeof(x).dtype
-    if dtype.kind not in "iu":
+    if kind_of(dtype) not in "iu":
         return x
     if dtype != np.int64 and np.can_cast(dtype, np.int32):
         return convert_element_type(x, np.int32)

@@ -151,7 +151,7 @@ def _array_advice(x: Tracer, function: str) -> str:
     if function in ("full", "full_like"):
         return f"numpy.{function} ignores the class of its arguments. Use calque.numpy.{function}"
     example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
-    if not function and isinstance(x.aval, ShapedArray) and x.aval.dtype.kind in "iu":
+    if not function and isinstance(x.aval, ShapedArray) and x.aval.kind in "iu":
         example = f"{example}. {_INDEXING}"
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 

@@ -28,6 +28,7 @@ from calque_core.types.dtypes import (
     float0,
     is_float,
     is_supported,
+    kind_of,
     short_name,
 )
 
@@ -62,6 +63,8 @@ class AbstractValue:
 class ShapedArray(AbstractValue):
     """The type of an array: `shape`, `dtype`, and `weak_type`, True for Python scalars.  It is immutable.
 
+    `kind` is the kind of the dtype: "b", "i", "u", "f" or "c" for bools, signed and unsigned integers, floats and
+    complex numbers, and "V" for `float0`.
     Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
 
     >>> import numpy as np
@@ -72,11 +75,12 @@ class ShapedArray(AbstractValue):
     ~float64[]
     """
 
-    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "kind", "shape", "weak_type")
 
     shape: Shape
     dtype: np.dtype[Any]
     weak_type: bool
+    kind: str
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
         return _one_type(tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
@@ -149,7 +153,7 @@ def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArra
             if any(size > _LARGEST_SIZE for size in shape):
                 raise ValueError(f"the shape {shape} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
             aval = object.__new__(ShapedArray)
-            for name, value in zip(("shape", "dtype", "weak_type"), key):
+            for name, value in zip(("shape", "dtype", "weak_type", "kind"), (*key, kind_of(dtype))):
                 object.__setattr__(aval, name, value)
             _types[key] = aval
     return aval

@@ -1,16 +1,19 @@
-"""Dtypes: their short names, the two regimes, and promotion.
+"""Dtypes: their names and kinds, and the two regimes of 64 and 32 bits.
 
-Promotion is NumPy 2's: Python scalars are weak and take the dtype of the other operand.  With `enable_x64` off,
-operands of 64 bits are converted to 32 bits before the operation.  `float0` is the tangent dtype of integers: its
-elements have no bytes.
+With `enable_x64` off, operands of 64 bits are converted to 32 bits before the operation.  `float0` is the tangent dtype
+of integers: its elements have no bytes.
 
-`SHORT_FLOATS` are floats of 8 and 16 bits, which `ml_dtypes` defines beside NumPy's.  They keep their dtype beside
-bools and integers of any width, as in jax.
+`SHORT_FLOATS` and `SHORT_INTEGERS` are dtypes of 4 to 16 bits that the package `ml_dtypes` defines beside NumPy's.
+NumPy says "V" for the kind of each of them, so code asks `kind_of`, or the attribute `kind` of a type.  `ml_dtypes` is
+optional, and is imported when a program names one of its dtypes.
+
+Read next: `promotion.py`, the dtype of an operation on operands of several dtypes; `limits.py`, the greatest numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import importlib
+from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any
 
@@ -29,18 +32,19 @@ _NARROW = {
     np.dtype("longdouble"): np.dtype("float32"),  # where it differs from float64
     np.dtype("clongdouble"): np.dtype("complex64"),
 }
-_SHORT = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
+_STEMS = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
 REGISTERED = 2  # the `isbuiltin` of a dtype that another package registered with NumPy
+_NO_NUMBER = "Use a bool, integer, float or complex dtype"
 _CONVERT = "Convert to a dtype of NumPy's first, such as int8 or float32"
-_KIND_ORDER = {bool: 0, int: 1, float: 2, complex: 3}
-_BOOL = np.dtype(bool)
 
-# The floats of ml_dtypes with a sign, a fraction and a NaN.  Its remaining dtypes are refused: some count in int8, some
-# have no zero, and none has a rule here.
+# The remaining dtypes of ml_dtypes are refused.  XLA has no operations on them, or wrong ones: where it compiles for
+# integers of 2 bits it may end the process; float8_e8m0fnu has neither zero nor sign, and XLA makes NaN of 2**-127.
 SHORT_FLOATS = frozenset(
-    ("bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-     "float8_e5m2fnuz")
+    ("bfloat16", "float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
+     "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 )  # fmt: skip
+SHORT_INTEGERS = frozenset(("int4", "uint4"))
+SHORT_DTYPES = SHORT_FLOATS | SHORT_INTEGERS
 
 
 @static_key.register(np.generic)
@@ -48,22 +52,72 @@ def _key_of_scalar(value: np.generic) -> Hashable:
     return type(value), value.dtype, value.tobytes()
 
 
+def short_dtype(name: str, module: str) -> type[np.generic]:
+    """Return the scalar type of one of `SHORT_DTYPES`, an attribute of the module `module`, which asks for it.
+
+    Raises: AttributeError if no `ml_dtypes` that defines it is installed.
+    """
+    try:
+        scalar_type: type[np.generic] = getattr(importlib.import_module("ml_dtypes"), name)
+    except (ModuleNotFoundError, AttributeError):
+        raise AttributeError(
+            f"{module}.{name} is a dtype of a package that is not installed, or is too old. Install it: "
+            "pip install --upgrade ml_dtypes.",
+            name=name,
+        ) from None
+    return scalar_type
+
+
+def attributes_of(module: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module whose attributes are `SHORT_DTYPES`, too.
+
+    >>> attributes_of("my_package")("float65")
+    Traceback (most recent call last):
+        ...
+    AttributeError: my_package has no attribute 'float65'. Its names are in my_package.__all__.
+    """
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name not in SHORT_DTYPES:
+            raise AttributeError(f"{module} has no attribute {name!r}. Its names are in {module}.__all__.", name=name)
+        return short_dtype(name, module)
+
+    return __getattr__
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return `numpy.dtype(dtype)`; the names in `SHORT_DTYPES` are known before `ml_dtypes` is imported.
+
+    Raises: TypeError for a dtype that is unknown to NumPy.
+
+    >>> as_dtype("float32")
+    dtype('float32')
+    """
+    if isinstance(dtype, str) and dtype in SHORT_DTYPES:
+        try:
+            dtype = short_dtype(dtype, "calque_core")
+        except AttributeError as error:
+            raise TypeError(str(error)) from None
+    out: np.dtype[Any] = np.dtype(dtype)
+    return out
+
+
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype that `dtype` becomes under the current settings.
 
-    Raises: TypeError for a dtype that is unknown to NumPy, is no number or bool, or has no operations here (`int4`).
+    Raises: TypeError for a dtype that is unknown to NumPy, is no number or bool, or has no operations here (`int1`).
 
     >>> from calque_core import canonicalize_dtype
     >>> canonicalize_dtype("float64")
     dtype('float64')
     """
-    return _canonical(np.dtype(dtype), here().settings.enable_x64)
+    return _canonical(as_dtype(dtype), here().settings.enable_x64)
 
 
 @cache
 def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
     if not is_supported(dtype):
-        advice = "Use a bool, integer, float or complex dtype" if dtype.isbuiltin != REGISTERED else _CONVERT
+        advice = _NO_NUMBER if dtype.isbuiltin != REGISTERED else _CONVERT
         raise TypeError(f"{dtype} is not a dtype that calque computes with. {advice}.")
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
@@ -71,13 +125,29 @@ def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
 
 
 @cache
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """Return "b", "i", "u", "f" or "c" for bools, signed and unsigned integers, floats and complex numbers, else "V".
+
+    It differs from `dtype.kind` for the dtypes of `ml_dtypes`.
+
+    >>> import numpy as np
+    >>> from calque_core import float0
+    >>> from calque_core.extend import kind_of
+    >>> kind_of(np.dtype("uint8")), kind_of(float0)
+    ('u', 'V')
+    """
+    if dtype.name in SHORT_DTYPES:
+        return "f" if dtype.name in SHORT_FLOATS else dtype.name[0]
+    return dtype.kind if dtype.kind in "biufc" and dtype.isbuiltin != REGISTERED else "V"
+
+
 def is_supported(dtype: np.dtype[Any]) -> bool:
-    """Tell whether arrays of `dtype` are operands: bools, NumPy's numbers, `SHORT_FLOATS`, and `float0`.
+    """Tell whether arrays of `dtype` are operands: bools, NumPy's numbers, `SHORT_DTYPES`, and `float0`.
 
     >>> is_supported(np.dtype("int8")), is_supported(np.dtype("datetime64"))
     (True, False)
     """
-    return (dtype.kind in "biufc" and dtype.isbuiltin != REGISTERED) or dtype.name in SHORT_FLOATS or dtype == float0
+    return kind_of(dtype) != "V" or dtype == float0
 
 
 @cache
@@ -110,15 +180,15 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def short_name(dtype: np.dtype[Any]) -> str:
-    """Return the name that jaxprs print: `f32`, `i64`, `bool`, `c128`.
+    """Return the name that jaxprs print: `f32`, `i64`, `bool`, `c128`, `bf16`, `f8_e4m3fn`.
 
     >>> short_name(np.dtype("float32")), short_name(np.dtype("bool"))
     ('f32', 'bool')
     """
     if dtype == float0:
         return "float0"
-    stem = dtype.name.rstrip("0123456789")
-    return _SHORT[stem] + dtype.name[len(stem) :] if stem in _SHORT and stem != dtype.name else dtype.name
+    stem = next((stem for stem in _STEMS if dtype.name.startswith(stem)), "")
+    return _STEMS.get(stem, "") + dtype.name[len(stem) :]
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -129,109 +199,60 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     >>> is_float(np.dtype("float32")), is_float(np.dtype("int32"))
     (True, False)
     """
-    return dtype.kind in "fc" or (dtype.kind == "V" and dtype != float0)
+    return kind_of(dtype) in "fc"
 
 
 def issubdtype(dtype: Any, parent: Any) -> bool:
-    """Tell whether `dtype` lies below `parent` in NumPy's type hierarchy.
+    """Tell whether `dtype` lies below `parent` in NumPy's type hierarchy, where `SHORT_DTYPES` have places too.
 
     >>> import numpy as np
     >>> from calque_core import issubdtype
-    >>> issubdtype(np.float32, np.floating)
-    True
+    >>> issubdtype(np.float32, np.floating), issubdtype(np.integer, np.number)
+    (True, True)
     """
-    dtype = np.dtype(dtype)
-    return False if dtype == float0 else bool(np.issubdtype(dtype, parent))
+    if dtype in _ABSTRACT:
+        return bool(np.issubdtype(dtype, parent))
+    dtype = as_dtype(dtype)
+    if dtype == float0:
+        return False
+    if dtype.name not in SHORT_DTYPES:
+        return bool(np.issubdtype(dtype, as_dtype(parent) if isinstance(parent, str) else parent))
+    if parent in _ABSTRACT:
+        return issubclass(_SHORT_CLASSES[kind_of(dtype)], parent)
+    return bool(dtype == as_dtype(parent))
 
 
-def promote_types(a: Any, b: Any) -> np.dtype[Any]:
-    """Return the dtype of a result computed from strongly typed operands of dtypes `a` and `b`.
+_SHORT_CLASSES = {"i": np.signedinteger, "u": np.unsignedinteger, "f": np.floating}
+_ABSTRACT = (
+    np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
+    np.complexfloating, np.flexible, np.character,
+)  # fmt: skip
 
-    Raises: TypeError for a float of 8 bits beside another float or a complex dtype.
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Tell whether `dtype` is of a kind: a dtype, one of the names of kinds below, or a tuple of both.
+
+    The names are those of the array API: "bool", "signed integer", "unsigned integer", "integral", "real floating",
+    "complex floating" and "numeric".
+    Raises: ValueError for another name.
 
     >>> import numpy as np
-    >>> from calque_core import promote_types
-    >>> promote_types(np.int32, np.float32)
-    dtype('float64')
+    >>> from calque_core import isdtype
+    >>> isdtype(np.float32, "real floating"), isdtype(np.int8, ("bool", np.int8)), isdtype(bool, "numeric")
+    (True, True, False)
     """
-    return canonicalize_dtype(_promote((canonicalize_dtype(a), canonicalize_dtype(b))))
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, one) for one in kind)
+    if isinstance(kind, str) and kind in _KINDS:
+        return kind_of(as_dtype(dtype)) in _KINDS[kind]
+    try:
+        return as_dtype(dtype) == as_dtype(kind)
+    except TypeError:
+        names = ", ".join(map(repr, _KINDS))
+        raise ValueError(f"isdtype got the kind {kind!r}. Give a dtype, one of {names}, or a tuple of them.") from None
 
 
-def _promote(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
-    """Return the common dtype of strong operands: NumPy's answer; with one of `SHORT_FLOATS` among them, jax's."""
-    short = [dtype for dtype in dtypes if dtype.name in SHORT_FLOATS]
-    if not short:
-        return np.result_type(*dtypes)
-    inexact = [dtype for dtype in dtypes if is_float(dtype) and dtype != short[0]]
-    if not inexact:
-        return short[0]
-    for dtype in (short[0], *inexact):
-        if dtype.itemsize == 1:
-            raise TypeError(_no_common_dtype(dtype, next(d for d in (short[0], *inexact) if d != dtype).name))
-    return np.result_type(np.float32, *inexact)  # bfloat16 and float16: neither contains all values of the other dtype
-
-
-def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
-    return (
-        f"{short} and {other} have no common dtype: calque does not widen a float of 8 bits without a conversion. "
-        "Convert one of the operands first, for example with x.astype('float32')."
-    )
-
-
-def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to compute in: float32 for floats of 8 and 16 bits, `dtype` itself otherwise.
-
-    >>> import numpy as np
-    >>> from calque_core.extend import at_least_single
-    >>> at_least_single(np.dtype("float16")), at_least_single(np.dtype("int8"))
-    (dtype('float32'), dtype('int8'))
-    """
-    return np.dtype("float32") if dtype.name == "float16" or dtype.name in SHORT_FLOATS else dtype
-
-
-def greatest(dtype: np.dtype[Any]) -> Any:
-    """Return the greatest finite number of a real float dtype.
-
-    >>> import numpy as np
-    >>> from calque_core.extend import greatest
-    >>> greatest(np.dtype("float32"))
-    np.float32(3.4028235e+38)
-    """
-    return np.finfo(dtype).max if dtype.name not in SHORT_FLOATS else _greatest_short(dtype)
-
-
-@cache
-def _greatest_short(dtype: np.dtype[Any]) -> Any:
-    """Return the greatest finite number of `dtype` by a search: NumPy knows the limits of its own dtypes only."""
-    size = dtype.itemsize
-    numbers = np.arange(1 << (8 * size)).astype(f"u{size}").view(dtype).astype(np.float32)
-    return dtype.type(np.max(numbers, where=np.isfinite(numbers), initial=0))
-
-
-def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
-    """Return the common dtype of strongly typed operands (`dtypes`) and Python scalars (`kinds`).
-
-    A scalar of a higher kind lifts the result to that kind's default dtype, as NEP 50 says; any other scalar
-    changes nothing.
-
-    >>> weak_promotion((np.dtype("float32"),), (float,)), weak_promotion((np.dtype("int8"),), (float,))
-    (dtype('float32'), dtype('float64'))
-    """
-    return _weak_promotion(dtypes, kinds, here().settings)
-
-
-@cache
-def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], settings: Settings) -> np.dtype[Any]:
-    highest = max(kinds, key=_KIND_ORDER.__getitem__) if kinds else bool
-    if not dtypes:
-        return _scalar_dtype(highest, settings)
-    strong = _canonical(_promote(dtypes), settings.enable_x64)
-    if not kinds or _KIND_ORDER[highest] <= "biufc".replace("u", "").find(
-        strong.kind.replace("u", "i").replace("V", "f")
-    ):
-        return strong
-    if highest is complex and strong.kind in "fV":
-        if strong.itemsize == 1:
-            raise TypeError(_no_common_dtype(strong, "complex"))
-        return np.result_type(strong, np.complex64) if strong.itemsize <= 4 else _canonical(np.dtype("c16"), True)
-    return _canonical(_scalar_dtype(highest, settings), settings.enable_x64)
+_KINDS = {
+    "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
+    "complex floating": "c", "numeric": "iufc",
+}  # fmt: skip

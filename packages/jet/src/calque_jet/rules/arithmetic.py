@@ -135,7 +135,7 @@ def sign_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 
 def is_complex(x: Value) -> bool:
     """Tell whether `x` holds complex numbers."""
-    return bool(typeof(x).dtype.kind == "c")
+    return bool(typeof(x).kind == "c")
 
 
 def sizes_and_signs(x: Value, xs: Series) -> list[Series]:

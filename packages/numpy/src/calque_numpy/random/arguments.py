@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, typeof
-from calque_core.extend import scalar_dtype, where
+from calque_core.extend import kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import broadcast_to, dtype_argument, integers
 from calque_core.lax import broadcast_shapes
 from calque_numpy.random.key_arrays import KeyArray
@@ -71,7 +71,7 @@ def integer_argument(name: str, dtype: DType) -> np.dtype[Any]:
     Raises: TypeError unless it is a dtype of integers.
     """
     integer_dtype = dtype_argument(int if dtype is None else dtype)
-    if integer_dtype.kind not in "iu":
+    if kind_of(integer_dtype) not in "iu":
         raise TypeError(f"{name}{where()}: dtype is {integer_dtype}. Use an integer dtype.")
     return integer_dtype
 
@@ -130,7 +130,7 @@ def check_real(name: str, argument: str, x: Value) -> None:
 
     Raises: TypeError.
     """
-    if typeof(x).dtype.kind not in "biuf":
+    if typeof(x).kind not in "biuf":
         raise TypeError(f"{name}{where()}: {argument} has type {typeof(x)}. Give a real number.")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import where
+from calque_core.extend import kind_of, where
 from calque_core.extend.numpy_functions import dtype_argument
 from calque_numpy.random.arguments import FLOATS, check_key, check_shape, float_argument, parameters
 from calque_numpy.random.random_bits import random_bits
@@ -98,7 +98,7 @@ def rademacher(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Va
     array([ 1,  1, -1, -1])
     """
     words, dtype = check_key("rademacher", key), dtype_argument(int if dtype is None else dtype)
-    if dtype.kind not in "iufc":
+    if kind_of(dtype) not in "iufc":
         raise TypeError(f"rademacher{where()}: dtype is {dtype}. Use a dtype of numbers.")
     is_one = bernoulli(words, 0.5, check_shape("rademacher", shape))
     return lax.select(is_one, dtype.type(1), lax.neg(lax.full_like(is_one, 1, dtype)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax, typeof
+from calque_core import iinfo, lax, typeof
 from calque_core.extend import where
 from calque_numpy.random.arguments import check_fits, check_key, check_shape, integer_argument
 from calque_numpy.random.keys import split_words
@@ -52,7 +52,7 @@ def _check_bound(argument: str, x: Value, shape: Shape) -> None:
     if type(x) is int:
         return
     aval = typeof(x)
-    if aval.dtype.kind not in "iu":
+    if aval.kind not in "iu":
         raise TypeError(f"randint{where()}: {argument} has type {aval}. Give an integer.")
     check_fits("randint", argument, x, shape)
 
@@ -62,7 +62,7 @@ def _range(minval: Value, maxval: Value, dtype: np.dtype[Any], drawn: np.dtype[A
 
     Both are arrays until nothing can overflow: there NumPy wraps around without a warning, as compiled programs do.
     """
-    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    least, most = int(iinfo(dtype).min), int(iinfo(dtype).max)
     if drawn == dtype:
         is_above = _exceeds(maxval, most)
     else:  # `drawn` also holds the integer after the last one
@@ -80,7 +80,7 @@ def _exceeds(x: Value, most: int) -> Value:
     if type(x) is int:
         return x > most
     dtype = typeof(x).dtype
-    return lax.gt(x, dtype.type(most)) if np.iinfo(dtype).max > most else False
+    return lax.gt(x, dtype.type(most)) if iinfo(dtype).max > most else False
 
 
 def _clip(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
@@ -88,7 +88,7 @@ def _clip(x: Value, least: int, most: int, dtype: np.dtype[Any]) -> Value:
     if type(x) is int:
         return np.array([min(max(x, least), most)], dtype)
     aval = typeof(x)
-    info = np.iinfo(aval.dtype)
+    info = iinfo(aval.dtype)
     lowest, highest = aval.dtype.type(max(least, int(info.min))), aval.dtype.type(min(most, int(info.max)))
     return lax.convert_element_type(lax.clamp(lowest, lax.reshape(x, aval.shape or (1,)), highest), dtype)
 

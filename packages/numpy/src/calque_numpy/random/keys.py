@@ -60,7 +60,7 @@ def _words_of_seed(name: str, seed: Value, impl: str | None) -> Value:
     if type(seed) is int:
         return _key_of_int(name, seed)
     aval = typeof(seed)
-    if aval.shape or aval.dtype.kind not in "iu":
+    if aval.shape or aval.kind not in "iu":
         raise TypeError(f"{name}{where()}: the seed has type {aval}. Give an integer; map over several with vmap.")
     seed = strong(seed)  # a Python integer that does not fit uint32 could not be converted
     low = lax.reshape(lax.convert_element_type(seed, _UINT32), (1,))
@@ -144,7 +144,7 @@ def _word(data: Value) -> Value:
             raise OverflowError(f"fold_in{where()}: data is {data}. Give an integer from 0 to 2**32 - 1.")
         return np.uint32(data)
     aval = typeof(data)
-    if aval.shape or aval.dtype.kind not in "iu":
+    if aval.shape or aval.kind not in "iu":
         raise TypeError(f"fold_in{where()}: data has type {aval}. Give an integer; map over several with vmap.")
     return data
 

@@ -47,7 +47,7 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
 
 
 def _numbers(x: Value) -> Value:
-    kind = typeof(x).dtype.kind
+    kind = typeof(x).kind
     count = integer("permutation", "x", x) if kind in "iu" else None
     if count is None:
         raise TypeError(f"permutation{where()}: x has type {typeof(x)}. Give an integer, or an array with axes.")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax
-from calque_core.extend import where
+from calque_core.extend import kind_of, where
 from calque_core.extend.numpy_functions import dtype_argument
 from calque_numpy.random.arguments import check_key, check_shape
 from calque_numpy.random.threefry import Shape, random_words
@@ -33,7 +33,7 @@ def bits(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """
     words = check_key("bits", key)
     dtype = np.dtype(f"uint{config.current().default_dtype_bits}") if dtype is None else dtype_argument(dtype)
-    if dtype.kind != "u":
+    if kind_of(dtype) != "u":
         raise TypeError(f"bits{where()}: dtype is {dtype}. Use an unsigned integer dtype, such as uint32.")
     return random_bits(words, check_shape("bits", shape), dtype)
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import Atom, Jaxpr, Var
+from calque_core import Atom, Jaxpr, Var, iinfo
+from calque_core.extend import kind_of
 from calque_core.lax import convert_element_type_p
 
 Value = Any
@@ -44,11 +45,11 @@ def bounds_of(jaxpr: Jaxpr) -> Bounds:
 
 
 def _is_weak_integer(v: Var) -> bool:
-    return getattr(v.aval, "weak_type", False) and v.aval.dtype.kind == "i"
+    return getattr(v.aval, "weak_type", False) and v.aval.kind == "i"
 
 
 def _bound(index: int, dtype: np.dtype[Any]) -> Bound:
-    limits = np.iinfo(dtype)
+    limits = iinfo(dtype)
     return Bound(index, dtype, int(limits.min), int(limits.max))
 
 
@@ -57,7 +58,7 @@ def _conversions(jaxpr: Jaxpr) -> Iterator[tuple[Atom, np.dtype[Any]]]:
     for eqn in jaxpr.eqns:
         if eqn.primitive is convert_element_type_p:
             old, new = eqn.invars[0].aval.dtype, eqn.params["new_dtype"]
-            if new.kind in "iu" and not np.can_cast(old, new):
+            if kind_of(new) in "iu" and not np.can_cast(old, new):
                 yield eqn.invars[0], new
         elif "means" in eqn.primitive.adapted:
             inner: Jaxpr = eqn.primitive.adapted["means"](**eqn.params)

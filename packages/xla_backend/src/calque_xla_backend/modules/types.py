@@ -19,14 +19,17 @@ IrValue: TypeAlias = "ir.Value[Any]"
 
 _MAKERS: dict[str, Callable[[], ir.Type]] = {
     "bool": lambda: ir.IntegerType.get_signless(1),
+    "int4": lambda: ir.IntegerType.get_signless(4),
     "int8": lambda: ir.IntegerType.get_signless(8),
     "int16": lambda: ir.IntegerType.get_signless(16),
     "int32": lambda: ir.IntegerType.get_signless(32),
     "int64": lambda: ir.IntegerType.get_signless(64),
+    "uint4": lambda: ir.IntegerType.get_unsigned(4),
     "uint8": lambda: ir.IntegerType.get_unsigned(8),
     "uint16": lambda: ir.IntegerType.get_unsigned(16),
     "uint32": lambda: ir.IntegerType.get_unsigned(32),
     "uint64": lambda: ir.IntegerType.get_unsigned(64),
+    "float4_e2m1fn": ir.Float4E2M1FNType.get,
     "float8_e3m4": ir.Float8E3M4Type.get,
     "float8_e4m3": ir.Float8E4M3Type.get,
     "float8_e4m3b11fnuz": ir.Float8E4M3B11FNUZType.get,

@@ -37,7 +37,7 @@ elementwise(abs_p, hlo.abs)
 def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Return 0.0 for -0.0 as NumPy does; StableHLO returns -0.0."""
     (aval,) = ctx.avals_in
-    if not is_float(aval.dtype) or aval.dtype.kind == "c":
+    if not is_float(aval.dtype) or aval.kind == "c":
         return [hlo.sign(x)]
     zero = splat(0, aval)
     return [hlo.select(compare("EQ", x, zero), zero, hlo.sign(x))]

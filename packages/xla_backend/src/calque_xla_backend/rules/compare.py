@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core import canonicalize_dtype
 from calque_core.lax import (
     and_p,
     clamp_p,
@@ -29,6 +30,7 @@ from calque_core.lax import (
 )
 from calque_xla_backend.define import IrValue, compare, elementwise, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type
 
 _BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
 
@@ -56,7 +58,17 @@ elementwise(shift_right_arithmetic_p, hlo.shift_right_arithmetic)
 
 # Counts of bits
 
-elementwise(population_count_p, hlo.popcnt)
+
+@register_lowering(population_count_p)
+def population_count_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Count the bits of int4 as uint4: XLA fills a byte with copies of the sign bit, and counts them."""
+    (aval,) = ctx.avals_in
+    if aval.dtype.name != "int4":
+        return [hlo.popcnt(x)]
+    unsigned = aval_to_ir_type(aval.update(dtype=canonicalize_dtype("uint4")))
+    return [hlo.bitcast_convert(aval_to_ir_type(aval), hlo.popcnt(hlo.bitcast_convert(unsigned, x)))]
+
+
 elementwise(clz_p, hlo.count_leading_zeros)
 
 # Choices

@@ -24,7 +24,7 @@ def eigh_lowering(ctx: LoweringRuleContext, x: IrValue, *, lower: bool) -> Seque
     if not aval.size:
         return [splat(0, out) for out in ctx.avals_out]
     *outs, info = lapack_call(
-        "heevd" if aval.dtype.kind == "c" else "syevd",
+        "heevd" if aval.kind == "c" else "syevd",
         [(x, aval)],
         [*ctx.avals_out, info_type],
         aliases={0: 0},
@@ -44,7 +44,7 @@ def eig_lowering(
         return [splat(0, out) for out in ctx.avals_out]
     values_aval = ctx.avals_out[0]
     vectors_aval = shaped_array(aval.shape, values_aval.dtype)
-    parts = [values_aval] if aval.dtype.kind == "c" else [values_aval.update(dtype=aval.dtype)] * 2
+    parts = [values_aval] if aval.kind == "c" else [values_aval.update(dtype=aval.dtype)] * 2
     *values, left, right, info = lapack_call(
         "geev",
         [(x, aval)],

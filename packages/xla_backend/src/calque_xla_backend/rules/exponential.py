@@ -23,6 +23,7 @@ from calque_core.lax import (
 )
 from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+from calque_xla_backend.rules.convert import in_single
 
 # Powers and roots
 
@@ -33,7 +34,7 @@ elementwise(square_p, lambda x: hlo.multiply(x, x))
 def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Keep a root on the same side of the real axis as `x`: XLA loses the side of -1 - 0j."""
     (aval,), out = ctx.avals_in, hlo.sqrt(x)
-    if aval.dtype.kind != "c":
+    if aval.kind != "c":
         return [out]
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     return [hlo.complex(hlo.real(out), with_sign_of(hlo.abs(hlo.imag(out)), hlo.imag(x), part_aval))]
@@ -43,7 +44,7 @@ def sqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 def rsqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Divide for complex numbers: XLA's rsqrt has no correct digits in a part much smaller than the other."""
     (aval,) = ctx.avals_in
-    return [hlo.rsqrt(x) if aval.dtype.kind != "c" else hlo.divide(splat(1, aval), sqrt_lowering(ctx, x)[0])]
+    return [hlo.rsqrt(x) if aval.kind != "c" else hlo.divide(splat(1, aval), sqrt_lowering(ctx, x)[0])]
 
 
 elementwise(cbrt_p, hlo.cbrt)
@@ -55,7 +56,7 @@ def pow_lowering(ctx: LoweringRuleContext, x: IrValue, y: IrValue) -> Sequence[I
     (out_aval,) = ctx.avals_out
     x, y = broadcast_operands(ctx, x, y)
     out = hlo.power(x, y)
-    if out_aval.dtype.kind != "c":
+    if out_aval.kind != "c":
         return [out]
     half = splat(0.5, shaped_array(out_aval.shape, real_dtype(out_aval.dtype)))
     is_near = compare("LT", hlo.abs(hlo.subtract(x, splat(1, out_aval))), half)
@@ -89,25 +90,28 @@ elementwise(log_p, hlo.log)
 
 
 @register_lowering(exp2_p)
+@in_single
 def exp2_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Lower to a power of 2: the product of x and log(2) is rounded, so its exponential loses digits."""
     return [hlo.power(splat(2, ctx.avals_in[0]), x)]
 
 
 @register_lowering(expm1_p)
+@in_single
 def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Take the imaginary part from exp, which is the same: XLA's expm1 has 0 where the real part is near -1."""
     out = hlo.exponential_minus_one(x)
-    if ctx.avals_in[0].dtype.kind == "c":
+    if ctx.avals_in[0].kind == "c":
         out = hlo.complex(hlo.real(out), hlo.imag(hlo.exponential(x)))
     return [out]
 
 
 @register_lowering(log1p_p)
+@in_single
 def log1p_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Repair XLA's values of real numbers in (-0.5, -0.25), and of complex numbers whose sum with 1 is imaginary."""
     (aval,) = ctx.avals_in
-    return [_complex_log1p(aval, x) if aval.dtype.kind == "c" else _real_log1p(aval, x)]
+    return [_complex_log1p(aval, x) if aval.kind == "c" else _real_log1p(aval, x)]
 
 
 def _real_log1p(aval: ShapedArray, x: IrValue) -> IrValue:

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
-from calque_core.extend import Shape, at_least_single, highest, is_float, lowest, shaped_array
+from calque_core.extend import Shape, highest, is_float, lowest, shaped_array, wide_dtype
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -68,7 +68,7 @@ def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
         (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
-        wide_aval = shaped_array(out_aval.shape, at_least_single(x_aval.dtype))
+        wide_aval = shaped_array(out_aval.shape, wide_dtype(x_aval.dtype))
         wide_x = convert(x, x_aval, wide_aval.dtype)
         init = scalar_constant(identity, wide_aval.dtype)
         (out,) = reduce([wide_x], [init], [wide_aval], axes, lambda a, b: [build(a, b)])

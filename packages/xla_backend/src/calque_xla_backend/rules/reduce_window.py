@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive
-from calque_core.extend import Window, at_least_single, highest, lowest, shaped_array
+from calque_core.extend import Window, highest, lowest, shaped_array, wide_dtype
 from calque_core.lax import reduce_window_max_p, reduce_window_min_p, reduce_window_sum_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
@@ -34,7 +34,7 @@ def windowed(primitive: Primitive, build: Callable[..., IrValue], identity: Call
         window = Window(**params)
         if not is_apart(window):
             return lower_slices(ctx, x, **params)
-        dtype = at_least_single(x_aval.dtype)
+        dtype = wide_dtype(x_aval.dtype)
         out = aval_to_ir_type(out_aval.update(dtype=dtype))
         op = hlo.ReduceWindowOp(
             [out],

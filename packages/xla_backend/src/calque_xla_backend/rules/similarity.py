@@ -25,7 +25,7 @@ def tridiagonal_lowering(ctx: LoweringRuleContext, a: IrValue, *, lower: bool) -
     (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
     if not aval.size:
         return [splat(0, out) for out in ctx.avals_out]
-    name = "hetrd" if aval.dtype.kind == "c" else "sytrd"
+    name = "hetrd" if aval.kind == "c" else "sytrd"
     uplo = "L" if lower else "U"
     *outs, info = lapack_call(name, [(a, aval)], [*ctx.avals_out, info_type], aliases={0: 0}, uplo=uplo)
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
@@ -37,7 +37,7 @@ def schur_lowering(ctx: LoweringRuleContext, x: IrValue, *, compute_schur_vector
     (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
     if not aval.size:
         return [splat(0, out) for out in ctx.avals_out]
-    values = [aval.update(shape=aval.shape[:-1])] * (1 if aval.dtype.kind == "c" else 2)
+    values = [aval.update(shape=aval.shape[:-1])] * (1 if aval.kind == "c" else 2)
     out_avals = [aval, aval, *values, info_type, info_type]
     mode = "V" if compute_schur_vectors else "N"
     *outs, info = lapack_call("gees", [(x, aval)], out_avals, aliases={0: 0}, mode=mode, sort="N")

@@ -38,7 +38,7 @@ def _components(avals: Sequence[ShapedArray], keys: Sequence[IrValue]) -> list[I
 
 def _key_components(aval: ShapedArray, key: IrValue) -> list[IrValue]:
     """Return the components of a key in the order of comparison: whether numbers are NaN, then the numbers."""
-    if aval.dtype.kind == "c":
+    if aval.kind == "c":
         numbers = [hlo.real(key), hlo.imag(key)]
     elif is_float(aval.dtype):
         numbers = [key]

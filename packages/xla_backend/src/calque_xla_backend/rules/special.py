@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from jaxlib.mlir.dialects import chlo
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.extend import at_least_single
 from calque_core.lax import erf_inv_p, logistic_p
-from calque_xla_backend.define import IrValue, elementwise
-from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.rules.convert import convert
+from calque_xla_backend.modules.lowering import register_lowering
+from calque_xla_backend.rules.convert import in_single
 
-
-@register_lowering(logistic_p)
-def logistic_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Half precision is computed in single precision: the exponential overflows where the result does not underflow."""
-    (aval,) = ctx.avals_in
-    wide_aval = aval.update(dtype=at_least_single(aval.dtype))
-    out = hlo.logistic(convert(x, aval, wide_aval.dtype))
-    return [convert(out, wide_aval, aval.dtype)]
-
-
-elementwise(erf_inv_p, chlo.erf_inv)
+register_lowering(logistic_p, in_single(lambda ctx, x: [hlo.logistic(x)]))
+register_lowering(erf_inv_p, in_single(lambda ctx, x: [chlo.erf_inv(x)]))

@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir.dialects import chlo
 
 from calque_core import moveaxis, typeof
-from calque_core.extend import elements_at, is_float, shaped_array
+from calque_core.extend import elements_at, is_float, shaped_array, wide_dtype
 from calque_core.lax import convert_element_type, eq, ne, select, top_k_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
@@ -35,12 +35,13 @@ def _keys(x: Value, *, axis: int) -> Value:
     """Return keys in the order of `x`, with the axis of the choice at the end.
 
     Short floats become single, for which XLA has a partial sort: 0.3 ms instead of 24 for 10 of 100,000 numbers.
+    Integers of 4 bits become int8: XLA sorts them only alone.
     """
     x = moveaxis(x, axis, -1)
     dtype = typeof(x).dtype
+    x = convert_element_type(x, wide_dtype(dtype))
     if not is_float(dtype):
         return x
-    x = convert_element_type(x, np.float32) if dtype.itemsize < 4 else x
     return select(eq(x, 0.0), 0.0, select(ne(x, x), np.nan, x))
 
 

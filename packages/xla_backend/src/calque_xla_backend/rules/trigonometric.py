@@ -27,6 +27,7 @@ from calque_core.lax import (
 )
 from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.rules.convert import in_single
 
 # Circular functions
 
@@ -59,21 +60,21 @@ def _near_real_axis(aval: ShapedArray, x: IrValue, out: IrValue, slope: IrValue)
 def sin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Lower to XLA's sine; of complex numbers a + bi, the imaginary part is cos(a) sinh(b)."""
     (aval,), out = ctx.avals_in, hlo.sine(x)
-    return [out if aval.dtype.kind != "c" else _near_real_axis(aval, x, out, hlo.cosine(hlo.real(x)))]
+    return [out if aval.kind != "c" else _near_real_axis(aval, x, out, hlo.cosine(hlo.real(x)))]
 
 
 @register_lowering(cos_p)
 def cos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Lower to XLA's cosine; of complex numbers a + bi, the imaginary part is -sin(a) sinh(b)."""
     (aval,), out = ctx.avals_in, hlo.cosine(x)
-    return [out if aval.dtype.kind != "c" else _near_real_axis(aval, x, out, hlo.negate(hlo.sine(hlo.real(x))))]
+    return [out if aval.kind != "c" else _near_real_axis(aval, x, out, hlo.negate(hlo.sine(hlo.real(x))))]
 
 
 @register_lowering(tan_p)
 def tan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """For complex numbers use tan(x) = -i tanh(ix)."""
     (aval,) = ctx.avals_in
-    if aval.dtype.kind != "c":
+    if aval.kind != "c":
         return [hlo.tan(x)]
     turned = _complex_tanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
     return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
@@ -89,18 +90,20 @@ def _on_its_side(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
 
 
 @register_lowering(asin_p)
+@in_single
 def asin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.asin(x)
-    return [out if aval.dtype.kind != "c" else _on_its_side(aval, x, out)]
+    return [out if aval.kind != "c" else _on_its_side(aval, x, out)]
 
 
 @register_lowering(acos_p)
+@in_single
 def acos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.acos(x)
-    return [out if aval.dtype.kind != "c" else _on_its_side(aval, hlo.negate(x), out)]
+    return [out if aval.kind != "c" else _on_its_side(aval, hlo.negate(x), out)]
 
 
-elementwise(atan_p, chlo.atan)
+register_lowering(atan_p, in_single(lambda ctx, x: [chlo.atan(x)]))
 elementwise(atan2_p, hlo.atan2)
 
 # Hyperbolic functions
@@ -115,10 +118,11 @@ def _half_exponentials(x: IrValue, aval: ShapedArray) -> tuple[IrValue, IrValue]
 
 
 @register_lowering(sinh_p)
+@in_single
 def sinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """XLA rounds the operand of an exponential, and loses digits; for complex numbers use sinh(x) = -i sin(ix)."""
     (aval,) = ctx.avals_in
-    if aval.dtype.kind == "c":
+    if aval.kind == "c":
         (turned,) = sin_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
         return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
     growth, decay = _half_exponentials(x, aval)
@@ -128,10 +132,11 @@ def sinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 
 @register_lowering(cosh_p)
+@in_single
 def cosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """As `sinh_lowering`; for complex numbers use cosh(x) = cos(ix)."""
     (aval,) = ctx.avals_in
-    if aval.dtype.kind == "c":
+    if aval.kind == "c":
         return cos_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
     return [hlo.add(*_half_exponentials(x, aval))]
 
@@ -139,7 +144,7 @@ def cosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 @register_lowering(tanh_p)
 def tanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,) = ctx.avals_in
-    return [hlo.tanh(x) if aval.dtype.kind != "c" else _complex_tanh(aval, x)]
+    return [hlo.tanh(x) if aval.kind != "c" else _complex_tanh(aval, x)]
 
 
 def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
@@ -160,20 +165,22 @@ def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
 
 # Inverses of the hyperbolic functions
 
-elementwise(asinh_p, chlo.asinh)
+register_lowering(asinh_p, in_single(lambda ctx, x: [chlo.asinh(x)]))
 
 
 @register_lowering(acosh_p)
+@in_single
 def acosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.acosh(x)
-    return [out if aval.dtype.kind != "c" else _on_its_side(aval, x, out)]
+    return [out if aval.kind != "c" else _on_its_side(aval, x, out)]
 
 
 @register_lowering(atanh_p)
+@in_single
 def atanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Return log(1 + 2 |x| / (1 - |x|)) / 2 with the sign of x: XLA takes a logarithm with few digits for some x."""
     (aval,) = ctx.avals_in
-    if aval.dtype.kind == "c":
+    if aval.kind == "c":
         return [chlo.atanh(x)]
     size = hlo.abs(x)
     odds = hlo.divide(hlo.add(size, size), hlo.subtract(splat(1, aval), size))

@@ -15,8 +15,18 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, ShapedArray, eval_context, float0, register_aval, typeof
-from calque_core.extend import DEFAULT_SETTINGS, Shape, has_tracer, here, host_values, is_advanced, shaped_array
-from calque_core.lax import bitcast_convert_type_p
+from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    Shape,
+    bit_width,
+    has_tracer,
+    here,
+    host_values,
+    is_advanced,
+    shaped_array,
+    wide_dtype,
+)
+from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
 from calque_xla_backend.runtime.runtime import (
     Buffer,
     DeviceType,
@@ -29,6 +39,8 @@ from calque_xla_backend.runtime.runtime import (
 )
 
 Value = Any
+
+_BYTE = 8
 
 
 class Array(ArrayMethods):
@@ -89,13 +101,20 @@ class Array(ArrayMethods):
         return np.array(view, dtype=dtype, copy=copy)
 
     def _view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Return the elements as a read-only array; a dtype that jaxlib cannot read goes through unsigned integers."""
+        """Return the elements as a read-only array.
+
+        A dtype that jaxlib cannot read goes through unsigned integers, or through a wider dtype if it has no bytes.
+        """
         buffer = self._live()
         if is_readable(dtype):
             return to_numpy(buffer, dtype)
         with eval_context():
-            bits: Array = bitcast_convert_type_p.bind(self, new_dtype=np.dtype(f"u{dtype.itemsize}"))
-        elements = bits._view(bits.dtype).view(dtype)
+            if bit_width(dtype) < _BYTE:
+                wide: Array = convert_element_type_p.bind(self, new_dtype=wide_dtype(dtype), weak_type=False)
+                elements = wide._view(wide.dtype).astype(dtype)
+            else:
+                bits: Array = bitcast_convert_type_p.bind(self, new_dtype=np.dtype(f"u{dtype.itemsize}"))
+                elements = bits._view(bits.dtype).view(dtype)
         elements.flags.writeable = False
         return elements
 

@@ -1,0 +1,117 @@
+"""The limits of dtypes: widths in bits, least and greatest numbers, and the dtype that holds sums of many elements."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS, SHORT_INTEGERS, as_dtype, kind_of
+
+_HALF, _SINGLE, _INT8 = np.dtype("float16"), np.dtype("float32"), np.dtype("int8")
+
+
+def finfo(dtype: Any) -> Any:
+    """Return the limits of a real or complex floating dtype, as `numpy.finfo` does: `eps`, `max`, `tiny`, `bits`, ...
+
+    Raises: TypeError for another dtype.
+
+    >>> import numpy as np
+    >>> from calque_core import finfo
+    >>> finfo(np.float32).max
+    np.float32(3.4028235e+38)
+    """
+    dtype = as_dtype(dtype)
+    if kind_of(dtype) not in "fc":
+        raise TypeError(f"finfo of {dtype}: not a floating dtype. Use iinfo for integers.")
+    return _limits(dtype)
+
+
+def iinfo(dtype: Any) -> Any:
+    """Return the limits of an integer dtype, as `numpy.iinfo` does: `min`, `max` and `bits`.
+
+    Raises: TypeError for another dtype.
+
+    >>> import numpy as np
+    >>> from calque_core import iinfo
+    >>> iinfo(np.int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+    dtype = as_dtype(dtype)
+    if kind_of(dtype) not in "iu":
+        raise TypeError(f"iinfo of {dtype}: not an integer dtype. Use finfo for floats.")
+    return _limits(dtype)
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> Any:
+    """Return the `finfo` or `iinfo` of a dtype, from the package that defines the dtype."""
+    package = importlib.import_module("ml_dtypes") if dtype.name in SHORT_DTYPES else np
+    return package.iinfo(dtype) if kind_of(dtype) in "iu" else package.finfo(dtype)
+
+
+@cache
+def bit_width(dtype: np.dtype[Any]) -> int:
+    """Return the number of bits of an element; arrays store one of fewer than 8 bits in a byte.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import bit_width
+    >>> bit_width(np.dtype("float32"))
+    32
+    """
+    if dtype.name in SHORT_INTEGERS or dtype.name == "float4_e2m1fn":
+        return int(_limits(dtype).bits)
+    return 8 * dtype.itemsize
+
+
+@cache
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which many elements are combined, before the result is converted to `dtype`.
+
+    Half precision counts to 2048 and bfloat16 to 256, so both are summed in single precision; integers of 4 bits are
+    combined in 8, and wrap around at the end.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import wide_dtype
+    >>> wide_dtype(np.dtype("float16")), wide_dtype(np.dtype("int32"))
+    (dtype('float32'), dtype('int32'))
+    """
+    return _SINGLE if dtype == _HALF or dtype.name in SHORT_FLOATS else _INT8 if dtype.name in SHORT_INTEGERS else dtype
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Return the identity of `max`: -inf, the least number of a dtype without infinity, or False.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import lowest
+    >>> lowest(np.dtype("int8")), lowest(np.dtype("float32"))
+    (np.int8(-128), np.float32(-inf))
+    """
+    return _extreme(dtype, -np.inf)
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """Return the identity of `min`: inf, the greatest number of a dtype without infinity, or True.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import highest
+    >>> highest(np.dtype("int8")), highest(np.dtype("bool"))
+    (np.int8(127), np.True_)
+    """
+    return _extreme(dtype, np.inf)
+
+
+@cache
+def _extreme(dtype: np.dtype[Any], infinity: float) -> Any:
+    if kind_of(dtype) == "b":
+        return np.bool_(infinity > 0)
+    if kind_of(dtype) == "f" and _has_infinity(dtype):
+        return dtype.type(infinity)
+    return dtype.type(_limits(dtype).max if infinity > 0 else _limits(dtype).min)
+
+
+def _has_infinity(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a float dtype has infinities; where it has none, infinity becomes NaN or the greatest number."""
+    return bool(np.isinf(dtype.type(np.inf)))

@@ -1,0 +1,115 @@
+"""Promotion: the dtype of an operation on operands of several dtypes.
+
+One idea: NumPy's dtypes promote as in NumPy 2, and the dtypes that `ml_dtypes` adds promote by one table, jax's:
+
+| operand | bool | integer | float16 | wider float or complex | another short float | Python int | float | complex |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| bfloat16 | bfloat16 | bfloat16 | float32 | the other dtype | none | bfloat16 | bfloat16 | complex64 |
+| float of 4 or 8 bits | kept | kept | none | none | none | kept | kept | none |
+| integer of 4 bits | kept | none | none | none | none | kept | none | none |
+
+Where a cell says none, the operation is refused, and the program converts.  Python scalars are weak: one that is no
+higher in kind than the other operand takes its dtype.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calque_core.context import Settings, here
+from calque_core.types.dtypes import (
+    SHORT_DTYPES,
+    SHORT_INTEGERS,
+    _canonical,
+    _scalar_dtype,
+    canonicalize_dtype,
+    is_float,
+    kind_of,
+)
+
+_KIND_ORDER: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+_ORDER_OF_KIND = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3, "V": 4}
+
+
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+    """Return the dtype of a result computed from strongly typed operands of dtypes `a` and `b`.
+
+    Raises: TypeError if they have no common dtype: a float of 8 bits beside another float, int4 beside int8.
+
+    >>> import numpy as np
+    >>> from calque_core import promote_types
+    >>> promote_types(np.int32, np.float32)
+    dtype('float64')
+    """
+    return canonicalize_dtype(_promote((canonicalize_dtype(a), canonicalize_dtype(b))))
+
+
+def _promote(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+    """Return the common dtype of strong operands."""
+    short = next((dtype for dtype in dtypes if dtype.name in SHORT_DTYPES), None)
+    if short is None:
+        return np.result_type(*dtypes)
+    others = [dtype for dtype in dtypes if dtype != short and kind_of(dtype) != "b"]
+    if short.name not in SHORT_INTEGERS:
+        others = [dtype for dtype in others if is_float(dtype) or dtype.name in SHORT_INTEGERS]
+    if not others:
+        return short
+    for dtype in (short, *others):
+        if dtype.name in SHORT_DTYPES and dtype.name != "bfloat16":
+            raise TypeError(_no_common_dtype(dtype, next(d for d in (short, *others) if d != dtype).name))
+    return np.result_type(np.float32, *others)  # bfloat16 and float16: neither contains all values of the other dtype
+
+
+def can_cast(old: np.dtype[Any], new: np.dtype[Any], casting: str) -> bool:
+    """Tell whether `casting` allows the conversion, as `numpy.can_cast`; to and from `SHORT_DTYPES`, too.
+
+    >>> import numpy as np
+    >>> can_cast(np.dtype("int8"), np.dtype("float32"), "same_kind")
+    True
+    """
+    if not {old.name, new.name} & SHORT_DTYPES:
+        return bool(np.can_cast(old, new, casting))  # type: ignore[arg-type]
+    if casting == "unsafe":
+        return True
+    if casting == "same_kind":
+        return "buifc".index(kind_of(old)) <= "buifc".index(kind_of(new))
+    return old == new or (casting == "safe" and np.can_cast(old, new))
+
+
+def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
+    target = "int8" if short.name in SHORT_INTEGERS else "float32"
+    return (
+        f"{short} and {other} have no common dtype: calque does not widen a dtype of 8 bits or fewer of ml_dtypes "
+        f"without a conversion. Convert one of the operands first, for example with x.astype('{target}')."
+    )
+
+
+def weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
+    """Return the common dtype of strongly typed operands (`dtypes`) and Python scalars (`kinds`).
+
+    A scalar of a higher kind lifts the result to that kind's default dtype, as NEP 50 says; any other scalar
+    changes nothing.
+
+    >>> weak_promotion((np.dtype("float32"),), (float,)), weak_promotion((np.dtype("int8"),), (float,))
+    (dtype('float32'), dtype('float64'))
+    """
+    return _weak_promotion(dtypes, kinds, here().settings)
+
+
+@cache
+def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], settings: Settings) -> np.dtype[Any]:
+    highest = max(kinds, key=_KIND_ORDER.__getitem__) if kinds else bool
+    if not dtypes:
+        return _scalar_dtype(highest, settings)
+    strong = _canonical(_promote(dtypes), settings.enable_x64)
+    if not kinds or _KIND_ORDER[highest] <= _ORDER_OF_KIND[kind_of(strong)]:
+        return strong
+    is_short = strong.name in SHORT_DTYPES and strong.name != "bfloat16"
+    if is_short and (highest is complex or strong.name in SHORT_INTEGERS):
+        raise TypeError(_no_common_dtype(strong, highest.__name__))
+    if highest is complex and is_float(strong):
+        return np.result_type(strong, np.complex64) if strong.itemsize <= 4 else _canonical(np.dtype("c16"), True)
+    return _canonical(_scalar_dtype(highest, settings), settings.enable_x64)
