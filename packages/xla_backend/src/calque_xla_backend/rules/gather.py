@@ -16,7 +16,7 @@ from calque_core.extend import Shape, default_fill, gather_windows, shaped_array
 from calque_core.lax import GatherDimensionNumbers, GatherScatterMode, gather_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant
+from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant, scalar_constant
 from calque_xla_backend.rules.reduce import reduce
 
 BOOL = np.dtype(bool)
@@ -62,7 +62,8 @@ def inside(windows: Any, indices: IrValue, indices_aval: ShapedArray) -> IrValue
     low, high = splat(0, indices_aval), limits(windows, indices_aval)
     fits = hlo.and_(compare("GE", indices, low), compare("LE", indices, high))
     rows_aval = shaped_array(indices_aval.shape[:-1], BOOL)
-    return reduce([fits], [True], [rows_aval], (indices_aval.ndim - 1,), lambda a, b: [hlo.and_(a, b)])[0]
+    init = scalar_constant(True, BOOL)
+    return reduce([fits], [init], [rows_aval], (indices_aval.ndim - 1,), lambda a, b: [hlo.and_(a, b)])[0]
 
 
 def limits(windows: Any, indices_aval: ShapedArray) -> IrValue:
