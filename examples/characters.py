@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 import calque
 import calque.numpy as cnp
-from calque import lax, random
+from calque import lax, nn, random
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -73,16 +73,10 @@ def log_probabilities(params: Params, codes: Any) -> Any:
         code, next_code = codes
         state = gru(params, state, params["embedding"][code])
         scores = state @ params["readout"] + params["readout_bias"]
-        return state, scores[next_code] - log_sum_exp(scores)
+        return state, scores[next_code] - nn.logsumexp(scores)
 
     start = cnp.zeros(HIDDEN, np.float32)
     return lax.scan(step, start, (codes[:-1], codes[1:]))[1]
-
-
-def log_sum_exp(scores: Any) -> Any:
-    """Return log(sum(exp(scores))), without an overflow."""
-    largest = lax.stop_gradient(cnp.max(scores))
-    return largest + cnp.log(cnp.sum(cnp.exp(scores - largest)))
 
 
 @calque.jit

@@ -30,6 +30,7 @@ MODULES = [
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
+    "calque_numpy.nn",
     "calque_numpy.scipy.linalg",
     "calque_numpy.random",
     "calque",

@@ -23,6 +23,7 @@ PACKAGES = [
     "calque_batching",
     "calque_xla_backend",
     "calque_numpy",
+    "calque_numpy.nn",
     "calque_numpy.random",
     "calque_numpy.scipy.linalg",
     "calque",

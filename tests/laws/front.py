@@ -8,10 +8,14 @@ from __future__ import annotations
 import numpy as np
 from program import FLOATS, Program, always, numbers
 
+from calque_numpy import nn
+
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
 POSITIVE = numbers((5,), 0.5, 2.0)
 SQUARE = numbers((3, 3))
 DOUBLE = ("float64",)  # NumPy's quantiles of float32 at an array of probabilities subtract in 32 bits, ours in 64
+POSITIVES = numbers((3, 4), 0.5, 2.0)
+EVEN = np.arange(12).reshape(3, 4) % 2 == 0
 POINTS = np.array([0.0, 1.0, 1.5, 4.0])
 
 
@@ -97,4 +101,14 @@ FRONT: list[Program] = [
     row("differences", lambda x, y: (np.diff(x, 2), np.ediff1d(x, y), np.trapezoid(x, x * x)), VECTOR, VECTOR),
     row("gradient", lambda x: (*np.gradient(x, 0.5, edge_order=2), np.gradient(x, POINTS, axis=1)), MATRIX),
     row("unwrap", lambda x: (np.unwrap(x * 4), np.unwrap(x, period=1.5)), VECTOR),
+    # neural networks
+    row("nn piecewise", lambda x: (nn.relu(x), nn.relu6(x * 5), nn.leaky_relu(x), nn.hard_silu(x * 4)), VECTOR),
+    row("nn sparse", lambda x: (nn.sparse_plus(x * 2), nn.hard_tanh(x * 3), nn.hard_sigmoid(x)), VECTOR),
+    row("nn smooth", lambda x: (nn.silu(x), nn.mish(x), nn.gelu(x), nn.gelu(x, False), nn.squareplus(x)), VECTOR),
+    row("nn exponential", lambda x: (nn.elu(x), nn.celu(x, 2.0), nn.selu(x), nn.softplus(x), nn.soft_sign(x)), VECTOR),
+    row("nn log1mexp", nn.log1mexp, POSITIVE),
+    row("nn softmax", lambda x: (nn.softmax(x), nn.log_softmax(x, 0), nn.softmax(x, where=EVEN)), MATRIX),
+    row("nn logsumexp", lambda x, y: (nn.logsumexp(x, 1), nn.logsumexp(x, b=y, where=EVEN)), MATRIX, POSITIVES),
+    row("nn standardize", lambda x: (nn.standardize(x), nn.standardize(x, 0, algorithm="stable")), MATRIX),
+    row("nn glu", nn.glu, MATRIX),
 ]

@@ -8,7 +8,7 @@ import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: the backend is loaded at its first use
 from typing import Any as _Any
 
-from calque import flatten_util, numpy, random, testing, tree
+from calque import flatten_util, nn, numpy, random, testing, tree
 from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from calque_autodiff import (
     check_grads,
@@ -108,6 +108,7 @@ __all__ = [
     "linearize",
     "make_jaxpr",
     "map",
+    "nn",
     "numpy",
     "print_saved_residuals",
     "random",

@@ -1,0 +1,49 @@
+"""Functions of neural networks, by the names of `jax.nn`: activations and normalizations.
+
+One idea: each is a formula in core's operations whose values and derivatives are right at zero, at ties and at
+infinity, because a mask chooses the operand of each branch before the branch is computed.
+
+Read next: `piecewise.py`, `activations.py`, `normalizers.py`.
+"""
+
+from calque_numpy.nn.activations import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    identity,
+    log1mexp,
+    log_sigmoid,
+    mish,
+    selu,
+    sigmoid,
+    silu,
+    soft_sign,
+    softplus,
+    squareplus,
+    swish,
+    tanh,
+)
+from calque_numpy.nn.normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
+from calque_numpy.nn.piecewise import (
+    hard_sigmoid,
+    hard_silu,
+    hard_swish,
+    hard_tanh,
+    leaky_relu,
+    relu,
+    relu6,
+    sparse_plus,
+    sparse_sigmoid,
+)
+
+__all__ = [
+    # piecewise polynomials
+    "relu", "relu6", "leaky_relu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "sparse_plus",
+    "sparse_sigmoid",
+    # smooth functions
+    "identity", "sigmoid", "tanh", "softplus", "log_sigmoid", "silu", "swish", "mish", "gelu", "squareplus",
+    "soft_sign", "elu", "celu", "selu", "glu", "log1mexp",
+    # over an axis
+    "softmax", "log_softmax", "logsumexp", "logmeanexp", "standardize", "one_hot",
+]  # fmt: skip

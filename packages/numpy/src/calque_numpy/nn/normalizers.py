@@ -1,0 +1,221 @@
+"""Functions that compare the elements along an axis: `softmax`, `logsumexp`, `standardize`, `one_hot`.
+
+One idea: exponentials are taken of differences from the largest element, so they are at most 1, and their sum is at
+least 1.  Where that element is infinite, the elements equal to it have the difference 0, and the others -inf.
+
+Read next: `activations.py`.
+"""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+from calque_core import lax, typeof
+from calque_core.extend import integer, scalar_dtype
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import (
+    Axes,
+    as_dtype,
+    broadcast_to,
+    canonical_axis,
+    dtype_argument,
+    fill_masked,
+    floating,
+    isinf,
+    promoted_dtype,
+    reduced_axes,
+    true_divide,
+)
+from calque_core.extend.numpy_functions import max as largest
+from calque_core.extend.numpy_functions import mean as mean_of
+from calque_core.extend.numpy_functions import sum as total
+
+Value = Any
+DType = Any
+
+
+def softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
+    """Return exp(x) divided by its sum over `axis`, without overflow.
+
+    Elements outside of the mask `where` are not counted, and give 0.  Infinite elements share the whole equally, and so
+    do elements that are all -inf.
+    Shapes: kept.  Dtype: kept for floats; integers become floats.
+    Raises: ValueError for an axis out of range; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn import softmax
+    >>> softmax(np.array([1000.0, 1000.0, -np.inf]))
+    array([0.5, 0.5, 0. ])
+    """
+    axes = reduced_axes("softmax", axis, typeof(x).ndim)
+    exponentials = lax.exp(_differences(x, axes, where)[0])
+    return _outside(lax.div(exponentials, total(exponentials, axes, keepdims=True)), where, 0)
+
+
+def log_softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
+    """Return the logarithm of `softmax`, which is finite where `softmax` underflows.
+
+    Elements outside of the mask `where` are not counted, and give -inf.
+    Shapes: kept.  Dtype: kept for floats; integers become floats.
+    Raises: ValueError for an axis out of range; TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn import log_softmax
+    >>> log_softmax(np.array([0.0, 1000.0]))
+    array([-1000.,     0.])
+    """
+    axes = reduced_axes("log_softmax", axis, typeof(x).ndim)
+    differences, _ = _differences(x, axes, where)
+    normalizer = lax.log(total(lax.exp(differences), axes, keepdims=True))
+    return _outside(lax.sub(differences, normalizer), where, -inf)
+
+
+def _differences(x: Value, axes: tuple[int, ...], where: Value) -> tuple[Value, Value]:
+    """Return x minus its largest element over the axes, which are kept, and that element.
+
+    The largest element is a constant for derivatives, except where it is infinite.
+    """
+    x = fill_masked(floating(x), True if where is None else where, -inf)
+    top = largest(x, axes, keepdims=True, initial=-inf)
+    is_infinite = isinf(top)
+    every = broadcast_to(is_infinite, typeof(x).shape)
+    constant = lax.stop_gradient(top)
+    finite = lax.sub(lax.select(every, 0, x), lax.select(is_infinite, 0, constant))
+    differences = lax.select(lax.bitwise_and(every, lax.ne(x, top)), -inf, finite)
+    return differences, lax.select(is_infinite, top, constant)
+
+
+def _outside(out: Value, where: Value, fill: float) -> Value:
+    return out if where is None else fill_masked(out, where, fill)
+
+
+def logsumexp(
+    a: Value,
+    axis: Axes = None,
+    b: Value = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Value = None,
+) -> Value:
+    """Return log(sum(b * exp(a))) over `axis`, without overflow; `b` is 1 by default.
+
+    Elements outside of the mask `where`, and elements with b = 0, are not counted; no element gives -inf.  With
+    `return_sign` the result is a pair: the logarithm of the absolute value of the sum, and its sign.  Without it, a
+    negative sum gives NaN.
+    Shapes: a and b broadcast; the axes are dropped, or have size 1 with `keepdims`.  Dtype: promoted; integers become
+    floats.
+    Raises: ValueError for an axis out of range; TypeError for complex numbers; ShapeError if `a` and `b` do not
+    broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn import logsumexp
+    >>> logsumexp(np.array([1000.0, 1000.0]))
+    np.float64(1000.6931471805599)
+    >>> logsumexp(np.array([0.0, 0.0]), b=np.array([1.0, -3.0]), return_sign=True)
+    (np.float64(0.6931471805599453), np.float64(-1.0))
+    """
+    if b is not None:
+        dtype = typeof(floating(lax.full_like(a, 0, promoted_dtype("logsumexp", a, b), shape=()))).dtype
+        a, b = as_dtype(a, dtype), as_dtype(b, dtype)
+        a = lax.select(lax.ne(b, 0), a, -inf)
+    axes = reduced_axes("logsumexp", axis, typeof(a).ndim)
+    differences, top = _differences(a, axes, where)
+    terms = lax.exp(differences)
+    terms = terms if b is None else lax.mul(terms, b)
+    summed = total(terms if where is None else fill_masked(terms, where, 0), axes, keepdims=True)
+    is_zero = lax.eq(summed, 0)
+    size = lax.log(lax.select(is_zero, 1, lax.abs(summed)))
+    out = lax.select(is_zero, -inf, lax.add(size, top))
+    if return_sign:
+        return _dropped(out, axes, keepdims), _dropped(lax.sign(summed), axes, keepdims)
+    return _dropped(lax.select(lax.lt(summed, 0), nan, out), axes, keepdims)
+
+
+def _dropped(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
+    return out if keepdims else lax.squeeze(out, axes)
+
+
+def logmeanexp(x: Value, axis: Axes = None, where: Value = None, keepdims: bool = False) -> Value:
+    """Return log(mean(exp(x))) over `axis`, without overflow.
+
+    Shapes, dtype, errors: as `logsumexp`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn import logmeanexp
+    >>> logmeanexp(np.array([1000.0, 1000.0]))
+    np.float64(1000.0)
+    """
+    out = logsumexp(x, axis, None, keepdims, False, where)
+    ones = lax.full_like(x, 1, typeof(out).dtype)
+    count = total(ones, axis, keepdims=keepdims, where=True if where is None else where)
+    return lax.sub(out, lax.log(count))
+
+
+def standardize(
+    x: Value,
+    axis: Axes = -1,
+    mean: Value = None,
+    variance: Value = None,
+    epsilon: Value = 1e-5,
+    where: Value = None,
+    *,
+    algorithm: str = "fast",
+) -> Value:
+    """Return (x - mean) / sqrt(variance + epsilon), by default with the mean and the variance of x over `axis`.
+
+    The mean and the variance count the elements inside of the mask `where`.  The algorithm of the variance is "fast"
+    (mean of squares minus square of mean, at least 0) or "stable" (mean of squared deviations).
+    Shapes: kept.  Dtype: kept for floats; integers become floats.
+    Raises: ValueError for an axis out of range or another algorithm.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn import standardize
+    >>> standardize(np.array([1.0, 3.0]), epsilon=0.0)
+    array([-1.,  1.])
+    """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f"standardize{place()}: algorithm is {algorithm!r}. Use 'fast' or 'stable'.")
+    x = floating(x)
+    axes = reduced_axes("standardize", axis, typeof(x).ndim)
+    mean = _mean(x, axes, where) if mean is None else mean
+    deviations = lax.sub(x, mean)
+    if variance is None and algorithm == "stable":
+        variance = _mean(lax.square(deviations), axes, where)
+    elif variance is None:
+        difference = lax.sub(_mean(lax.square(x), axes, where), lax.square(mean))
+        variance = lax.select(lax.lt(difference, 0), 0, difference)
+    return lax.mul(deviations, lax.rsqrt(lax.add(variance, epsilon)))
+
+
+def _mean(x: Value, axes: tuple[int, ...], where: Value) -> Value:
+    if where is None:
+        return mean_of(x, axes, keepdims=True)
+    ones = lax.full_like(x, 1)
+    return true_divide(total(x, axes, keepdims=True, where=where), total(ones, axes, keepdims=True, where=where))
+
+
+def one_hot(x: Value, num_classes: int, *, dtype: DType = None, axis: int = -1) -> Value:
+    """Return for each integer of x a vector along the new axis `axis`, 1 at that position and 0 elsewhere.
+
+    An integer outside of [0, num_classes) gives zeros.
+    Shapes: x [*s, *t] -> [*s, num_classes, *t], with `axis` as a position in the result.  Dtype: `dtype`, or the
+    default float.
+    Raises: TypeError unless x holds integers; ValueError for an axis out of range, or a negative number of classes.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn import one_hot
+    >>> one_hot(np.array([1, 0]), 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    """
+    aval, size = typeof(x), integer("one_hot", "num_classes", num_classes)
+    if aval.dtype.kind not in "iu":
+        raise TypeError(f"one_hot of {aval}{place()}: the classes are no integers. Convert them: x.astype(int).")
+    if size < 0:
+        raise ValueError(f"one_hot{place()}: num_classes is {size}. Give zero or more.")
+    d = canonical_axis("one_hot", integer("one_hot", "axis", axis), aval.ndim + 1)
+    shape = (*aval.shape[:d], size, *aval.shape[d:])
+    places = lax.broadcasted_iota(scalar_dtype(int), shape, d)
+    out_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
+    return lax.convert_element_type(lax.eq(lax.expand_dims(x, (d,)), places), out_dtype)

@@ -1,0 +1,137 @@
+"""Activations and normalizations: their values at the edges, their dtypes, and their refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calque_core import ShapeError, eval_jaxpr, make_jaxpr
+from calque_numpy import nn
+
+INF = np.inf
+FOLLOW_RELU = ["relu", "softplus", "silu", "mish", "gelu", "squareplus", "sparse_plus", "hard_silu"]
+EXPONENTIAL = ["elu", "celu", "leaky_relu"]
+BOUNDED = ["sigmoid", "tanh", "soft_sign", "hard_sigmoid", "hard_tanh", "sparse_sigmoid", "relu6"]
+OVER_AN_AXIS = ["softmax", "log_softmax", "logsumexp", "logmeanexp", "standardize"]
+ELEMENTWISE = [*FOLLOW_RELU, *EXPONENTIAL, *BOUNDED, "selu", "log_sigmoid", "identity", "log1mexp"]
+
+
+def close(got, want, rtol=1e-15):
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=0)
+
+
+@pytest.mark.parametrize("name", FOLLOW_RELU)
+def test_far_from_zero_a_relative_of_relu_is_relu(name):
+    x = np.array([-INF, 1e300, INF])
+    close(getattr(nn, name)(x), [0.0, 1e300, INF])
+    assert np.isnan(getattr(nn, name)(np.float64(np.nan)))
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("sigmoid", 0, 1),
+        ("tanh", -1, 1),
+        ("soft_sign", -1, 1),
+        ("hard_sigmoid", 0, 1),
+        ("relu6", 0, 6),
+        ("elu", -1, INF),
+    ],
+)
+def test_a_function_reaches_its_bounds_at_infinity(name, low, high):
+    close(getattr(nn, name)(np.array([-INF, INF])), [low, high])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", [*ELEMENTWISE, *OVER_AN_AXIS])
+def test_the_dtype_of_a_float_is_kept_evaluated_and_traced(name, dtype):
+    x = np.array([0.5, 1.5, 3.0], dtype)
+    out = getattr(nn, name)(x)
+    jaxpr = make_jaxpr(getattr(nn, name))(x)
+    assert out.dtype == dtype
+    assert jaxpr.out_avals[0].dtype == dtype
+    close(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], out)
+
+
+@pytest.mark.parametrize("name", [*FOLLOW_RELU[1:], *EXPONENTIAL, *BOUNDED, *OVER_AN_AXIS])
+def test_integers_become_floats(name):
+    if name == "hard_tanh":
+        assert nn.hard_tanh(np.array([-2, 1])).dtype == np.int64
+    else:
+        assert getattr(nn, name)(np.array([1, 2, 4])).dtype == np.float64
+
+
+def test_squareplus_of_negative_numbers_does_not_cancel():
+    close(nn.squareplus(np.array([-1e10, -1e200])), [1e-10, 1e-200])
+    assert nn.squareplus(np.float64(0.0), 0.0) == 0.0
+
+
+@pytest.mark.parametrize("x", [1e-300, 1e-10, 0.5, 0.7, 40.0, 700.0])
+def test_log1mexp_keeps_its_digits(x):
+    want = np.log(-np.expm1(-x)) if x < 1 else np.log1p(-np.exp(-x))
+    close(nn.log1mexp(np.float64(x)), want, 1e-14)
+
+
+def test_softmax_of_infinite_elements_is_shared_among_the_largest():
+    close(nn.softmax(np.array([[INF, 0.0, INF], [-INF, 0.0, -INF], [-INF] * 3]))[:2], [[0.5, 0, 0.5], [0, 1, 0]])
+    close(nn.softmax(np.array([-INF, -INF])), [0.5, 0.5])
+    close(nn.log_softmax(np.array([0.0, INF])), [-INF, 0.0])
+
+
+def test_elements_outside_of_the_mask_are_not_counted():
+    x, mask = np.array([[1.0, 1.0, 5000.0], [1.0, 2.0, 3.0]]), np.array([[True, True, False], [False] * 3])
+    close(nn.softmax(x, where=mask), [[0.5, 0.5, 0.0], [0.0] * 3])
+    close(nn.log_softmax(x, where=mask), [[-np.log(2), -np.log(2), -INF], [-INF] * 3])
+    close(nn.logsumexp(x, 1, where=mask), [1.0 + np.log(2), -INF])
+    close(nn.logmeanexp(x[0], where=mask[0]), 1.0)
+    close(nn.standardize(np.array([1.0, 3.0, 50.0]), epsilon=0.0, where=mask[0])[:2], [-1.0, 1.0])
+
+
+def test_logsumexp_with_weights_gives_the_sign_of_the_sum():
+    a, b = np.array([1000.0, 1000.0, 4000.0]), np.array([1.0, -3.0, 0.0])
+    size, sign = nn.logsumexp(a, b=b, return_sign=True)
+    close([size, sign], [1000 + np.log(2), -1.0])
+    assert np.isnan(nn.logsumexp(a, b=b))
+    close(nn.logsumexp(a[:2], b=np.array([1.0, -1.0])), -INF)
+
+
+def test_logsumexp_of_no_elements_and_of_infinite_elements():
+    close(nn.logsumexp(np.zeros((2, 0)), 1), [-INF, -INF])
+    close(nn.logsumexp(np.array([[INF, 1.0], [-INF, -INF], [-INF, 2.0]]), 1), [INF, -INF, 2.0])
+    assert nn.logsumexp(np.zeros((2, 3)), (0, 1), keepdims=True).shape == (1, 1)
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "stable"])
+def test_standardized_rows_have_mean_zero_and_variance_one(algorithm):
+    out = nn.standardize(np.random.default_rng(0).normal(size=(4, 50)), epsilon=0.0, algorithm=algorithm)
+    np.testing.assert_allclose(out.mean(1), 0.0, atol=1e-14)
+    np.testing.assert_allclose(out.var(1), 1.0, rtol=1e-13)
+
+
+def test_one_hot_has_its_axis_and_dtype_and_zeros_for_other_integers():
+    x = np.array([2, -1, 300], np.int16)
+    out = nn.one_hot(x, 3, dtype=np.float32, axis=0)
+    assert out.dtype == np.float32
+    close(out, [[0, 0, 0], [0, 0, 0], [1, 0, 0]])
+    assert nn.one_hot(np.uint8(7), 1000).sum() == 1
+
+
+def test_glu_gates_the_first_half():
+    close(nn.glu(np.array([[1.0, 2.0], [0.0, 1000.0]]), axis=0), [[0.5, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: nn.glu(np.zeros(3)), ShapeError, r"glu of \S+\[3\].*axis 0 has the odd size 3\. Give two halves"),
+        (lambda: nn.one_hot(np.zeros(3), 2), TypeError, r"one_hot of \S+\[3\].*no integers\. Convert them"),
+        (lambda: nn.one_hot(np.array([1]), -2), ValueError, "num_classes is -2. Give zero or more"),
+        (lambda: nn.one_hot(np.array([1]), 2, axis=2), ValueError, "one_hot"),
+        (lambda: nn.standardize(np.zeros(3), algorithm="slow"), ValueError, "algorithm is 'slow'. Use 'fast' or"),
+        (lambda: nn.softmax(np.zeros(3), 1), ValueError, "softmax.*axis"),
+        (lambda: nn.softmax(np.zeros(3, complex)), TypeError, "complex|c128"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_words(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -1,0 +1,91 @@
+"""`calque.nn` beside `jax.nn`: values and gradients, in single and double precision."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import calque
+
+pytestmark = [pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")]
+
+X = np.array([-30.0, -7.3, -3.5, -2.9, -1.2, -0.8, -1e-3, 1e-3, 0.3, 0.9, 1.7, 2.8, 4.4, 5.9, 6.2, 40.0])
+MASK = (np.arange(16) % 3 > 0).reshape(4, 4)
+ELEMENTWISE = [
+    "relu", "relu6", "leaky_relu", "hard_sigmoid", "hard_silu", "hard_tanh", "sparse_plus", "sparse_sigmoid",
+    "identity", "sigmoid", "tanh", "softplus", "log_sigmoid", "silu", "mish", "gelu", "squareplus", "soft_sign", "elu",
+    "celu", "selu", "glu",
+]  # fmt: skip
+CASES = {
+    **{name: lambda nn, x, name=name: getattr(nn, name)(x) for name in ELEMENTWISE},
+    "log1mexp": lambda nn, x: nn.log1mexp(abs(x)),
+    "gelu by erfc": lambda nn, x: nn.gelu(x, approximate=False),
+    "slopes": lambda nn, x: nn.leaky_relu(x, 0.3) + nn.elu(x, 2.0) + nn.celu(x, 2.0) + nn.squareplus(x, 1.5),
+    "softmax": lambda nn, x: nn.softmax(x.reshape(4, 4), 0),
+    "softmax where": lambda nn, x: nn.softmax(x.reshape(4, 4), where=MASK),
+    "log_softmax": lambda nn, x: nn.log_softmax(x.reshape(4, 4)),
+    "logsumexp": lambda nn, x: nn.logsumexp(x.reshape(4, 4), 1),
+    "logsumexp of weights": lambda nn, x: nn.logsumexp(x.reshape(4, 4), 0, b=MASK, keepdims=True),
+    "logmeanexp": lambda nn, x: nn.logmeanexp(x.reshape(4, 4), 1, where=MASK),
+    "standardize": lambda nn, x: nn.standardize(x.reshape(4, 4), 0),
+    "standardize where": lambda nn, x: nn.standardize(x.reshape(4, 4), where=MASK, algorithm="stable"),
+}
+
+
+@pytest.fixture
+def theirs():
+    """Return jax, with 64 bits for the test."""
+    import jax  # noqa: PLC0415 -- optional: the mark says why the test is skipped without it
+
+    with jax.enable_x64(True):
+        yield jax
+
+
+def agree(got, want, dtype):
+    want = np.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(got, want, rtol=64 * eps, atol=512 * eps)  # jax's gelu: x**2 (1 + tanh)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_gradients(name, dtype, theirs):
+    x, f = X.astype(dtype), CASES[name]
+    agree(np.asarray(f(calque.nn, x)), f(theirs.nn, theirs.numpy.asarray(x)), dtype)
+    agree(np.asarray(calque.jit(lambda x: f(calque.nn, x))(x)), f(theirs.nn, theirs.numpy.asarray(x)), dtype)
+    ours = calque.grad(lambda x: (f(calque.nn, x) * calque.numpy.cos(f(calque.nn, x))).sum())(x)
+    peers = theirs.grad(lambda x: (f(theirs.nn, x) * theirs.numpy.cos(f(theirs.nn, x))).sum())(x)
+    agree(np.asarray(ours), peers, dtype)
+
+
+def test_one_hot(theirs):
+    for axis in (0, 1, -1):
+        ours, peers = (m.one_hot(np.array([[1, 5], [-1, 0]]), 3, axis=axis) for m in (calque.nn, theirs.nn))
+        agree(ours, peers, np.float64)
+
+
+LIKE_RELU = ["relu", "softplus", "silu", "mish", "gelu", "squareplus", "sparse_plus", "hard_silu", "elu", "celu"]
+ENDS = {
+    **dict.fromkeys(LIKE_RELU, (0, 1)),
+    **dict.fromkeys(["sigmoid", "soft_sign", "tanh", "relu6"], (0, 0)),
+    "selu": (0, 1.0507009873554805),
+    "log_sigmoid": (1, 0),
+    "leaky_relu": (0.01, 1),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_derivatives_at_infinity_are_the_limits(name):
+    slope = calque.vmap(calque.grad(getattr(calque.nn, name)))(np.array([-np.inf, np.inf]))
+    np.testing.assert_allclose(slope, ENDS[name], rtol=1e-15)
+
+
+def test_derivatives_at_kinks_and_ties():
+    slopes = [calque.grad(f)(x) for f, x in [(calque.nn.relu, 0.0), (calque.nn.relu6, 6.0), (calque.nn.hard_tanh, 1.0)]]
+    assert slopes == [0.0, 0.0, 1.0]
+    np.testing.assert_allclose(calque.grad(calque.nn.logsumexp)(np.zeros(4)), 0.25)
+    np.testing.assert_allclose(calque.grad(calque.nn.logsumexp)(np.array([np.inf, 0.0])), [1.0, 0.0])
+    np.testing.assert_allclose(calque.jacrev(calque.nn.softmax)(np.array([np.inf, 0.0])), 0.0)
