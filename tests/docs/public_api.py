@@ -31,6 +31,7 @@ MODULES = [
     "calque_numpy.fft",
     "calque_numpy.linalg",
     "calque_numpy.nn",
+    "calque_numpy.nn.initializers",
     "calque_numpy.scipy.linalg",
     "calque_numpy.random",
     "calque",

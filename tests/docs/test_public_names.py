@@ -24,6 +24,7 @@ PACKAGES = [
     "calque_xla_backend",
     "calque_numpy",
     "calque_numpy.nn",
+    "calque_numpy.nn.initializers",
     "calque_numpy.random",
     "calque_numpy.scipy.linalg",
     "calque",

@@ -89,3 +89,27 @@ def test_derivatives_at_kinks_and_ties():
     np.testing.assert_allclose(calque.grad(calque.nn.logsumexp)(np.zeros(4)), 0.25)
     np.testing.assert_allclose(calque.grad(calque.nn.logsumexp)(np.array([np.inf, 0.0])), [1.0, 0.0])
     np.testing.assert_allclose(calque.jacrev(calque.nn.softmax)(np.array([np.inf, 0.0])), 0.0)
+
+
+INITIALIZERS = {
+    "uniform": lambda i: i.uniform(3.0),
+    "normal": lambda i: i.normal(3.0),
+    "truncated_normal": lambda i: i.truncated_normal(3.0, lower=-1.0),
+    "constant": lambda i: i.constant(3.0),
+    "ones": lambda i: i.ones,
+    "geometric": lambda i: i.variance_scaling(3.0, "fan_geo_avg", "normal", in_axis=(0, 1), out_axis=2),
+    "batch": lambda i: i.variance_scaling(3.0, "fan_out", "uniform", batch_axis=0),
+    **{
+        f"{author}_{law}": lambda i, name=f"{author}_{law}": getattr(i, name)()
+        for author in ("glorot", "lecun", "he")
+        for law in ("normal", "uniform")
+    },
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", INITIALIZERS)
+def test_initializers(name, dtype, theirs):
+    make = INITIALIZERS[name]
+    ours = make(calque.nn.initializers)(calque.random.key(3), (3, 4, 5), dtype)
+    agree(np.asarray(ours), make(theirs.nn.initializers)(theirs.random.key(3), (3, 4, 5), dtype), dtype)

@@ -128,6 +128,13 @@ def test_glu_gates_the_first_half():
         (lambda: nn.one_hot(np.array([1]), -2), ValueError, "num_classes is -2. Give zero or more"),
         (lambda: nn.one_hot(np.array([1]), 2, axis=2), ValueError, "one_hot"),
         (lambda: nn.standardize(np.zeros(3), algorithm="slow"), ValueError, "algorithm is 'slow'. Use 'fast' or"),
+        (
+            lambda: nn.initializers.he_normal()(np.zeros(2, np.uint32), (3,)),
+            ShapeError,
+            r"\(3,\) has fewer than two axes",
+        ),
+        (lambda: nn.initializers.variance_scaling(1, "fan", "normal"), ValueError, "mode is 'fan'. Use one of fan_in"),
+        (lambda: nn.initializers.variance_scaling(1, "fan_in", "x"), ValueError, "distribution is 'x'. Use one of"),
         (lambda: nn.softmax(np.zeros(3), 1), ValueError, "softmax.*axis"),
         (lambda: nn.softmax(np.zeros(3, complex)), TypeError, "complex|c128"),
     ],

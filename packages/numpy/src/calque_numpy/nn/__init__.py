@@ -3,9 +3,10 @@
 One idea: each is a formula in core's operations whose values and derivatives are right at zero, at ties and at
 infinity, because a mask chooses the operand of each branch before the branch is computed.
 
-Read next: `piecewise.py`, `activations.py`, `normalizers.py`.
+Read next: `piecewise.py`, `activations.py`, `normalizers.py`, `initializers.py`.
 """
 
+from calque_numpy.nn import initializers
 from calque_numpy.nn.activations import (
     celu,
     elu,
@@ -46,4 +47,6 @@ __all__ = [
     "soft_sign", "elu", "celu", "selu", "glu", "log1mexp",
     # over an axis
     "softmax", "log_softmax", "logsumexp", "logmeanexp", "standardize", "one_hot",
+    # parameters
+    "initializers",
 ]  # fmt: skip

@@ -1,0 +1,183 @@
+"""Initial parameters of networks: functions that make functions `(key, shape, dtype) -> array`.
+
+One idea: `variance_scaling` divides a variance by the number of inputs or outputs of a unit; the initializers named
+after authors are choices of its arguments.  The numbers are those of `jax.nn.initializers` for the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod, sqrt
+from typing import Any
+
+from calque_core import ShapeError, lax
+from calque_core.extend import where
+from calque_core.extend.numpy_functions import canonical_axes
+from calque_numpy import random
+from calque_numpy.random.arguments import check_shape, float_argument
+
+Value = Any
+DType = Any
+Axis = int | Sequence[int]
+Initializer = Callable[..., Value]
+
+_CUT_DEVIATION = 0.87962566103423978  # of the standard normal distribution between -2 and 2
+_MODES, _DISTRIBUTIONS = ("fan_in", "fan_out", "fan_avg", "fan_geo_avg"), ("truncated_normal", "normal", "uniform")
+
+
+def zeros(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
+    """Return zeros; the key is not used.
+
+    >>> from calque_numpy.nn.initializers import zeros
+    >>> zeros(None, (2,))
+    array([0., 0.])
+    """
+    return constant(0)(key, shape, dtype)
+
+
+def ones(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
+    """Return ones; the key is not used.
+
+    >>> from calque_numpy.nn.initializers import ones
+    >>> ones(None, (2,))
+    array([1., 1.])
+    """
+    return constant(1)(key, shape, dtype)
+
+
+def constant(value: Value, dtype: DType = None) -> Initializer:
+    """Return an initializer whose elements are all `value`; its key is not used.
+
+    >>> import numpy as np
+    >>> from calque_numpy.nn.initializers import constant
+    >>> constant(3.0)(None, (2,), np.float32)
+    array([3., 3.], dtype=float32)
+    """
+    return _initializer("constant", dtype, lambda key, shape, dtype: lax.full(shape, value, dtype))
+
+
+def _initializer(name: str, default: DType, draw: Callable[[Value, tuple[int, ...], Any], Value]) -> Initializer:
+    """Return `draw` with its shape and its dtype checked, and with a default dtype."""
+
+    def initializer(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
+        return draw(key, check_shape(name, shape), float_argument(name, default if dtype is None else dtype))
+
+    return initializer
+
+
+def uniform(scale: float = 1e-2, dtype: DType = None) -> Initializer:
+    """Return an initializer with uniform numbers in [0, scale).
+
+    >>> from calque_numpy import random
+    >>> from calque_numpy.nn.initializers import uniform
+    >>> uniform(5.0)(random.key(0), (1000,)).max() < 5.0
+    np.True_
+    """
+    return _initializer("uniform", dtype, lambda key, shape, dtype: random.uniform(key, shape, dtype) * scale)
+
+
+def normal(stddev: float = 1e-2, dtype: DType = None) -> Initializer:
+    """Return an initializer with normal numbers of mean 0 and this standard deviation.
+
+    >>> from calque_numpy import random
+    >>> from calque_numpy.nn.initializers import normal
+    >>> abs(normal(5.0)(random.key(0), (10000,)).std() - 5.0) < 0.1
+    np.True_
+    """
+    return _initializer("normal", dtype, lambda key, shape, dtype: random.normal(key, shape, dtype) * stddev)
+
+
+def truncated_normal(stddev: float = 1e-2, dtype: DType = None, lower: float = -2.0, upper: float = 2.0) -> Initializer:
+    """Return an initializer with `stddev` times normal numbers between `lower` and `upper`.
+
+    >>> from calque_numpy import random
+    >>> from calque_numpy.nn.initializers import truncated_normal
+    >>> abs(truncated_normal(5.0)(random.key(0), (1000,))).max() < 10.0
+    np.True_
+    """
+    cut = lambda key, shape, dtype: random.truncated_normal(key, lower, upper, shape, dtype) * stddev
+    return _initializer("truncated_normal", dtype, cut)
+
+
+def variance_scaling(
+    scale: float,
+    mode: str,
+    distribution: str,
+    in_axis: Axis = -2,
+    out_axis: Axis = -1,
+    batch_axis: Axis = (),
+    dtype: DType = None,
+) -> Initializer:
+    """Return an initializer with numbers of mean 0 and variance `scale` / n.
+
+    The mode says what n is: the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or the arithmetic or
+    geometric mean of both ("fan_avg", "fan_geo_avg").  All axes but `in_axis`, `out_axis` and `batch_axis` are places
+    of a window, and count for both.  The distribution is "truncated_normal" (within two deviations), "normal" or
+    "uniform".
+    Raises: ValueError for another mode or distribution; the initializer, ShapeError for a shape without these axes.
+
+    >>> from calque_numpy import random
+    >>> from calque_numpy.nn.initializers import variance_scaling
+    >>> draw = variance_scaling(2.0, "fan_in", "normal")
+    >>> abs(draw(random.key(0), (200, 100)).std() - 0.1) < 0.01
+    np.True_
+    """
+    if mode not in _MODES:
+        raise ValueError(f"variance_scaling{where()}: mode is {mode!r}. Use one of {', '.join(_MODES)}.")
+    if distribution not in _DISTRIBUTIONS:
+        raise ValueError(
+            f"variance_scaling{where()}: distribution is {distribution!r}. Use one of {', '.join(_DISTRIBUTIONS)}."
+        )
+
+    def draw(key: Value, shape: tuple[int, ...], dtype: Any) -> Value:
+        n = _fan(mode, shape, in_axis, out_axis, batch_axis)
+        deviation = sqrt(scale / n) if n else 0.0
+        if distribution == "normal":
+            return random.normal(key, shape, dtype) * deviation
+        if distribution == "uniform":
+            return random.uniform(key, shape, dtype, -1.0, 1.0) * (sqrt(3.0) * deviation)
+        return random.truncated_normal(key, -2.0, 2.0, shape, dtype) * (deviation / _CUT_DEVIATION)
+
+    return _initializer("variance_scaling", dtype, draw)
+
+
+def _fan(mode: str, shape: tuple[int, ...], in_axis: Axis, out_axis: Axis, batch_axis: Axis) -> float:
+    if len(shape) < 2:
+        raise ShapeError(
+            f"variance_scaling{where()}: the shape {shape} has fewer than two axes. Give inputs and outputs."
+        )
+    axes = [canonical_axes("variance_scaling", axis, len(shape)) for axis in (in_axis, out_axis, batch_axis)]
+    inputs, outputs, batch = (prod(shape[d] for d in group) for group in axes)
+    places = prod(shape) / max(inputs * outputs * batch, 1)
+    fan_in, fan_out = inputs * places, outputs * places
+    means = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
+    return means[mode] if mode in means else sqrt(fan_in * fan_out)
+
+
+def _scaled(name: str, source: str, scale: float, mode: str, distribution: str) -> Initializer:
+    def make(in_axis: Axis = -2, out_axis: Axis = -1, batch_axis: Axis = (), dtype: DType = None) -> Initializer:
+        return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""Return `variance_scaling({scale}, "{mode}", "{distribution}")`.
+
+    Source: {source}.
+    """
+    return make
+
+
+_GLOROT = "Glorot & Bengio (2010), Understanding the difficulty of training deep feedforward neural networks"
+_LECUN = "LeCun et al. (1998), Efficient backprop"
+_HE = "He et al. (2015), Delving deep into rectifiers"
+glorot_uniform = xavier_uniform = _scaled("glorot_uniform", _GLOROT, 1.0, "fan_avg", "uniform")
+glorot_normal = xavier_normal = _scaled("glorot_normal", _GLOROT, 1.0, "fan_avg", "truncated_normal")
+lecun_uniform = _scaled("lecun_uniform", _LECUN, 1.0, "fan_in", "uniform")
+lecun_normal = _scaled("lecun_normal", _LECUN, 1.0, "fan_in", "truncated_normal")
+he_uniform = kaiming_uniform = _scaled("he_uniform", _HE, 2.0, "fan_in", "uniform")
+he_normal = kaiming_normal = _scaled("he_normal", _HE, 2.0, "fan_in", "truncated_normal")
+
+__all__ = [
+    "zeros", "ones", "constant", "uniform", "normal", "truncated_normal", "variance_scaling", "glorot_uniform",
+    "glorot_normal", "xavier_uniform", "xavier_normal", "lecun_uniform", "lecun_normal", "he_uniform", "he_normal",
+    "kaiming_uniform", "kaiming_normal",
+]  # fmt: skip
