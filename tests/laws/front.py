@@ -95,6 +95,15 @@ FRONT: list[Program] = [
         VECTOR,
     ),
     row("vander", lambda x: (np.vander(x, 3), np.vander(x, increasing=True)), VECTOR),
+    # functions that take functions, further products
+    row("piecewise", lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 7, lambda v: v * v]), VECTOR),
+    row("apply_along_axis", lambda x: np.apply_along_axis(lambda r: np.cumsum(r)[1:], 0, x), MATRIX),
+    row(
+        "matvec vecdot",
+        lambda x, v: (np.matvec(x, v), np.vecdot(x, v), np.geomspace(v[0] ** 2 + 1, 9.0, 4)),
+        MATRIX,
+        numbers((4,)),
+    ),
     # running sums and differences
     row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
     row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),

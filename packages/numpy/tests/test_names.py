@@ -61,7 +61,7 @@ def test_a_constant_is_numpys(name):
     assert getattr(cnp, name) is getattr(np, name)
 
 
-@pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.parametrize("name", [name for name in UFUNCS if getattr(np, name).signature is None])
 @np.errstate(invalid="ignore", divide="ignore")  # some have no value at 2 and 3, or at 1
 def test_an_elementwise_function_is_numpys_on_numpy_values(name):
     """Core's tests have every dtype and the edges, traced; here it is that evaluation gives NumPy's dtypes too."""

@@ -95,3 +95,10 @@ def test_products_take_a_precision_and_the_dtype_of_their_sums(product):
 
 def test_einsum_without_a_sum_has_the_stated_dtype_too():
     assert cnp.einsum("i,j->ij", np.ones(2, np.int8), np.ones(2, np.int8), preferred_element_type="int32").dtype == "i4"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+def test_products_of_matrices_and_vectors_are_numpys(dtype, agree, numbers):
+    stack, vector, row = numbers((2, 3, 4), dtype), numbers((4,), dtype, 1), numbers((2, 3), dtype, 2)
+    agree(lambda m, x, y: [m.matvec(x, y), m.vecdot(x, y)], stack, vector, ulps=16)
+    agree(lambda m, x, y: m.vecmat(y, x), stack, row, ulps=16)

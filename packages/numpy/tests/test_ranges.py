@@ -123,3 +123,10 @@ def test_a_step_of_zero_is_refused_with_the_place():
     for bounds in ((0, 5, 0), (0.0, 1.0, 0.0)):
         with pytest.raises(ValueError, match=r"^arange at test_ranges\.py:\d+ .*: the step is 0\. Give a positive"):
             cnp.arange(*bounds)
+
+
+@pytest.mark.parametrize("options", [{}, {"num": 4, "endpoint": False}, {"num": 1}, {"num": 5, "dtype": np.float32}])
+def test_logarithmic_ranges_are_numpys(options, agree):
+    agree(lambda m, x: m.logspace(x, 3, base=2.0, **options), 0.5, ulps=16)
+    agree(lambda m, x: m.geomspace(x, x * 7, **options), 0.5, ulps=16)
+    agree(lambda m, x: m.geomspace(x, x * 7, axis=-1, **options), np.array([0.5, -2.0]), ulps=16)

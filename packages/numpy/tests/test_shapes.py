@@ -67,3 +67,13 @@ def test_an_array_that_fits_no_shape_is_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)
+
+
+def test_axes_are_rolled_and_slices_are_taken_as_numpy_does(agree, numbers):
+    x = numbers((2, 3, 4))
+    agree(lambda m, x: [m.rollaxis(x, 2), m.rollaxis(x, 0, 3), m.rollaxis(x, 1, 2), *m.unstack(x, axis=1)], x)
+    agree(
+        lambda m, x: [m.empty_like(x).shape[0] * x, m.array_equiv(x, x[:1] * 0) * 1, m.array_equiv(x, x) * 1],
+        x,
+        plain=False,
+    )

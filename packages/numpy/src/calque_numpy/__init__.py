@@ -164,7 +164,18 @@ from calque_core.lax import sub as subtract
 from calque_numpy import fft, linalg
 from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum
-from calque_numpy.creation import array, asarray, full, full_like, ones, ones_like, zeros, zeros_like
+from calque_numpy.creation import (
+    array,
+    asarray,
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
 from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
 from calque_numpy.elementwise import (
     copysign,
@@ -182,6 +193,28 @@ from calque_numpy.elementwise import (
     spacing,
 )
 from calque_numpy.evaluation import evaluated_by_numpy as _evaluated_by_numpy
+from calque_numpy.functional import (
+    apply_along_axis,
+    apply_over_axes,
+    fromfunction,
+    piecewise,
+)
+from calque_numpy.index_tricks import (
+    diag_indices,
+    diag_indices_from,
+    fill_diagonal,
+    indices,
+    ix_,
+    mask_indices,
+    mgrid,
+    ogrid,
+    ravel_multi_index,
+    tril_indices,
+    tril_indices_from,
+    triu_indices,
+    triu_indices_from,
+    unravel_index,
+)
 from calque_numpy.joining import (
     array_split,
     column_stack,
@@ -192,11 +225,20 @@ from calque_numpy.joining import (
     hstack,
     split,
     stack,
+    unstack,
     vsplit,
     vstack,
 )
 from calque_numpy.joining import concatenate as concat
-from calque_numpy.masks import allclose, array_equal, isclose, nan_to_num, select, where
+from calque_numpy.masks import (
+    allclose,
+    array_equal,
+    array_equiv,
+    isclose,
+    nan_to_num,
+    select,
+    where,
+)
 from calque_numpy.matrices import diag, diagflat, diagonal, trace, tril, triu
 from calque_numpy.missing import missing_name as _missing_name
 from calque_numpy.nan_reductions import (
@@ -221,8 +263,25 @@ from calque_numpy.order_statistics import (
     quantile,
 )
 from calque_numpy.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
-from calque_numpy.products import inner, kron, outer, tensordot, vdot
-from calque_numpy.ranges import arange, eye, identity, linspace, meshgrid, tri
+from calque_numpy.products import (
+    inner,
+    kron,
+    matvec,
+    outer,
+    tensordot,
+    vdot,
+    vecmat,
+)
+from calque_numpy.ranges import (
+    arange,
+    eye,
+    geomspace,
+    identity,
+    linspace,
+    logspace,
+    meshgrid,
+    tri,
+)
 from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
 from calque_numpy.running import (
     cumprod,
@@ -258,9 +317,13 @@ from calque_numpy.shapes import (
     expand_dims,
     matrix_transpose,
     moveaxis,
+    rollaxis,
 )
 from calque_numpy.signals import bartlett, blackman, convolve, corrcoef, correlate, cov, hamming, hanning, kaiser
 from calque_numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
+from calque_numpy.stacks import (
+    vecdot,
+)
 from calque_numpy.statistics import average, count_nonzero, ptp
 from calque_numpy.taking import append, choose, compress, delete, extract, resize, take, take_along_axis
 
@@ -330,6 +393,13 @@ __all__ = [
     # places of nonzero elements, distinct elements, sets
     "nonzero", "flatnonzero", "argwhere", "unique", "unique_values", "isin", "intersect1d", "setdiff1d", "setxor1d",
     "union1d",
+    # further arrays, products and comparisons
+    "empty", "empty_like", "logspace", "geomspace", "rollaxis", "array_equiv", "unstack", "matvec", "vecmat", "vecdot",
+    # known indices
+    "diag_indices", "diag_indices_from", "fill_diagonal", "indices", "ix_", "mask_indices", "mgrid", "ogrid",
+    "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+    # functions that take functions
+    "apply_along_axis", "apply_over_axes", "piecewise", "fromfunction",
     # elements at positions
     "take", "take_along_axis", "choose", "compress", "extract", "append", "delete", "resize",
 ]  # fmt: skip

@@ -179,3 +179,29 @@ def ones_like(a: Value, dtype: DType = None, order: str = "K", subok: bool = Tru
     array([1., 1.])
     """
     return full_like(a, 1, dtype, order, subok, shape)
+
+
+def empty(shape: Shape, dtype: DType = float) -> Value:
+    """Return an array of zeros: a trace has no memory whose content is left open.
+
+    Raises: as `zeros`.
+
+    >>> from calque_numpy import empty
+    >>> empty(2).shape
+    (2,)
+    """
+    return zeros(shape, dtype)
+
+
+@implements(np.empty_like)
+def empty_like(
+    prototype: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
+) -> Value:
+    """Return zeros, by default with the shape and dtype of `prototype`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import empty_like
+    >>> empty_like(np.array([1, 2])).dtype
+    dtype('int64')
+    """
+    return full_like(prototype, 0, dtype, order, subok, shape)

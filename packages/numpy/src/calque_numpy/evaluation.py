@@ -24,6 +24,7 @@ _SCALARS = frozenset((bool, int, float, complex, str, type(None), slice, type, t
     dtype.type for dtype in _DTYPES
 }
 _ndarray = np.ndarray
+_IN_PLACE = frozenset(("fill_diagonal", "place", "put", "put_along_axis"))  # NumPy's change their argument
 _SEQUENCES = frozenset((list, tuple))
 _OF_DTYPES = frozenset(("isdtype", "issubdtype", "promote_types", "result_type"))  # NumPy's do not know ml_dtypes
 
@@ -40,7 +41,7 @@ def evaluated_by_numpy(module: Any, functions: Mapping[str, Value]) -> dict[str,
     return {
         name: numpy_first(name, function, functions[name], functions["__name__"])
         for name, function in theirs.items()
-        if callable(function) and not isinstance(function, type)
+        if callable(function) and not isinstance(function, type) and name not in _IN_PLACE
     }
 
 

@@ -256,3 +256,19 @@ def _with_axes(name: str, x: Value, least: int) -> Value:
     if aval.ndim < least:
         raise ValueError(f"{name} of {aval}{where()}: the array must have at least {least} axes. Use split.")
     return x
+
+
+@implements(np.unstack)
+def unstack(x: Value, /, *, axis: int = 0) -> tuple[Value, ...]:
+    """Return the slices of an array along `axis`, without that axis.
+
+    Raises: ValueError for a scalar, or an axis out of range.
+
+    >>> import numpy as np
+    >>> from calque_numpy import unstack
+    >>> unstack(np.array([[1, 2], [3, 4]]), axis=1)
+    (array([1, 3]), array([2, 4]))
+    """
+    if not typeof(x).ndim:
+        raise ValueError(f"unstack of {typeof(x)}{where()}: a scalar has no axes. Give an array.")
+    return tuple(lax.unstack(x, axis))

@@ -139,3 +139,19 @@ def array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
         return np.False_
     is_equal = lax.eq(a1, a2)
     return all(lax.bitwise_or(is_equal, lax.bitwise_and(isnan(a1), isnan(a2))) if equal_nan else is_equal)
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Value, a2: Value) -> Value:
+    """Return whether two arrays broadcast to one shape and have equal elements.
+
+    >>> import numpy as np
+    >>> from calque_numpy import array_equiv
+    >>> array_equiv(np.array([1, 1]), 1)
+    True
+    """
+    try:
+        lax.broadcast_shapes(typeof(a1).shape, typeof(a2).shape)
+    except ValueError:
+        return np.False_
+    return all(lax.eq(a1, a2))

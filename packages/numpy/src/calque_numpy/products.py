@@ -14,7 +14,7 @@ import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, ravel, refuse
+from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, matmul, ravel, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
 
@@ -164,3 +164,37 @@ def kron(a: Value, b: Value) -> Value:
     wide_a = lax.reshape(a, [size for n in a_shape for size in (n, 1)])
     wide_b = lax.reshape(b, [size for n in b_shape for size in (1, n)])
     return lax.reshape(_product(wide_a, wide_b), [n * r for n, r in zip(a_shape, b_shape)])
+
+
+@implements(np.matvec)
+def matvec(x1: Value, x2: Value, /) -> Value:
+    """Return the products of matrices and vectors; leading axes are broadcast.
+
+    Shapes: x1 [*b, n, k], x2 [*b, k] -> [*b, n].
+    Raises: ShapeError for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> from calque_numpy import matvec
+    >>> matvec(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
+    array([3, 7])
+    """
+    column = lax.expand_dims(x2, (typeof(x2).ndim,))
+    out = matmul(x1, column)
+    return lax.squeeze(out, (typeof(out).ndim - 1,))
+
+
+@implements(np.vecmat)
+def vecmat(x1: Value, x2: Value, /) -> Value:
+    """Return the products of conjugated vectors and matrices; leading axes are broadcast.
+
+    Shapes: x1 [*b, n], x2 [*b, n, k] -> [*b, k].
+    Raises: ShapeError for shapes that do not fit.
+
+    >>> import numpy as np
+    >>> from calque_numpy import vecmat
+    >>> vecmat(np.array([1, 1]), np.array([[1, 2], [3, 4]]))
+    array([4, 6])
+    """
+    x1 = conjugate(x1) if typeof(x1).dtype.kind == "c" else x1
+    out = matmul(lax.expand_dims(x1, (typeof(x1).ndim - 1,)), x2)
+    return lax.squeeze(out, (typeof(out).ndim - 2,))

@@ -13,7 +13,15 @@ import numpy as np
 
 from calque_core import canonicalize_dtype, iinfo, implements, lax, result_type, typeof
 from calque_core.extend import integer, kind_of, scalar_dtype, where
-from calque_core.extend.numpy_functions import KINDS, SCALARS, astype, broadcast_to, canonical_axis, dtype_argument
+from calque_core.extend.numpy_functions import (
+    KINDS,
+    SCALARS,
+    astype,
+    broadcast_to,
+    canonical_axis,
+    dtype_argument,
+    power,
+)
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray, full_like
 
@@ -195,3 +203,53 @@ def meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str 
         return tuple(grids)
     shape = broadcast_shapes(*[typeof(x).shape for x in grids])
     return tuple(broadcast_to(x, shape) for x in grids)
+
+
+@implements(np.logspace)
+def logspace(
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Value = 10.0,
+    dtype: DType = None,
+    axis: int = 0,
+) -> Value:
+    """Return `num` numbers from base**start to base**stop whose logarithms are evenly spaced.
+
+    Shapes and errors: as `linspace`.
+
+    >>> from calque_numpy import logspace
+    >>> logspace(0, 2, 3)
+    array([  1.,  10., 100.])
+    """
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    out = power(base, exponents)
+    return out if dtype is None else astype(out, dtype)
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Value, stop: Value, num: int = 50, endpoint: bool = True, dtype: DType = None, axis: int = 0
+) -> Value:
+    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Both ends are exact, and have one sign.  Shapes and errors: as `linspace`; TypeError for complex numbers.
+
+    >>> from calque_numpy import geomspace
+    >>> geomspace(1.0, 8.0, 4)
+    array([1., 2., 4., 8.])
+    """
+    computed = result_type(start, stop, float(num))
+    if computed.kind == "c":
+        raise TypeError(f"geomspace{where()}: the ends are complex. Give real numbers.")
+    start, stop = asarray(start, computed), asarray(stop, computed)
+    ratio = lax.log(lax.div(stop, start))
+    steps = lax.exp(linspace(lax.zeros_like(ratio), ratio, num, endpoint, axis=axis))
+    position = canonical_axis("geomspace", axis, typeof(steps).ndim)
+    out = lax.mul(lax.expand_dims(broadcast_to(start, typeof(ratio).shape), (position,)), steps)
+    if endpoint and num > 1:
+        is_last = lax.eq(lax.broadcasted_iota(np.int32, typeof(steps).shape, position), num - 1)
+        last = lax.expand_dims(broadcast_to(stop, typeof(ratio).shape), (position,))
+        out = lax.select(is_last, broadcast_to(last, typeof(steps).shape), out)
+    return out if dtype is None else astype(out, dtype)

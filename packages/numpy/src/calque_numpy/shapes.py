@@ -166,3 +166,20 @@ def matrix_transpose(x: Value) -> Value:
             f"matrix_transpose of {typeof(x)}{where()}: the array must have at least two axes. Use x[:, None]."
         )
     return swapaxes(x, -1, -2)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Value, axis: int, start: int = 0) -> Value:
+    """Return the array with `axis` moved before the axis `start`; `moveaxis` says the same more plainly.
+
+    Raises: ValueError if an axis is out of range.
+
+    >>> import numpy as np
+    >>> from calque_numpy import rollaxis
+    >>> rollaxis(np.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    ndim = len(typeof(a).shape)
+    axis = canonical_axis("rollaxis", axis, ndim)
+    start = ndim if start == ndim else canonical_axis("rollaxis", start, ndim)
+    return moveaxis(a, axis, start - 1 if axis < start else start)

@@ -84,7 +84,7 @@ def outer(x1: Value, x2: Value, /) -> Value:
     return products.outer(x1, x2)
 
 
-@implements(np.linalg.vecdot)
+@implements(np.linalg.vecdot, np.vecdot)
 def vecdot(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     """Return the inner products of the vectors along an axis, those of `x1` conjugated.
 

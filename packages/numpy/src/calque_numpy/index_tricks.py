@@ -1,0 +1,157 @@
+"""Arrays of known indices: triangles, diagonals, grids.  They depend on sizes alone, so NumPy makes them.
+
+Read next: `taking.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import diag_indices, indices, ix_, mask_indices, mgrid, ogrid, tril_indices, triu_indices
+
+from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import as_dtype, at
+from calque_numpy.creation import asarray
+
+Value = Any
+
+__all__ = [
+    "diag_indices", "diag_indices_from", "fill_diagonal", "indices", "ix_", "mask_indices", "mgrid", "ogrid",
+    "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+]  # fmt: skip
+
+
+def _matrix_shape(name: str, arr: Value) -> tuple[int, int]:
+    shape = typeof(arr).shape
+    if len(shape) != 2:
+        raise ShapeError(f"{name} of {typeof(arr)}{place()}. Give a matrix.")
+    return shape[0], shape[1]
+
+
+@implements(np.tril_indices_from)
+def tril_indices_from(arr: Value, k: int = 0) -> tuple[np.ndarray, ...]:
+    """Return the indices of the lower triangle of a matrix, up to its k-th diagonal.
+
+    Raises: ShapeError unless `arr` is a matrix.
+
+    >>> import numpy as np
+    >>> from calque_numpy import tril_indices_from
+    >>> tril_indices_from(np.ones((2, 2)))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    n, m = _matrix_shape("tril_indices_from", arr)
+    return np.tril_indices(n, k, m)
+
+
+@implements(np.triu_indices_from)
+def triu_indices_from(arr: Value, k: int = 0) -> tuple[np.ndarray, ...]:
+    """Return the indices of the upper triangle of a matrix, from its k-th diagonal on.
+
+    Raises: ShapeError unless `arr` is a matrix.
+
+    >>> import numpy as np
+    >>> from calque_numpy import triu_indices_from
+    >>> triu_indices_from(np.ones((2, 2)))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    n, m = _matrix_shape("triu_indices_from", arr)
+    return np.triu_indices(n, k, m)
+
+
+@implements(np.diag_indices_from)
+def diag_indices_from(arr: Value) -> tuple[np.ndarray, ...]:
+    """Return the indices of the main diagonal of an array whose axes have one size.
+
+    Raises: ShapeError for axes of different sizes, or fewer than two.
+
+    >>> import numpy as np
+    >>> from calque_numpy import diag_indices_from
+    >>> diag_indices_from(np.ones((2, 2)))
+    (array([0, 1]), array([0, 1]))
+    """
+    shape = typeof(arr).shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ShapeError(f"diag_indices_from of {typeof(arr)}{place()}. Give two or more axes of one size.")
+    return np.diag_indices(shape[0], len(shape))
+
+
+def fill_diagonal(a: Value, val: Value, wrap: bool = False, *, inplace: bool = False) -> Value:
+    """Return the array with `val` on its main diagonal; NumPy's function changes its argument instead.
+
+    Values are repeated; with `wrap`, a tall matrix has the diagonal again after each block.
+    Shapes: a [n, m] or equal axes -> the same.
+    Raises: ShapeError for fewer than two axes, or more than two that differ; TypeError for `inplace`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import fill_diagonal
+    >>> fill_diagonal(np.zeros((2, 2)), 5)
+    array([[5., 0.],
+           [0., 5.]])
+    """
+    if inplace:
+        raise TypeError(f"fill_diagonal{place()}: an array is not changed in place. Use the result.")
+    a = asarray(a)
+    shape = typeof(a).shape
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
+        raise ShapeError(f"fill_diagonal of {typeof(a)}{place()}. Give a matrix, or axes of one size.")
+    index = np.arange(typeof(a).size).reshape(shape)
+    places = index.copy()
+    np.fill_diagonal(places, -1, wrap)
+    flat = np.flatnonzero(places.ravel() == -1)
+    values = lax.reshape(asarray(val), (typeof(asarray(val)).size,))
+    values = at(values)[np.arange(len(flat)) % max(typeof(values).size, 1)].get()
+    flat_array = lax.reshape(a, (typeof(a).size,))
+    return lax.reshape(at(flat_array)[flat].set(as_dtype(values, typeof(a).dtype), unique_indices=True), shape)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, ...]:
+    """Return the indices of each axis for positions in the flat array; traced positions are not checked.
+
+    Raises: ValueError for a known position out of bounds or another order than "C" and "F".
+
+    >>> import numpy as np
+    >>> from calque_numpy import unravel_index
+    >>> unravel_index(np.array([5]), (2, 3))
+    (array([1]), array([2]))
+    """
+    flat = asarray(indices)
+    if isinstance(flat, (np.ndarray, np.generic)):
+        return tuple(np.unravel_index(flat, shape, order))  # type: ignore[call-overload]
+    if order not in ("C", "F"):
+        raise ValueError(f"unravel_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    rest, found = as_dtype(flat, canonicalize_dtype(np.intp)), []
+    for n in reversed(sizes) if order == "C" else sizes:
+        found.append(lax.rem(rest, n))
+        rest = lax.div(rest, n)
+    return tuple(reversed(found)) if order == "C" else tuple(found)
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Value:
+    """Return the positions in the flat array of indices of each axis; traced indices are clipped or wrapped.
+
+    Raises: ValueError for known indices out of bounds under the mode "raise", or an unknown order.
+
+    >>> import numpy as np
+    >>> from calque_numpy import ravel_multi_index
+    >>> ravel_multi_index((np.array([1]), np.array([2])), (2, 3))
+    array([5])
+    """
+    parts = [asarray(part) for part in multi_index]
+    if all(isinstance(part, (np.ndarray, np.generic)) for part in parts):
+        return np.ravel_multi_index(tuple(parts), dims, mode, order)  # type: ignore[call-overload]
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel_multi_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
+    parts = [as_dtype(part, canonicalize_dtype(np.intp)) for part in parts]
+    modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
+    strides = np.cumprod([1, *(dims[::-1] if order == "C" else dims)][: len(dims)])
+    strides = strides[::-1] if order == "C" else strides
+    out: Value = 0
+    for part, n, stride, how in zip(parts, dims, strides, modes, strict=True):
+        inside = lax.rem(lax.add(lax.rem(part, n), n), n) if how == "wrap" else lax.clamp(0, part, n - 1)
+        out = lax.add(out, lax.mul(inside, int(stride)))
+    return out

@@ -1,0 +1,51 @@
+"""Arrays of known indices are NumPy's; flat positions may be traced."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+from calque_core.extend import entered
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("k", [-1, 0, 2])
+def test_triangles_and_diagonals_are_numpys(k):
+    def parts(x):
+        return *cnp.tril_indices_from(x, k), *cnp.triu_indices_from(x, k), *cnp.diag_indices_from(x[:, :3])
+
+    want = (*np.tril_indices_from(X, k), *np.triu_indices_from(X, k), *np.diag_indices_from(X[:, :3]))
+    with entered():
+        np.testing.assert_array_equal(np.concatenate(parts(X)), np.concatenate(want))
+    jaxpr = make_jaxpr(lambda x: np.sum(x[cnp.tril_indices_from(x)]))(X)
+    assert str(jaxpr.out_avals[0]) == "float64[]"
+
+
+@pytest.mark.parametrize(("shape", "wrap"), [((3, 4), False), ((7, 3), False), ((7, 3), True), ((3, 3, 3), False)])
+def test_diagonals_are_filled_as_numpy_fills_them(shape, wrap):
+    for value in (5, np.array([1.0, 2.0])):
+        want = np.zeros(shape)
+        np.fill_diagonal(want, value, wrap)
+        np.testing.assert_array_equal(cnp.fill_diagonal(np.zeros(shape), value, wrap), want)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_flat_positions_are_numpys(order, agree):
+    flat = np.array([[0, 5], [11, 7]])
+    rows, columns = np.unravel_index(flat, (3, 4))
+    agree(lambda m, i: m.unravel_index(i, (3, 4), order), flat)
+    agree(lambda m, i, j: m.ravel_multi_index((i, j), (3, 4), "wrap", order), rows * 5 - 4, columns + 9, plain=False)
+    agree(lambda m, i, j: m.ravel_multi_index((i, j), (3, 4), "clip", order), rows * 5 - 4, columns + 9, plain=False)
+
+
+def test_wrong_arguments_are_refused():
+    with entered():
+        with pytest.raises(TypeError, match=r"fill_diagonal.*an array is not changed in place. Use the result"):
+            cnp.fill_diagonal(X, 1, inplace=True)
+        with pytest.raises(ValueError, match=r"tril_indices_from of float64\[4\].*Give a matrix"):
+            cnp.tril_indices_from(X[0])
+        with pytest.raises(ValueError, match=r"diag_indices_from of float64\[3,4\].*Give two or more axes of one size"):
+            cnp.diag_indices_from(X)
+    with pytest.raises(ValueError, match=r"unravel_index.*the order is 'K'. Use 'C' or 'F'"):
+        make_jaxpr(lambda i: cnp.unravel_index(i, (2, 2), "K"))(1)
