@@ -217,7 +217,8 @@ def test_functions_with_a_rule_and_indices_give_device_arrays():
     x = calque.device_put(VECTOR)
     for out in (np.sin(x), np.sum(x), np.stack([x, x]), np.dot([1.0, 2.0, 3.0], x), x[[0, 1]], x[x > 1], x.repeat(2)):
         assert type(out) is Array
-    assert isinstance(np.median(x), np.floating)
+    assert type(np.median(x)) is Array
+    assert type(np.trim_zeros(x)) is np.ndarray  # a function without a rule
 
 
 def test_augmented_assignment_makes_a_new_device_array():
@@ -239,7 +240,7 @@ def test_numpy_s_own_checks_take_device_arrays():
 def test_a_captured_device_array_has_its_value_while_tracing():
     x = calque.device_put(VECTOR)
     for transform in (calque.jit, calque.grad, lambda f: lambda y: calque.vmap(f)(np.full(1, y))[0]):
-        out = transform(lambda y: y * np.median(x) + x[[0, 1]][1] * y)(2.0)
+        out = transform(lambda y: y * np.trim_zeros(x)[2] + x[[0, 1]][1] * y)(2.0)
         np.testing.assert_allclose(out, 3.0 if transform is calque.grad else 6.0)
 
 

@@ -24,6 +24,7 @@ from calque_core.extend.numpy_functions import (
     floating,
     isinf,
     logaddexp,
+    refuse,
     trunc,
 )
 
@@ -86,6 +87,7 @@ def isneginf(x: Value, out: None = None) -> Value:
     >>> isneginf(np.array([np.inf, -np.inf]))
     array([False,  True])
     """
+    refuse("isneginf", out=out)
     return lax.bitwise_and(isinf(_real("isneginf", x)), lax.lt(x, 0))
 
 
@@ -98,6 +100,7 @@ def isposinf(x: Value, out: None = None) -> Value:
     >>> isposinf(np.array([np.inf, -np.inf]))
     array([ True, False])
     """
+    refuse("isposinf", out=out)
     return lax.bitwise_and(isinf(_real("isposinf", x)), lax.gt(x, 0))
 
 

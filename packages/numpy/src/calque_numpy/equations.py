@@ -158,6 +158,8 @@ def tensorinv(a: Value, ind: int = 2) -> Value:
     shape = typeof(a).shape
     if count <= 0:
         raise ValueError(f"tensorinv{where()}: ind is {count}. Give a positive number of axes.")
+    if not shape:
+        raise ShapeError(f"tensorinv of {typeof(a)}{where()}: a scalar has no axes. Give an array.")
     rows, columns = prod(shape[:count]), prod(shape[count:])
     if rows != columns:
         raise ShapeError(

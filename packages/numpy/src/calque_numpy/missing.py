@@ -30,12 +30,12 @@ _FAMILIES = {
         "get_include getbufsize geterr geterrcall info setbufsize seterr seterrcall show_config show_runtime test"
     ),
     "is NumPy's own inspection of types; use it on dtypes": "can_cast common_type min_scalar_type mintypecode typename",
-    "has a dtype or a shape that depends on values": "real_if_close",
+    "has a dtype or a shape that depends on values": "real_if_close trim_zeros",
     "has another name since NumPy 2.0: trunc": "fix",
     "has another name since NumPy 2.0: vstack": "row_stack",
     "is not written yet": (
         "histogram2d histogramdd "
-        "insert trim_zeros "
+        "insert "
         "unique_all unique_counts "
         "unique_inverse "
         "poly polydiv polyfit roots "

@@ -9,7 +9,7 @@ import numpy as np
 from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import as_dtype, canonical_axes, canonical_axis, integers, ravel
+from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, ravel, reduced_axes
 from calque_numpy.equations import inv
 from calque_numpy.spectra import svdvals
 
@@ -118,7 +118,7 @@ def vector_norm(x: Value, /, *, axis: Any = None, keepdims: bool = False, ord: A
     np.float64(5.0)
     """
     x = _in_doubles(x)
-    axes = canonical_axes("vector_norm", axis, typeof(x).ndim)
+    axes = reduced_axes("vector_norm", axis, typeof(x).ndim)
     out = _vector_norm(x, ord, axes)
     return lax.expand_dims(out, axes) if keepdims else out
 

@@ -41,7 +41,7 @@ def polyval(p: Value, x: Value) -> Value:
 
 def _coefficients(name: str, p: Value) -> Value:
     p = asarray(p)
-    if typeof(p).ndim > 1:
+    if typeof(p).ndim > 1 or (not typeof(p).ndim and name in ("polyval", "polyder", "polyint")):
         raise ShapeError(f"{name}{place()}: the coefficients are {typeof(p)}. Give a vector.")
     return ravel(p)
 
@@ -119,7 +119,7 @@ def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
     array([1., 2., 0.])
     """
     p, times = _coefficients("polyint", p), _order("polyint", m)
-    constants = _coefficients("polyint", 0 if k is None else k)
+    constants = ravel(asarray(0 if k is None else k))
     if typeof(constants).size not in (1, times):
         raise ShapeError(f"polyint{place()}: there are {typeof(constants).size} constants. Give 1 or {times}.")
     for i in range(times):

@@ -195,6 +195,6 @@ def vecmat(x1: Value, x2: Value, /) -> Value:
     >>> vecmat(np.array([1, 1]), np.array([[1, 2], [3, 4]]))
     array([4, 6])
     """
-    x1 = conjugate(x1) if typeof(x1).dtype.kind == "c" else x1
+    x1 = conjugate(x1) if typeof(x1).kind == "c" else x1
     out = matmul(lax.expand_dims(x1, (typeof(x1).ndim - 1,)), x2)
     return lax.squeeze(out, (typeof(out).ndim - 2,))

@@ -240,7 +240,7 @@ def geomspace(
     >>> geomspace(1.0, 8.0, 4)
     array([1., 2., 4., 8.])
     """
-    computed = result_type(start, stop, float(num))
+    computed = result_type(start, stop, np.float64 if dtype is None else dtype)
     if computed.kind == "c":
         raise TypeError(f"geomspace{where()}: the ends are complex. Give real numbers.")
     start, stop = asarray(start, computed), asarray(stop, computed)

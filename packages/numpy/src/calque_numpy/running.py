@@ -29,6 +29,7 @@ from calque_core.extend.numpy_functions import (
     refuse,
     remainder,
     sum_dtype,
+    truth,
 )
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
@@ -60,7 +61,8 @@ def prod(
     refuse("prod", out=out)
     aval = typeof(a)
     axes = reduced_axes("prod", axis, aval.ndim)
-    a = fill_masked(as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)), where, 1)
+    dtype = sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)
+    a = fill_masked(truth(a) if dtype.kind == "b" else as_dtype(a, dtype), where, 1)
     reduce = lax.reduce_and if typeof(a).kind == "b" else lax.reduce_prod  # bools only by dtype=bool
     product = keep_axes(reduce(a, axes), axes, keepdims)
     return (
@@ -275,6 +277,8 @@ def gradient(f: Value, *varargs: Value, axis: Any = None, edge_order: int = 1) -
     array([3., 4., 5.])
     """
     f = asarray(f)
+    if typeof(f).kind == "b":
+        raise TypeError(f"gradient of {typeof(f)}{place()}: bools have no differences. Convert them to numbers.")
     f = as_dtype(f, canonicalize_dtype(np.float64)) if typeof(f).kind in "biu" else f
     ndim = typeof(f).ndim
     axes = reduced_axes("gradient", axis, ndim)

@@ -207,11 +207,16 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     """
     if isinstance(bins, str):
         raise TypeError(f"histogram_bin_edges{place()}: the rule {bins!r} needs known values. Give a number of bins.")
+    a = asarray(a)
+    if typeof(a).kind == "c":
+        raise TypeError(f"histogram_bin_edges of {typeof(a)}{place()}: complex numbers have no order.")
+    if weights is not None and typeof(weights).shape != typeof(a).shape:
+        raise ShapeError(f"histogram of {typeof(a)}{place()}: the weights are {typeof(weights)}. Give one for each.")
     if not isinstance(bins, (int, np.integer)):
         return asarray(bins)
     if bins < 1:
         raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
-    a = ravel(asarray(a))
+    a = ravel(a)
     a = a if typeof(a).kind == "f" else _as_double(a)
     if range is not None:
         low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in range)
@@ -241,10 +246,6 @@ def histogram(
     """
     a = asarray(a)
     edges = histogram_bin_edges(a, bins, range, weights)
-    if weights is not None and typeof(asarray(weights)).shape != typeof(a).shape:
-        raise ShapeError(
-            f"histogram of {typeof(a)}{place()}: the weights are {typeof(asarray(weights))}. Give one each."
-        )
     flat, n = ravel(a), typeof(edges).shape[0] - 1
     position = lax.sub(searchsorted(edges, flat, "right"), 1)
     position = lax.select(lax.eq(*binary("histogram", flat, edges[-1])), n - 1, position)

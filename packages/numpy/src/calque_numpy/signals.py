@@ -120,6 +120,10 @@ def cov(  # noqa: PLR0913  (NumPy's signature)
     x = _variables("cov", m, rowvar)
     if y is not None:
         x = concatenate([x, _variables("cov", y, rowvar)])
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError(f"cov{place()}: ddof is {ddof}. Give an integer.")
+    if dtype is not None and canonicalize_dtype(dtype).kind not in "fc":
+        raise TypeError(f"cov{place()}: dtype={dtype} cannot hold a covariance. Give a dtype of floats.")
     x = as_dtype(x, result_type(x, np.float64) if dtype is None else canonicalize_dtype(dtype))
     weights = _weights(x, fweights, aweights)
     ddof = (0 if bias else 1) if ddof is None else ddof

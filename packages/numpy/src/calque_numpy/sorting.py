@@ -135,7 +135,7 @@ def lexsort(keys: Value, axis: int = -1) -> Value:
     if not rows:
         raise ValueError(f"lexsort{where()}: there are no keys. Give at least one.")
     shape = typeof(rows[0]).shape
-    if not shape:
+    if not shape and axis in (-1, 0):
         return lax.full((), 0, canonicalize_dtype(np.intp))
     axis = canonical_axis("lexsort", axis, len(shape))
     positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), shape, axis)

@@ -245,17 +245,8 @@ _INSTEAD = {
     "i1e": "calque_core.lax.bessel_i1e(x)",
     "erfinv": "calque_core.lax.erf_inv(x)",
     "logit": "numpy.log(x / (1 - x))",
-    "median": "numpy.sort and an index in the middle",
-    "nanmedian": "numpy.sort and an index in the middle",
-    "percentile": "numpy.sort and an index",
-    "quantile": "numpy.sort and an index",
-    "unique": "numpy.sort and comparisons of neighbours",
-    "interp": "numpy.where over the intervals",
-    "nonzero": "numpy.where with three arguments, which keeps the shape",
     "fill_diagonal": "numpy.where(numpy.eye(n, dtype=bool), value, x)",
     "put": "x.at[index].set(value)",
-    "ix_": "x[:, None] and y[None, :]",
-    "frexp": "numpy.log2 and numpy.floor",
     "copyto": "calque.numpy.full_like in place of numpy.full_like, and numpy.where(mask, values, x) in place of "
     "numpy.copyto: an ndarray cannot hold traced values",
 }
