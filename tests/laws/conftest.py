@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+collect_ignore = ["record_random.py"]  # a script, which needs jax
 
 
 @pytest.fixture

@@ -85,6 +85,10 @@ def test_a_function_of_any_number_of_arguments_is_called_with_these():
     assert grad(lambda x: f(x, x))(4.0) == 3.0
 
 
+def test_a_keyword_only_argument_that_a_call_leaves_out_has_its_default():
+    assert jvp(tripled(keyword_only), (5.0,), (1.0,)) == (10.0, 3.0)
+
+
 def test_a_method_gets_its_object_as_the_first_argument():
     class Model:
         def __init__(self, factor):

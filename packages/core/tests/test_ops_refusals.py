@@ -201,7 +201,7 @@ FIELDS = [
 READS = [*(lax.GatherDimensionNumbers(*fields) for fields in FIELDS), None, FIELDS[0]]
 WRITES = [*(lax.ScatterDimensionNumbers(*fields) for fields in FIELDS), None, FIELDS[0]]
 
-MATRICES = operands(*shaped((2, 3), (1, 2), (1, 1)))
+WINDOWED = operands(*shaped((2, 3), (1, 2), (1, 1)))
 WINDOWS = [(), (1, 2), (2, 2), (0, 1), (2,), (9, 9), None, "ab", (1.5, 1)]
 SLIDES = [
     [(1, 2)],
@@ -293,7 +293,7 @@ TABLE = {
     "argmax": [[SOME, AXES], [SOME, [0], DTYPE_ARGUMENTS]],
     "reduce_precision": [[ALL, [5], [10]], [FEW, [0, -1, 5, 1.5, None, "a"], [0, -1, 99, 1.5, None]]],
     **{
-        name: [[SOME, SOME, [lax.ge_p, lax.add_p, None], WINDOWS], [MATRICES, MATRICES, [lax.le_p], *SLIDES]]
+        name: [[SOME, SOME, [lax.ge_p, lax.add_p, None], WINDOWS], [WINDOWED, WINDOWED, [lax.le_p], *SLIDES]]
         for name in ("select_and_gather_add", "select_and_scatter_add")
     },
     "sort": [[ALL], [SOME, ONE_AXIS, [True], [1, 0, 2, None]], [[[], (), "ab", None]]],
@@ -307,7 +307,7 @@ TABLE = {
     "symmetric_product": [[MATRICES, MATRICES], [ALL, FEW]],
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
     **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr", "det", "adjugate")},
-    "tridiagonal_solve": [[DIAGONALS, [THREES], DIAGONALS, MATRICES]],
+    "tridiagonal_solve": [[DIAGONALS, operands(np.array([5.0, 7.0])), DIAGONALS, MATRICES]],
     "solve": [[MATRICES, MATRICES], [FEW, FEW]],
     "lu_pivots_to_permutation": [[operands(*ROWS_OF_PIVOTS), COUNTS], [ALL, [2]]],
     "householder_product": [[MATRICES, FEW], [FEW, MATRICES]],

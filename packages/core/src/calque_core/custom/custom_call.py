@@ -62,7 +62,8 @@ class Signature:
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments of a call by position, defaults included, as rules take them.
 
-        Raises: TypeError for a keyword-only argument, and for a call that does not fit the function.
+        A keyword-only argument that the call leaves out keeps its default in the function.
+        Raises: TypeError for a keyword-only argument in the call, and for a call that does not fit the function.
         """
         if not kwargs and len(args) == self.count:
             return args
@@ -78,12 +79,14 @@ class Signature:
                     f"{self.caller} has no signature, so its keyword arguments have no position. Pass them by position."
                 )
             return args
+        written = {*bound.arguments, *kwargs}
         bound.apply_defaults()
-        if bound.kwargs:
-            raise TypeError(
-                f"{self.caller}: the keyword-only argument {next(iter(bound.kwargs))!r} has no position, and rules "
-                "take arguments by position. Make it a positional parameter."
-            )
+        for name in bound.kwargs:
+            if name in written:
+                raise TypeError(
+                    f"{self.caller}: the keyword-only argument {name!r} has no position, and rules take arguments by "
+                    "position. Make it a positional parameter."
+                )
         return bound.args
 
     def static_positions(self, count: int) -> tuple[int, ...]:

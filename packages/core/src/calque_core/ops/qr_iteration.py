@@ -24,8 +24,8 @@ def reflector(x: Value) -> tuple[Value, Value, Value]:
 
     >>> import numpy as np
     >>> from calque_core.ops.qr_iteration import reflector
-    >>> reflector(np.array([3.0, 4.0]))
-    (array([1. , 0.5]), np.float64(1.6), np.float64(-5.0))
+    >>> [part.tolist() for part in reflector(np.array([3.0, 4.0]))]
+    [[1.0, 0.5], 1.6, -5.0]
     """
     first = x[..., 0]
     is_done = (np.linalg.norm(x[..., 1:], axis=-1) == 0) & (first.imag == 0)
