@@ -113,3 +113,29 @@ def test_initializers(name, dtype, theirs):
     make = INITIALIZERS[name]
     ours = make(calque.nn.initializers)(calque.random.key(3), (3, 4, 5), dtype)
     agree(np.asarray(ours), make(theirs.nn.initializers)(theirs.random.key(3), (3, 4, 5), dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"scale": 0.3}, {"masked": True}, {"biased": True}])
+def test_attention(options, dtype, theirs):
+    """The tolerance is that of float32, in which jax computes the scores of float64, too."""
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=shape).astype(dtype) for shape in [(2, 5, 4, 3), (2, 6, 2, 3), (2, 6, 2, 3)])
+    mask, bias = rng.random((2, 1, 5, 6)) < 0.6, rng.normal(size=(4, 5, 6)).astype(dtype)[None]
+    mask[0, 0, 1] = False
+    options = {name: option for name, option in options.items() if name in ("is_causal", "scale")} | (
+        {"mask": mask} if "masked" in options else {"bias": bias} if "biased" in options else {}
+    )
+    attend = lambda m: lambda q, k, v: m.nn.dot_product_attention(q, k, v, **options)
+    agree(np.asarray(calque.jit(attend(calque))(q, k, v)), attend(theirs)(q, k, v), np.float32)
+    ours = calque.grad(lambda *x: (attend(calque)(*x) ** 2).sum(), (0, 1, 2))(q, k, v)
+    peers = theirs.grad(lambda *x: (attend(theirs)(*x) ** 2).sum(), (0, 1, 2))(q, k, v)
+    for mine, their in zip(ours, peers, strict=True):
+        agree(np.asarray(mine), their, np.float32)
+
+
+def test_attention_without_a_batch_is_that_of_one_row():
+    q, k, v = (np.random.default_rng(i).normal(size=(1, 4, 2, 3)) for i in range(3))
+    np.testing.assert_array_equal(
+        calque.nn.dot_product_attention(q[0], k[0], v[0]), calque.nn.dot_product_attention(q, k, v)[0]
+    )

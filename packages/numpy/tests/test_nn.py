@@ -16,6 +16,10 @@ OVER_AN_AXIS = ["softmax", "log_softmax", "logsumexp", "logmeanexp", "standardiz
 ELEMENTWISE = [*FOLLOW_RELU, *EXPONENTIAL, *BOUNDED, "selu", "log_sigmoid", "identity", "log1mexp"]
 
 
+def attend(query, key, **options):
+    return nn.dot_product_attention(np.zeros(query), np.zeros(key), np.zeros(key), **options)
+
+
 def close(got, want, rtol=1e-15):
     np.testing.assert_allclose(got, want, rtol=rtol, atol=0)
 
@@ -135,6 +139,9 @@ def test_glu_gates_the_first_half():
         ),
         (lambda: nn.initializers.variance_scaling(1, "fan", "normal"), ValueError, "mode is 'fan'. Use one of fan_in"),
         (lambda: nn.initializers.variance_scaling(1, "fan_in", "x"), ValueError, "distribution is 'x'. Use one of"),
+        (lambda: attend((1, 2, 3, 4), (1, 2, 2, 4)), ShapeError, "3 heads of the query do not divide among 2"),
+        (lambda: attend((1, 2, 3, 4), (1, 2, 3, 5)), ShapeError, r"query, key and value have the shapes"),
+        (lambda: attend((2, 1, 4), (2, 1, 4), mask=np.ones((2, 2))), TypeError, "Give bools, or add it as bias"),
         (lambda: nn.softmax(np.zeros(3), 1), ValueError, "softmax.*axis"),
         (lambda: nn.softmax(np.zeros(3, complex)), TypeError, "complex|c128"),
     ],
@@ -142,3 +149,10 @@ def test_glu_gates_the_first_half():
 def test_wrong_arguments_are_refused_with_words(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_attention_is_computed_in_double_precision():
+    q, k, v = (np.random.default_rng(i).normal(size=(5, 1, 3)) for i in range(3))
+    weights = np.exp(q[:, 0] @ k[:, 0].T / np.sqrt(3))
+    want = weights / weights.sum(1, keepdims=True) @ v[:, 0]
+    close(nn.dot_product_attention(q, k, v)[:, 0], want, 1e-13)

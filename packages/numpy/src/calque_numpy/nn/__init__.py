@@ -1,9 +1,9 @@
-"""Functions of neural networks, by the names of `jax.nn`: activations and normalizations.
+"""Functions of neural networks, by the names of `jax.nn`: activations, normalizations, attention.
 
 One idea: each is a formula in core's operations whose values and derivatives are right at zero, at ties and at
 infinity, because a mask chooses the operand of each branch before the branch is computed.
 
-Read next: `piecewise.py`, `activations.py`, `normalizers.py`, `initializers.py`.
+Read next: `piecewise.py`, `activations.py`, `normalizers.py`, `attention.py`, `initializers.py`.
 """
 
 from calque_numpy.nn import initializers
@@ -25,6 +25,7 @@ from calque_numpy.nn.activations import (
     swish,
     tanh,
 )
+from calque_numpy.nn.attention import dot_product_attention
 from calque_numpy.nn.normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
 from calque_numpy.nn.piecewise import (
     hard_sigmoid,
@@ -47,6 +48,8 @@ __all__ = [
     "soft_sign", "elu", "celu", "selu", "glu", "log1mexp",
     # over an axis
     "softmax", "log_softmax", "logsumexp", "logmeanexp", "standardize", "one_hot",
+    # attention
+    "dot_product_attention",
     # parameters
     "initializers",
 ]  # fmt: skip
