@@ -147,13 +147,15 @@ def nanvar(  # noqa: PLR0913  (NumPy's signature)
         return reductions.var(a, axis, dtype, None, ddof, keepdims)
     if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
         raise TypeError(f"nanvar of {typeof(a)}{place()}: dtype={dtype} cannot hold a variance. Remove dtype.")
-    wide = a if dtype is None else as_dtype(a, canonicalize_dtype(dtype))
+    is_complex = typeof(a).kind == "c"
+    wide = a if dtype is None or is_complex else as_dtype(a, canonicalize_dtype(dtype))
     difference = _without_nan(lax.sub(wide, as_dtype(nanmean(wide, axis, keepdims=True), typeof(wide).dtype)), 0)
-    squares = lax.square(lax.abs(difference) if typeof(a).kind == "c" else difference)
+    squares = lax.square(lax.abs(difference) if is_complex else difference)
     total = reductions.sum(squares, axis, keepdims=keepdims)
     count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims)
     degrees = lax.sub(as_dtype(count, typeof(total).dtype), ddof)
-    return lax.select(lax.le(degrees, 0), np.nan, lax.div(total, lax.select(lax.le(degrees, 0), 1, degrees)))
+    out = lax.select(lax.le(degrees, 0), np.nan, lax.div(total, lax.select(lax.le(degrees, 0), 1, degrees)))
+    return out if dtype is None else as_dtype(out, canonicalize_dtype(dtype))
 
 
 @implements(np.nanstd)
