@@ -33,6 +33,7 @@ MODULES = [
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.special",
     "calque_numpy.random",
     "calque",
     "calque.flatten_util",

@@ -27,6 +27,7 @@ PACKAGES = [
     "calque_numpy.nn.initializers",
     "calque_numpy.random",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.special",
     "calque",
     "calque.flatten_util",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from program import FLOATS, Program, always, numbers
 
 from calque_numpy import nn
+from calque_numpy.scipy import special
 
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
 POSITIVE = numbers((5,), 0.5, 2.0)
@@ -104,6 +105,20 @@ FRONT: list[Program] = [
         MATRIX,
         numbers((4,)),
     ),
+    # special functions by scipy's names
+    row("expit logit", lambda x: (special.expit(x), special.logit(special.expit(x))), VECTOR),
+    row("erf erfc erfinv", lambda x: (special.erf(x), special.erfc(x), special.erfinv(x / 3)), VECTOR),
+    row("ndtr log_ndtr", lambda x: (special.ndtr(x), special.log_ndtr(x), special.log_ndtr(x * 30)), VECTOR),
+    row("xlogy xlog1py", lambda x, y: (special.xlogy(x, y), special.xlog1py(y, x / 3)), VECTOR, POSITIVE),
+    row("entropies", lambda x, y: (special.entr(x), special.rel_entr(x, y), special.kl_div(y, x)), *[POSITIVE] * 2),
+    row("logsumexp", lambda x, b: (special.logsumexp(x, 0, b), special.logsumexp(x)), MATRIX, numbers((4,), 0.5, 2.0)),
+    row("softmax log_softmax", lambda x: (special.softmax(x, 1), special.log_softmax(x, 0)), MATRIX),
+    row("gamma", lambda x: (special.gamma(x), special.gamma(-x - 0.2), special.gammasgn(x)), numbers((5,), 0.5, 0.7)),
+    row("gammaln factorial", lambda x: (special.gammaln(x), special.factorial(x), special.loggamma(x)), POSITIVE),
+    row("multigammaln poch", lambda x, y: (special.multigammaln(x + 2, 3), special.poch(x, y)), *[POSITIVE] * 2),
+    row("beta betaln", lambda x, y: (special.beta(x, y), special.betaln(x, 20 * y)), *[POSITIVE] * 2, ulps=256.0),
+    row("digamma zeta", lambda x: (special.digamma(x), special.polygamma(1, x), special.zeta(2.5, x)), POSITIVE),
+    row("i0 i1", lambda x: (special.i0(x), special.i0e(x), special.i1(x), special.i1e(x)), VECTOR),
     # running sums and differences
     row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
     row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),

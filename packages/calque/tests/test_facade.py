@@ -8,8 +8,10 @@ import pytest
 
 import calque
 import calque_numpy.scipy.linalg
+import calque_numpy.scipy.special
 from calque import numpy, random, tree
 from calque.scipy import linalg as scipy_linalg
+from calque.scipy import special as scipy_special
 
 
 def run(program):
@@ -54,6 +56,7 @@ def test_backend_names_are_listed():
 def test_the_submodules_are_the_packages_under_another_name():
     assert numpy.sum is calque_numpy.sum
     assert scipy_linalg.expm is calque_numpy.scipy.linalg.expm
+    assert scipy_special.expit is calque_numpy.scipy.special.expit
     assert random.normal is calque_numpy.random.normal
     assert tree.map(lambda x: x + 1, {"b": 1, "a": [2]}) == {"b": 2, "a": [3]}
 

@@ -1,6 +1,5 @@
 """NumPy's own functions of tracers: which are dispatched, what they are told, and what they refuse."""
 
-import re
 import subprocess
 import sys
 
@@ -405,8 +404,4 @@ def test_a_function_without_a_rule_names_what_to_use_instead():
 
 def test_a_function_of_scipy_is_called_scipys():
     special = pytest.importorskip("scipy.special", reason="SciPy is installed with jaxlib, not with core")
-    assert re.match(
-        r"scipy\.special\.expit of a traced array at test_numpy_protocol\.py:.*Use calque_core\.lax\.logistic\(x\)\.$",
-        refused(lambda x: special.expit(x), X),
-    )
     assert refused(lambda x: special.j0(x), X).startswith("scipy.special.j0 of a traced array at test")

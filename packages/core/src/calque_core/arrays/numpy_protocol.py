@@ -38,6 +38,7 @@ F = TypeVar("F", bound=Function)
 ufuncs: dict[np.ufunc, Function] = {}
 reductions: dict[np.ufunc, Function] = {}
 array_functions: dict[Function, Function] = {}
+_named: dict[tuple[str, str], Function] = {}
 
 
 def implements(*numpy_functions: Function) -> Callable[[F], F]:
@@ -52,6 +53,24 @@ def implements(*numpy_functions: Function) -> Callable[[F], F]:
                 ufuncs[each] = function
             else:
                 array_functions[each] = function
+        return function
+
+    return register
+
+
+def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
+    """Return a decorator: the decorated function implements the ufuncs of these names in a module of SciPy's.
+
+    It is found when a ufunc is applied to a traced array, so that nothing imports SciPy before.
+
+    >>> from calque_core.extend.numpy_functions import implements_by_name
+    >>> from calque_core.lax import logistic
+    >>> implements_by_name("scipy.special", "expit")(logistic) is logistic
+    True
+    """
+
+    def register(function: F) -> F:
+        _named.update({(module, name): function for name in names})
         return function
 
     return register
@@ -198,15 +217,16 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
         return _on_host(func, args, kwargs)
 
 
-def _load(table: Mapping[Any, Function], function: Any) -> Function:
-    """Return the implementation of a NumPy function that core does not implement.
+def _load(table: dict[Any, Function], function: Any) -> Function:
+    """Return the implementation of a NumPy or SciPy function that core does not implement.
 
     Raises: NumpyRuleError if calque_numpy does not implement it, or is not installed.
     """
-    name = _name_of(function)
+    module = _module_of(function)
+    name = f"{module}.{function.__name__}"
     try:
         with eval_context():  # no trace records the operations of an import
-            importlib.import_module("calque_numpy")
+            importlib.import_module(_FRONTS.get(module, "calque_numpy"))
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
@@ -215,36 +235,27 @@ def _load(table: Mapping[Any, Function], function: Any) -> Function:
                 f"{name} of a traced array{where()} needs the package calque-numpy. "
                 f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
             ) from None
+    if (module, function.__name__) in _named:
+        table[function] = _named[module, function.__name__]
     if function not in table:
         raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(table, function)}.")
     return table[function]
 
 
-def _name_of(function: Any) -> str:
-    """Return the name by which a user calls a function of NumPy or SciPy; a ufunc does not know its module."""
-    name: str = function.__name__
-    for module in ("numpy", "scipy.special"):
-        if getattr(sys.modules.get(module), name, None) is function:
-            return f"{module}.{name}"
-    return f"{getattr(function, '__module__', None) or 'numpy'}.{name}"
+_FRONTS = {"scipy.special": "calque_numpy.scipy.special"}
+# scipy.special.zeta is a function around a ufunc that its module does not show.
+_HOLDERS = {"numpy": "numpy", "scipy.special": "scipy.special", "scipy.special._ufuncs": "scipy.special"}
+
+
+def _module_of(function: Any) -> str:
+    """Return the module in which a user finds a function of NumPy or SciPy; a ufunc does not know it."""
+    for holder, module in _HOLDERS.items():
+        if getattr(sys.modules.get(holder), function.__name__, None) is function:
+            return module
+    return getattr(function, "__module__", None) or "numpy"
 
 
 _INSTEAD = {
-    "expit": "calque_core.lax.logistic(x)",
-    "erf": "calque_core.lax.erf(x)",
-    "erfc": "calque_core.lax.erfc(x)",
-    "gammaln": "calque_core.lax.lgamma(x)",
-    "digamma": "calque_core.lax.digamma(x)",
-    "psi": "calque_core.lax.digamma(x)",
-    "polygamma": "calque_core.lax.polygamma(n, x)",
-    "gammainc": "calque_core.lax.igamma(a, x)",
-    "gammaincc": "calque_core.lax.igammac(a, x)",
-    "betainc": "calque_core.lax.betainc(a, b, x)",
-    "i0": "calque_core.lax.bessel_i0e(x) times numpy.exp(abs(x))",
-    "i0e": "calque_core.lax.bessel_i0e(x)",
-    "i1e": "calque_core.lax.bessel_i1e(x)",
-    "erfinv": "calque_core.lax.erf_inv(x)",
-    "logit": "numpy.log(x / (1 - x))",
     "fill_diagonal": "numpy.where(numpy.eye(n, dtype=bool), value, x)",
     "put": "x.at[index].set(value)",
     "copyto": "calque.numpy.full_like in place of numpy.full_like, and numpy.where(mask, values, x) in place of "

@@ -51,6 +51,7 @@ from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
+from calque_core.ops.approximate import declare_formula, polynomial, summed
 from calque_core.ops.axes import integer
 from calque_core.ops.batch_axes import merge_axis, split_axis
 from calque_core.ops.broadcast import spread
@@ -72,6 +73,7 @@ from calque_core.ops.diagonals import (
 )
 from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, qr_slope
 from calque_core.ops.factorizations import check_unique_q, lu_solve
+from calque_core.ops.gamma import gamma_of, stirling_series
 from calque_core.ops.gather import default_fill, gather_windows
 from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
@@ -168,6 +170,8 @@ __all__ = [
     "without_aux",
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by", "elements_at",
+    # Functions that are formulas, and parts of such formulas
+    "declare_formula", "polynomial", "summed", "gamma_of", "stirling_series",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",

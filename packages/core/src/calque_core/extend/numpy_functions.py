@@ -25,7 +25,7 @@ from calque_core.arrays.numpy_arithmetic import (
     true_divide,
 )
 from calque_core.arrays.numpy_products import dot, matmul
-from calque_core.arrays.numpy_protocol import refuse
+from calque_core.arrays.numpy_protocol import implements_by_name, refuse
 from calque_core.arrays.numpy_reductions import (
     all,
     any,
@@ -108,7 +108,7 @@ __all__ = [
     # Broadcasting
     "broadcast_to",
     # Arguments of such a function
-    "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype",
+    "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
     "dtype_argument", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip

@@ -35,11 +35,15 @@ Values = tuple[Value, ...]
 
 def _gamma_density(a: Value, x: Value) -> Value:
     """Return x**a exp(-x) / gamma(a + 1)."""
-    small, half = min(a, LARGE), exp(mul(-0.5, x))
-    direct = div(mul(mul(pow(x, small), half), half), gamma_of(add(small, 1.0)))
+    small, near = min(a, LARGE), min(x, _UNDERFLOW)
+    half = exp(mul(-0.5, near))
+    direct = div(mul(mul(pow(near, small), half), half), gamma_of(add(small, 1.0)))
     large = max(a, LARGE)
     exponent = add(mul(large, deviance(div(sub(x, large), large), div(x, large))), stirling_series(large))
     return select(lt(a, LARGE), direct, div(exp(neg(exponent)), sqrt(mul(2 * math.pi, large))))
+
+
+_UNDERFLOW = 1000.0  # exp(-x) is 0 long before, and x**8 does not overflow
 
 
 def _gamma_series(a: Value, x: Value) -> Value:

@@ -1,0 +1,61 @@
+"""The operands of scipy's special functions: floats of one dtype and one shape.
+
+Integers and bools become float64, as in SciPy (float32 in the regime of 32 bits).  Half precision is kept, and computed
+in single precision.  Complex numbers are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calque_core import lax, typeof
+from calque_core.extend import scalar_dtype
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to, implements_by_name, promoted_dtype
+
+Value = Any
+F = TypeVar("F", bound=Callable[..., Value])
+
+_SINGLE = np.dtype("float32")
+
+
+def float_dtype(name: str, *args: Value) -> np.dtype[Any]:
+    """Return the dtype of the function `name` of these operands.
+
+    Raises: TypeError for complex numbers.
+    """
+    dtype = promoted_dtype(name, *args)
+    if dtype.kind == "c":
+        types = " and ".join(str(typeof(x)) for x in args)
+        raise TypeError(f"{name} of {types}{place()}: complex numbers are not supported. Give real numbers.")
+    return scalar_dtype(float) if dtype.kind in "biu" else dtype
+
+
+def elementwise(*second_names: str) -> Callable[[F], F]:
+    """Return a decorator for a function of floats of one shape, in at least single precision.
+
+    The function implements SciPy's ufunc of its name, and those of the second names.  It ignores NumPy's warnings: a
+    formula computes all its branches, and chooses afterwards.
+    """
+
+    def decorate(function: F) -> F:
+        name = function.__name__
+
+        @wraps(function)
+        def of_floats(*args: Value) -> Value:
+            args = tuple(array_of(x) if isinstance(x, (list, tuple)) else x for x in args)
+            dtype = float_dtype(name, *args)
+            shape = lax.broadcast_shapes(*(typeof(x).shape for x in args)) if len(args) > 1 else None
+            wide = dtype if dtype.itemsize >= _SINGLE.itemsize else _SINGLE
+            operands = [as_dtype(x, wide) for x in args]
+            operands = operands if shape is None else [broadcast_to(x, shape) for x in operands]
+            with np.errstate(all="ignore"):
+                return as_dtype(function(*operands), dtype)
+
+        return implements_by_name("scipy.special", name, *second_names)(of_floats)  # type: ignore[return-value]
+
+    return decorate

@@ -1,0 +1,419 @@
+"""The gamma function with its relatives: factorials, beta functions, derivatives of the logarithm, Bessel functions.
+
+One idea: the functions of `lax` serve where they have all digits; a function whose logarithm is large has a formula of
+its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.extend import declare_formula, gamma_of, integer, stirling_series
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import as_dtype
+from calque_numpy.scipy.floats import elementwise, float_dtype
+
+Value = Any
+
+_OVERFLOW = 300.0  # gamma(x) overflows long before
+
+
+# The gamma function
+
+
+def _is_pole(x: Value) -> Value:
+    return lax.bitwise_and(lax.lt(x, 0.0), lax.eq(lax.floor(x), x))
+
+
+def _gamma_formula(x: Value) -> Value:
+    """Return gamma(x): by its own formula from 1 on, by recurrence above 0, by reflection below (DLMF 5.5.3)."""
+    is_negative, y = lax.lt(x, 0.0), lax.min(lax.abs(x), _OVERFLOW)
+    is_small = lax.lt(y, 1.0)
+    nearest = gamma_of(lax.select(is_small, lax.add(y, 1.0), y))
+    size = lax.div(nearest, lax.select(is_small, x, 1.0))
+    following = lax.mul(nearest, lax.select(is_small, 1.0, y))  # gamma(1 + |x|), without a rounding of 1 + |x|
+    whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    is_odd = lax.ne(lax.mul(lax.floor(lax.mul(whole, 0.5)), 2.0), whole)
+    sine = lax.sin(lax.mul(lax.sub(x, whole), math.pi))
+    mirrored = lax.div(math.pi, lax.mul(lax.select(is_odd, lax.neg(sine), sine), following))
+    out = lax.select(is_negative, mirrored, size)
+    return lax.select(lax.bitwise_or(_is_pole(x), lax.eq(x, -np.inf)), np.nan, out)
+
+
+gamma_p = declare_formula("gamma", _gamma_formula)
+
+
+def gamma_jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
+    out = gamma_p.bind(*primals)
+    return out, lax.mul(tangents[0], lax.mul(out, lax.digamma(*primals)))
+
+
+gamma_p.def_rule("jvp", gamma_jvp)
+
+
+@elementwise()
+def gamma(x: Value, /) -> Value:
+    """Return the gamma function: infinite at 0, with the sign of the zero; NaN at negative whole numbers.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 64 ulp, where it is a normal number.
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import gamma
+    >>> np.round(gamma(np.array([0.5, 5.0])), 12)
+    array([ 1.77245385, 24.        ])
+    """
+    return gamma_p.bind(x)
+
+
+@elementwise()
+def gammasgn(x: Value, /) -> Value:
+    """Return the sign of gamma(x), 1 or -1: that of the zero at 0; NaN at negative whole numbers.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  The derivative is zero.
+    Raises: TypeError for complex numbers.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import gammasgn
+    >>> gammasgn(np.array([2.5, -0.5, -1.5]))
+    array([ 1., -1.,  1.])
+    """
+    x = lax.stop_gradient(x)
+    floor = lax.floor(x)
+    is_odd = lax.ne(lax.mul(lax.floor(lax.mul(floor, 0.5)), 2.0), floor)
+    below = lax.select(_is_pole(x), np.nan, lax.select(is_odd, -1.0, lax.full_like(x, 1.0)))
+    at_zero = lax.select(lax.lt(lax.reciprocal(x), 0.0), -1.0, lax.full_like(x, 1.0))
+    below = lax.select(lax.eq(x, -np.inf), np.nan, below)
+    out = lax.select(lax.lt(x, 0.0), below, lax.select(lax.eq(x, 0.0), at_zero, 1.0))
+    return lax.select(lax.ne(x, x), x, out)
+
+
+@elementwise()
+def gammaln(x: Value, /) -> Value:
+    """Return log(|gamma(x)|): infinite at 0 and at negative whole numbers.  Accuracy: 16 ulp for positive x.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import gammaln
+    >>> gammaln(1.0)
+    np.float64(0.0)
+    """
+    return lax.lgamma(x)
+
+
+@elementwise()
+def loggamma(x: Value, /) -> Value:
+    """Return log(gamma(x)) of positive numbers: NaN for negative ones, infinite at 0.  Accuracy: 16 ulp.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import loggamma
+    >>> loggamma(1.0), loggamma(-0.5)
+    (np.float64(0.0), np.float64(nan))
+    """
+    is_negative = lax.lt(x, 0.0)
+    return lax.select(is_negative, np.nan, lax.lgamma(lax.select(is_negative, 1.0, x)))
+
+
+def factorial(n: Value, exact: bool = False) -> Value:
+    """Return gamma(n + 1), and 0 for negative n.
+
+    Shapes: n [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 64 ulp.
+    Raises: TypeError for complex numbers; ValueError for exact=True, which needs integers of any length.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import factorial
+    >>> np.round(factorial(np.array([0, 4, -1])), 9)
+    array([ 1., 24.,  0.])
+    """
+    if exact:
+        raise ValueError(f"factorial{place()}: exact=True needs integers of any length. Use math.factorial.")
+    return _factorial(n)
+
+
+@elementwise()
+def _factorial(n: Value) -> Value:
+    return lax.select(lax.lt(n, 0.0), 0.0, gamma(lax.add(n, 1.0)))
+
+
+@elementwise()
+def poch(z: Value, m: Value, /) -> Value:
+    """Return the rising factorial gamma(z + m) / gamma(z).
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: the absolute error of gammaln, as a relative
+    error.  NaN where z is a negative whole number.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import poch
+    >>> np.round(poch(2.0, np.array([0.0, 1.0, 3.0])), 12)
+    array([ 1.,  2., 24.])
+    """
+    total = lax.add(z, m)
+    sign = lax.mul(gammasgn(total), gammasgn(z))
+    out = lax.mul(sign, lax.exp(lax.sub(lax.lgamma(total), lax.lgamma(z))))
+    return lax.select(lax.eq(m, 0.0), lax.full_like(z, 1.0), out)
+
+
+def multigammaln(a: Value, d: int) -> Value:
+    """Return the logarithm of the multivariate gamma function of dimension d, for a > (d - 1) / 2.
+
+    Shapes: a [*s] -> [*s].  Dtype: kept; float64 for integers.  Elsewhere the result is NaN.
+    Raises: TypeError for complex numbers, and if `d` is no integer; ValueError for d < 1.
+
+    >>> from calque_numpy.scipy.special import multigammaln
+    >>> round(float(multigammaln(2.0, 1)), 12)
+    0.0
+    """
+    d = integer("multigammaln", "d", d)
+    if d < 1:
+        raise ValueError(f"multigammaln{place()}: d is {d}. Give the dimension, 1 or more.")
+    dtype = float_dtype("multigammaln", a)
+    a = as_dtype(a, dtype)
+    is_valid = lax.gt(a, dtype.type((d - 1) / 2))
+    a = lax.select(is_valid, a, dtype.type(d))
+    out = lax.full_like(a, d * (d - 1) / 4 * math.log(math.pi))
+    for j in range(d):
+        out = lax.add(out, lax.lgamma(lax.sub(a, dtype.type(j / 2))))
+    return lax.select(is_valid, out, np.nan)
+
+
+# Beta functions
+
+
+def _large_log_ratio(a: Value, b: Value) -> Value:
+    """Return log(gamma(b) / gamma(a + b)) + a for b >= 8, from Stirling's series (DLMF 5.11.1)."""
+    total = lax.add(a, b)
+    powers = lax.add(lax.mul(lax.sub(b, 0.5), lax.log1p(lax.div(a, b))), lax.mul(a, lax.log(total)))
+    return lax.sub(lax.sub(stirling_series(b), stirling_series(total)), powers)
+
+
+def _positive_betaln(a: Value, b: Value) -> Value:
+    """Return betaln(a, b) for 0 < a <= b; logarithms of gammas that cancel are taken together.
+
+    Source: Didonato & Morris (1992), Algorithm 708, ACM Transactions on Mathematical Software 18.
+    """
+    is_large, are_large = lax.ge(b, 8.0), lax.ge(a, 8.0)
+    p, q = lax.select(is_large, 1.0, a), lax.select(is_large, 1.0, b)
+    small = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
+    q = lax.select(is_large, b, 8.0)
+    mixed = lax.add(lax.lgamma(a), lax.add(_large_log_ratio(a, q), a))
+    p = lax.select(are_large, a, 8.0)
+    total = lax.add(p, q)
+    series = lax.sub(lax.add(stirling_series(p), stirling_series(q)), stirling_series(total))
+    first = lax.mul(lax.sub(p, 0.5), lax.neg(lax.log1p(lax.div(q, p))))
+    second = lax.mul(q, lax.log1p(lax.div(p, q)))
+    halves = lax.sub(math.log(2 * math.pi) / 2, lax.mul(0.5, lax.log(q)))
+    both = lax.add(lax.add(series, halves), lax.sub(first, second))
+    return lax.select(are_large, both, lax.select(is_large, mixed, small))
+
+
+@elementwise()
+def betaln(a: Value, b: Value, /) -> Value:
+    """Return log(|beta(a, b)|), where gammaln(a) + gammaln(b) - gammaln(a + b) would cancel, too.
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 64 ulp of the larger of 1, gammaln(min(a, b))
+    and the result, for positive a and b.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> from calque_numpy.scipy.special import betaln
+    >>> round(float(betaln(1.0, 1e10)), 9)
+    -23.02585093
+    """
+    is_positive = lax.bitwise_and(lax.gt(a, 0.0), lax.gt(b, 0.0))
+    p, q = lax.select(is_positive, a, 1.0), lax.select(is_positive, b, 1.0)
+    is_ordered = lax.le(p, q)
+    positive = _positive_betaln(lax.select(is_ordered, p, q), lax.select(is_ordered, q, p))
+    p, q = lax.select(is_positive, 1.0, a), lax.select(is_positive, 1.0, b)
+    other = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
+    return lax.select(is_positive, positive, other)
+
+
+@elementwise()
+def beta(a: Value, b: Value, /) -> Value:
+    """Return gamma(a) gamma(b) / gamma(a + b).
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: the absolute error of betaln, as a relative
+    error.  NaN where a or b is a negative whole number.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> from calque_numpy.scipy.special import beta
+    >>> round(float(beta(2.0, 3.0)), 12)
+    0.083333333333
+    """
+    sign = lax.mul(lax.mul(gammasgn(a), gammasgn(b)), gammasgn(lax.add(a, b)))
+    return lax.mul(sign, lax.exp(betaln(a, b)))
+
+
+# Incomplete functions
+
+
+@elementwise()
+def betainc(a: Value, b: Value, x: Value, /) -> Value:
+    """Return the regularized incomplete beta function: the integral from 0 to x over the integral from 0 to 1.
+
+    Only x has a derivative.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_core.lax.betainc`.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import betainc
+    >>> betainc(2.0, 2.0, np.array([0.0, 0.5, 1.0]))
+    array([0. , 0.5, 1. ])
+    """
+    return lax.betainc(a, b, x)
+
+
+@elementwise()
+def gammainc(a: Value, x: Value, /) -> Value:
+    """Return the regularized lower incomplete gamma function.
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_core.lax.igamma`.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import gammainc
+    >>> np.round(gammainc(1.0, np.array([0.0, 1.0, np.inf])), 12)
+    array([0.        , 0.63212056, 1.        ])
+    """
+    return lax.igamma(a, x)
+
+
+@elementwise()
+def gammaincc(a: Value, x: Value, /) -> Value:
+    """Return 1 - gammainc(a, x), the regularized upper incomplete gamma function, without cancellation.
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_core.lax.igammac`.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import gammaincc
+    >>> np.round(gammaincc(1.0, np.array([0.0, 1.0, np.inf])), 12)
+    array([1.        , 0.36787944, 0.        ])
+    """
+    return lax.igammac(a, x)
+
+
+# Derivatives of the logarithm
+
+
+@elementwise("psi")
+def digamma(x: Value, /) -> Value:
+    """Return the derivative of gammaln; psi is its second name.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 8 ulp for positive x.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import digamma
+    >>> round(float(digamma(1.0)), 12)
+    -0.577215664902
+    """
+    return lax.digamma(x)
+
+
+psi = digamma
+
+
+@elementwise()
+def polygamma(n: Value, x: Value, /) -> Value:
+    """Return the derivative of order n of digamma; only x has a derivative.  NaN for n > 3 where x < 0.
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 16 + n ulp.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import polygamma
+    >>> polygamma(np.array([0, 1]), 1.0)
+    array([-0.57721566,  1.64493407])
+    """
+    return lax.polygamma(n, x)
+
+
+def zeta(x: Value, q: Value = 1.0) -> Value:
+    """Return Hurwitz' zeta function, the sum of (k + q)**-x over k = 0, 1, ...: Riemann's for q = 1.
+
+    Only q has a derivative.  NaN where x < 1 or q < 0, infinite where x = 1 or q = 0.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 8 + x ulp.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> from calque_numpy.scipy.special import zeta
+    >>> round(float(zeta(2.0)), 12)
+    1.644934066848
+    """
+    return _zeta(x, 1.0 if q is None else q)
+
+
+@elementwise()
+def _zeta(x: Value, q: Value) -> Value:
+    return lax.zeta(x, q)
+
+
+# Modified Bessel functions of the first kind
+
+
+def _times_exp(scaled: Value, x: Value, at_infinity: Value) -> Value:
+    """Return scaled * exp(|x|); half of the exponent at a time, since exp(|x|) overflows first."""
+    half = lax.exp(lax.mul(0.5, lax.abs(x)))
+    return lax.select(lax.eq(lax.abs(x), np.inf), at_infinity, lax.mul(lax.mul(scaled, half), half))
+
+
+@elementwise()
+def i0(x: Value, /) -> Value:
+    """Return the modified Bessel function of order 0.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 16 + |x| ulp.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import i0
+    >>> i0(0.0)
+    np.float64(1.0)
+    """
+    return _times_exp(lax.bessel_i0e(x), x, lax.abs(x))
+
+
+@elementwise()
+def i0e(x: Value, /) -> Value:
+    """Return exp(-|x|) i0(x).  Accuracy: 16 ulp.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import i0e
+    >>> i0e(0.0)
+    np.float64(1.0)
+    """
+    return lax.bessel_i0e(x)
+
+
+@elementwise()
+def i1(x: Value, /) -> Value:
+    """Return the modified Bessel function of order 1.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 16 + |x| ulp.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import i1
+    >>> i1(0.0)
+    np.float64(0.0)
+    """
+    return _times_exp(lax.bessel_i1e(x), x, x)
+
+
+@elementwise()
+def i1e(x: Value, /) -> Value:
+    """Return exp(-|x|) i1(x).  Accuracy: 16 ulp.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
+    Raises: TypeError for complex numbers.
+
+    >>> from calque_numpy.scipy.special import i1e
+    >>> i1e(0.0)
+    np.float64(0.0)
+    """
+    return lax.bessel_i1e(x)

@@ -1,0 +1,72 @@
+"""Special functions at their edges, by identities, traced and refused; SciPy itself is beside them in the laws."""
+
+import math
+
+import numpy as np
+import pytest
+
+from calque_core import eval_jaxpr, make_jaxpr
+from calque_numpy.scipy import special
+
+INF, NAN = math.inf, math.nan
+# function -> pairs of arguments and result
+EDGES = {
+    "expit": [((-800.0,), 0.0), ((800.0,), 1.0), ((NAN,), NAN)],
+    "logit": [((0.0,), -INF), ((1.0,), INF), ((-1.0,), NAN), ((0.5,), 0.0)],
+    "xlogy": [((0.0, 0.0), 0.0), ((0.0, INF), 0.0), ((0.0, -1.0), 0.0), ((0.0, NAN), NAN), ((1.0, 0.0), -INF)],
+    "xlog1py": [((0.0, -1.0), 0.0), ((0.0, -2.0), 0.0), ((0.0, NAN), NAN), ((1.0, -1.0), -INF)],
+    "entr": [((0.0,), 0.0), ((-1.0,), -INF), ((INF,), -INF), ((NAN,), NAN)],
+    "rel_entr": [((0.0, 0.0), 0.0), ((0.0, 2.0), 0.0), ((1.0, 0.0), INF), ((-1.0, 1.0), INF), ((NAN, 1.0), NAN)],
+    "kl_div": [((0.0, 2.0), 2.0), ((0.0, -1.0), INF), ((1.0, 0.0), INF), ((1.0, NAN), NAN), ((1e-300, 1e300), 1e300)],
+    "log_ndtr": [((-INF,), -INF), ((INF,), 0.0), ((NAN,), NAN), ((-1e200,), -INF)],
+    "gamma": [((0.0,), INF), ((-0.0,), -INF), ((-3.0,), NAN), ((-INF,), NAN), ((INF,), INF), ((NAN,), NAN)],
+    "gammasgn": [((0.0,), 1.0), ((-0.0,), -1.0), ((-3.0,), NAN), ((-0.5,), -1.0), ((-1.5,), 1.0), ((NAN,), NAN)],
+    "loggamma": [((-0.5,), NAN), ((0.0,), INF), ((1.0,), 0.0), ((NAN,), NAN)],
+    "factorial": [((-1.0,), 0.0), ((-0.5,), 0.0), ((NAN,), NAN)],
+    "poch": [((2.5, 0.0), 1.0), ((0.0, 0.0), 1.0), ((0.0, 2.0), 0.0)],
+    "i0": [((INF,), INF), ((-INF,), INF), ((NAN,), NAN)],
+    "i1": [((INF,), INF), ((-INF,), -INF), ((0.0,), 0.0)],
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_values_at_edges_evaluated_and_traced(name):
+    function = getattr(special, name)
+    for args, want in EDGES[name]:
+        args = [np.float64(x) for x in args]
+        jaxpr = make_jaxpr(function)(*args)
+        with np.errstate(all="ignore"):
+            outs = function(*args), *eval_jaxpr(jaxpr, jaxpr.consts, *args)
+        for out in outs:
+            np.testing.assert_array_equal(out, want)
+
+
+def test_integers_become_float64_and_half_precision_is_kept():
+    for dtype, want in (("int8", "float64"), ("bool", "float64"), ("float16", "float16"), ("float32", "float32")):
+        x = np.ones(3, dtype)
+        for out in (special.expit(x), special.xlogy(x, x), special.softmax(x), special.logsumexp(x), special.zeta(x)):
+            assert out.dtype == want
+    assert special.xlogy(np.ones((2, 1), np.float32), [1.0, 2.0]).shape == (2, 2)
+
+
+def test_sums_of_exponentials_do_not_overflow():
+    x = np.array([[1000.0, 1000.0], [-INF, -INF]])
+    np.testing.assert_allclose(special.logsumexp(x, axis=1), [1000.0 + math.log(2.0), -INF])
+    size, sign = special.logsumexp(np.zeros(2), b=np.array([1.0, -3.0]), return_sign=True, keepdims=True)
+    np.testing.assert_allclose((size, sign), [[math.log(2.0)], [-1.0]])
+    np.testing.assert_array_equal(special.softmax(x[0]), [0.5, 0.5])
+    np.testing.assert_array_equal(special.log_softmax(np.array([1000.0, 0.0])), [0.0, -1000.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: special.expit(1j), TypeError, "expit of complex128.* complex numbers are not supported"),
+        (lambda: special.factorial(3, exact=True), ValueError, "exact=True needs integers of any length"),
+        (lambda: special.multigammaln(3.0, 0), ValueError, "multigammaln.*d is 0. Give the dimension"),
+        (lambda: special.softmax(np.ones(3), axis=1), ValueError, "softmax.*axis"),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
