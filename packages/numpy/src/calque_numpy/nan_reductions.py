@@ -145,10 +145,10 @@ def nanvar(  # noqa: PLR0913  (NumPy's signature)
         ddof = correction
     if typeof(a).kind in "biu":
         return reductions.var(a, axis, dtype, None, ddof, keepdims)
-    if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
-        raise TypeError(f"nanvar of {typeof(a)}{place()}: dtype={dtype} cannot hold a variance. Remove dtype.")
     is_complex = typeof(a).kind == "c"
-    wide = a if dtype is None or is_complex else as_dtype(a, canonicalize_dtype(dtype))
+    if dtype is not None and kind_of(canonicalize_dtype(dtype)) not in ("c" if is_complex else "fc"):
+        raise TypeError(f"nanvar of {typeof(a)}{place()}: dtype={dtype} cannot hold its squares. Remove dtype.")
+    wide = a if dtype is None else as_dtype(a, canonicalize_dtype(dtype))
     difference = _without_nan(lax.sub(wide, as_dtype(nanmean(wide, axis, keepdims=True), typeof(wide).dtype)), 0)
     squares = lax.square(lax.abs(difference) if is_complex else difference)
     total = reductions.sum(squares, axis, keepdims=keepdims)
