@@ -221,8 +221,9 @@ def test_each_value_of_a_parameter_gives_numpys_answer_or_is_refused(function, n
                 kept = args[:-1] if function is np.linspace and name == "num" else args
                 return function(*kept, **options)
 
-            got, want = outcome(traced, call, x), outcome(call, x)
-            if not isinstance(got, Exception):
+            # Copies, since NumPy writes to its argument under options such as overwrite_input.
+            got, want = outcome(traced, call, x.copy()), outcome(call, x.copy())
+            if not isinstance(got, Exception) and "is not finite" not in str(want):  # a refusal of values, not of types
                 assert not isinstance(want, Exception), (x.dtype, options, want)
                 check_equal(got, want, (x, options))
 
