@@ -1,31 +1,26 @@
-"""Sums of exponentials in the logarithm, and exponentials over their sum.
+"""Sums of exponentials in the logarithm, and exponentials over their sum, by SciPy's names and dtypes.
 
-One idea: the largest element is subtracted first, as a constant, so that no exponential overflows.
+One idea: `calque_numpy.nn` has these functions; SciPy's take lists, compute integers in float64, and sum over all axes
+by default.
+
+Read next: `nn/normalizers.py`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from calque_core import lax, typeof
-from calque_core.extend.numpy_functions import Axes, array_of, as_dtype, as_result, broadcast_to, canonical_axes
-from calque_core.extend.numpy_functions import max as greatest
-from calque_core.extend.numpy_functions import sum as total_of
+from calque_core.extend.numpy_functions import Axes, array_of, as_dtype
+from calque_numpy.nn import normalizers
 from calque_numpy.scipy.floats import float_dtype
 
 Value = Any
 
 
-def _shifted(name: str, x: Value, axis: Axes) -> tuple[Value, Value, tuple[int, ...]]:
-    """Return x minus its largest element along the axes, that element, and the axes."""
-    x = array_of(x) if isinstance(x, (list, tuple)) else x
-    x = as_result(as_dtype(x, float_dtype(name, x)))
-    axes = canonical_axes(name, axis, typeof(x).ndim)
-    largest = lax.stop_gradient(greatest(x, axis=axes, keepdims=True, initial=-np.inf))
-    largest = lax.select(lax.is_finite(largest), largest, lax.zeros_like(largest))
-    return lax.sub(x, broadcast_to(largest, typeof(x).shape)), largest, axes
+def _floats(name: str, *operands: Value) -> list[Value]:
+    """Return the operands as floats of one dtype, lists as arrays."""
+    arrays = [array_of(x) if isinstance(x, (list, tuple)) else x for x in operands]
+    return [as_dtype(x, float_dtype(name, *arrays)) for x in arrays]
 
 
 def logsumexp(a: Value, axis: Axes = None, b: Value = None, keepdims: bool = False, return_sign: bool = False) -> Any:
@@ -41,21 +36,8 @@ def logsumexp(a: Value, axis: Axes = None, b: Value = None, keepdims: bool = Fal
     >>> logsumexp(np.array([1000.0, 1000.0]), b=np.array([1.0, 0.0]))
     np.float64(1000.0)
     """
-    a = array_of(a) if isinstance(a, (list, tuple)) else a
-    if b is not None:
-        b = array_of(b) if isinstance(b, (list, tuple)) else b
-        dtype = float_dtype("logsumexp", a, b)
-        shape = lax.broadcast_shapes(typeof(a).shape, typeof(b).shape)
-        a, b = (broadcast_to(as_dtype(x, dtype), shape) for x in (a, b))
-        a = lax.select(lax.eq(b, 0.0), -np.inf, a)
-    shifted, largest, axes = _shifted("logsumexp", a, axis)
-    terms = lax.exp(shifted) if b is None else lax.mul(b, lax.exp(shifted))
-    total = total_of(terms, axis=axes, keepdims=True)
-    sign = lax.sign(total)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out = lax.add(lax.log(lax.abs(total) if return_sign else total), largest)
-    out, sign = (x if keepdims else lax.squeeze(x, axes) for x in (out, sign))
-    return (out, sign) if return_sign else out
+    a, *weights = _floats("logsumexp", a, *([] if b is None else [b]))
+    return normalizers.logsumexp(a, axis, weights[0] if weights else None, keepdims, return_sign)
 
 
 def softmax(x: Value, axis: Axes = None) -> Value:
@@ -69,9 +51,8 @@ def softmax(x: Value, axis: Axes = None) -> Value:
     >>> softmax(np.array([1000.0, 1000.0]))
     array([0.5, 0.5])
     """
-    shifted, _, axes = _shifted("softmax", x, axis)
-    terms = lax.exp(shifted)
-    return lax.div(terms, broadcast_to(total_of(terms, axis=axes, keepdims=True), typeof(terms).shape))
+    (x,) = _floats("softmax", x)
+    return normalizers.softmax(x, axis)
 
 
 def log_softmax(x: Value, axis: Axes = None) -> Value:
@@ -85,6 +66,5 @@ def log_softmax(x: Value, axis: Axes = None) -> Value:
     >>> log_softmax(np.array([1000.0, 0.0]))
     array([    0., -1000.])
     """
-    shifted, _, axes = _shifted("log_softmax", x, axis)
-    total = lax.log(total_of(lax.exp(shifted), axis=axes, keepdims=True))
-    return lax.sub(shifted, broadcast_to(total, typeof(shifted).shape))
+    (x,) = _floats("log_softmax", x)
+    return normalizers.log_softmax(x, axis)
