@@ -20,7 +20,6 @@ import numpy as np
 
 from calque_autodiff.define import deflinear
 from calque_core import typeof
-from calque_core.extend import real_dtype
 from calque_core.lax import FftType, conj, fft, fft_p, mul
 
 Value = Any
@@ -29,19 +28,21 @@ Shape = tuple[int, ...]
 
 def fft_transpose(ct: Value, x: Value, *, fft_type: FftType, fft_lengths: Shape) -> list[Value]:
     if fft_type is FftType.RFFT:
-        scale = 1 / _scale(fft_lengths, real_dtype(typeof(ct).dtype))
+        scale = 1 / _scale(fft_lengths, ct)
         return [fft(conj(mul(ct, scale)), FftType.IRFFT, fft_lengths)]
     if fft_type is FftType.IRFFT:
-        return [conj(mul(fft(ct, FftType.RFFT, fft_lengths), _scale(fft_lengths, typeof(ct).dtype)))]
+        spectrum = fft(ct, FftType.RFFT, fft_lengths)
+        return [conj(mul(spectrum, _scale(fft_lengths, spectrum)))]
     return [fft(ct, fft_type, fft_lengths)]
 
 
-def _scale(lengths: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return w / n for each frequency of `RFFT`."""
+def _scale(lengths: Shape, spectrum: Value) -> np.ndarray[Any, Any]:
+    """Return w / n for each frequency of `RFFT`, with the dtype and the number of axes of the spectrum."""
     n = lengths[-1]
     frequencies = np.arange(n // 2 + 1)
     is_single = (frequencies == 0) | (2 * frequencies == n)
-    return (np.where(is_single, 1, 2) / prod(lengths)).astype(dtype)
+    scale = (np.where(is_single, 1, 2) / prod(lengths)).astype(typeof(spectrum).dtype)
+    return scale.reshape((1,) * (typeof(spectrum).ndim - 1) + scale.shape)
 
 
 deflinear(fft_p, fft_transpose)

@@ -109,10 +109,10 @@ def _row(item: Value) -> Value:
 # Arguments of NumPy's functions
 
 _ARRAYS = frozenset((
-    "A", "a", "a1", "a2", "a_max", "a_min", "append", "ar1", "ar2", "args", "arr", "array", "ary", "arys", "b",
+    "A", "a", "a1", "a2", "a_max", "a_min", "append", "ar", "ar1", "ar2", "args", "arr", "array", "ary", "arys", "b",
     "bins", "c", "condition", "default", "element", "f", "fill_value", "filt", "fp", "initial", "m", "max", "min",
-    "nan", "neginf", "operands", "p", "posinf", "prepend", "q", "start", "stop", "test_elements", "v", "val",
-    "values", "weights", "where", "x", "x1", "x2", "xi", "xp", "y", "z",
+    "nan", "neginf", "operands", "p", "posinf", "prepend", "prototype", "q", "start", "stop", "test_elements", "v",
+    "val", "values", "weights", "where", "x", "x1", "x2", "xi", "xp", "y", "z",
 ))  # fmt: skip
 _SEQUENCES = frozenset((list, tuple))
 _SEQUENCES_OF_ARRAYS = frozenset(["arrays", "choicelist", "condlist", "tup"])

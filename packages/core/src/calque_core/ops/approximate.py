@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.context import entered, here
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
@@ -39,7 +40,8 @@ MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its pa
 def declare_formula(name: str, formula: Formula) -> Primitive:
     """Return a new elementwise primitive of floats that is `formula` of its operands, in at least single precision.
 
-    Evaluation ignores NumPy's warnings: a formula computes all its branches, and chooses afterwards.
+    Evaluation ignores NumPy's warnings, and checks the result alone for nan: a formula computes all its branches, and
+    chooses afterwards.
     """
     primitive = Primitive(name)
     primitive.is_elementwise = True
@@ -52,8 +54,12 @@ def declare_formula(name: str, formula: Formula) -> Primitive:
         return convert_element_type(formula(*(convert_element_type(x, _SINGLE) for x in args)), dtype)
 
     def impl(*args: Value) -> Value:
+        settings = here().settings
         with np.errstate(all="ignore"):
-            return decomposition(*args)
+            if not (settings.debug_nans or settings.debug_infs):
+                return decomposition(*args)
+            with entered(settings=settings._replace(debug_nans=False, debug_infs=False)):
+                return decomposition(*args)
 
     primitive.def_rule("decomposition", decomposition)
     primitive.def_impl(impl)
