@@ -99,12 +99,8 @@ FRONT: list[Program] = [
     # functions that take functions, further products
     row("piecewise", lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 7, lambda v: v * v]), VECTOR),
     row("apply_along_axis", lambda x: np.apply_along_axis(lambda r: np.cumsum(r)[1:], 0, x), MATRIX),
-    row(
-        "matvec vecdot",
-        lambda x, v: (np.matvec(x, v), np.vecdot(x, v), np.geomspace(v[0] ** 2 + 1, 9.0, 4)),
-        MATRIX,
-        numbers((4,)),
-    ),
+    row("matvec vecdot", lambda x, v: (np.matvec(x, v), np.vecdot(x, v)), MATRIX, numbers((4,))),
+    row("geomspace", lambda x: np.geomspace(x, 9.0, 4), numbers((3,), 1.0, 3.0), dtypes=DOUBLE),
     # special functions by scipy's names
     row("expit logit", lambda x: (special.expit(x), special.logit(special.expit(x))), VECTOR),
     row("erf erfc erfinv", lambda x: (special.erf(x), special.erfc(x), special.erfinv(x / 3)), VECTOR),
