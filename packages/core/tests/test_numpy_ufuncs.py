@@ -12,8 +12,9 @@ pytestmark = pytest.mark.sampled(keep=0.1)
 DTYPES = "?bhilBHILefdFD"
 LEFT = {"b": [True, False, True], "i": [-7, 3, 1], "u": [7, 3, 1], "f": [-1.5, 0.0, 2.25], "c": [1 + 2j, -1j, 1]}
 RIGHT = {"b": [True, True, True], "i": [2, -3, 5], "u": [2, 3, 5], "f": [2.0, -0.5, 0.75], "c": [2j, 1 - 1j, 3]}
-UNARY = [ufunc for ufunc in ufuncs if ufunc.nin == 1]
-BINARY = [ufunc for ufunc in ufuncs if ufunc.nin == 2 and ufunc is not np.matmul]
+OWN = [u for u, function in ufuncs.items() if not function.__module__.startswith("calque_numpy")]  # it may be loaded
+UNARY = [ufunc for ufunc in OWN if ufunc.nin == 1]
+BINARY = [ufunc for ufunc in OWN if ufunc.nin == 2 and ufunc is not np.matmul]
 
 # What NumPy computes and we refuse: an order of complex numbers; integers to an array of integers.
 NO_COMPLEX = {np.maximum, np.minimum, np.fmax, np.fmin, np.less, np.less_equal, np.greater, np.greater_equal}
@@ -82,7 +83,7 @@ def test_a_binary_ufunc_is_numpys_for_every_pair_of_dtypes(ufunc):
 SPECIAL = [-np.inf, -2.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.5, 3.0, 1e-310, 1e300, np.inf, np.nan]
 
 
-@pytest.mark.parametrize("ufunc", [u for u in ufuncs if u is not np.matmul], ids=lambda u: u.__name__)
+@pytest.mark.parametrize("ufunc", [u for u in OWN if u is not np.matmul], ids=lambda u: u.__name__)
 def test_a_ufunc_is_numpys_at_zeros_infinities_and_nan(ufunc):
     x, y = (np.array(v) for v in zip(*[(a, b) for a in SPECIAL for b in SPECIAL], strict=True))
     check(ufunc, *(x, y)[: ufunc.nin], ulps=16)
@@ -106,7 +107,7 @@ def test_a_scalar_is_promoted_as_numpy_does(ufunc, scalar):
             np.testing.assert_allclose(mine, numpys, rtol=8e-3 if numpys.dtype == np.float16 else 1e-6)
 
 
-@pytest.mark.parametrize("ufunc", list(ufuncs), ids=lambda u: u.__name__)
+@pytest.mark.parametrize("ufunc", OWN, ids=lambda u: u.__name__)
 def test_a_ufunc_keeps_to_32_bits_when_told_to(ufunc):
     x = np.array([[1.0, 2.0], [3.0, 1.0]], np.float32)
     for dtype in (np.float32, np.int32):
