@@ -123,11 +123,11 @@ def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, 
     if order not in ("C", "F"):
         raise ValueError(f"unravel_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    rest, found = as_dtype(flat, canonicalize_dtype(np.intp)), []
+    remaining, positions = as_dtype(flat, canonicalize_dtype(np.intp)), []
     for n in reversed(sizes) if order == "C" else sizes:
-        found.append(lax.rem(rest, n))
-        rest = lax.div(rest, n)
-    return tuple(reversed(found)) if order == "C" else tuple(found)
+        positions.append(lax.rem(remaining, n))
+        remaining = lax.div(remaining, n)
+    return tuple(reversed(positions)) if order == "C" else tuple(positions)
 
 
 @implements(np.ravel_multi_index)

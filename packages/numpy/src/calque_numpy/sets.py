@@ -180,10 +180,10 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
         return np.unique(ar, *chosen, axis, equal_nan=equal_nan)  # type: ignore[call-overload]
     if axis is not None:
         raise NumpyRuleError(f"unique of {typeof(ar)}{place()}: axis= is not supported for a traced array. Remove it.")
-    found = _distinct("unique", ar, size, fill_value, equal_nan)
-    inverse = lax.reshape(found.inverse_indices, typeof(ar).shape)
-    extra = ((return_index, found.indices), (return_inverse, inverse), (return_counts, found.counts))
-    results = (found.values, *(result for is_chosen, result in extra if is_chosen))
+    distinct = _distinct("unique", ar, size, fill_value, equal_nan)
+    inverse = lax.reshape(distinct.inverse_indices, typeof(ar).shape)
+    extra = ((return_index, distinct.indices), (return_inverse, inverse), (return_counts, distinct.counts))
+    results = (distinct.values, *(result for is_chosen, result in extra if is_chosen))
     return results if len(results) > 1 else results[0]
 
 
