@@ -35,10 +35,12 @@ MODULES = [
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
     "calque_numpy.random",
+    "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
     "calque.testing",
     "calque.tree",
+    "calque.tree_util",
 ]
 FOLDER = Path(__file__).parent / "public_api"
 ADDRESS = re.compile(r"<(?:function|class)? ?'?([\w.<>]+?)'?(?: object)?(?: at 0x\w+)?>")  # a default's, in its repr

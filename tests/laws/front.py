@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from program import FLOATS, Program, always, numbers
 
-from calque_numpy import nn
+from calque_numpy import nn, segments
 from calque_numpy.scipy import special
 
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
@@ -18,6 +18,8 @@ DOUBLE = ("float64",)  # NumPy's quantiles of float32 at an array of probabiliti
 POSITIVES = numbers((3, 4), 0.5, 2.0)
 EVEN = np.arange(12).reshape(3, 4) % 2 == 0
 POINTS = np.array([0.0, 1.0, 1.5, 4.0])
+SEGMENTS = np.array([1, 0, 1])
+SEGMENT_REDUCTIONS = [getattr(segments, name) for name in segments.__all__]
 
 
 def with_nan(rng, dtype):
@@ -46,6 +48,8 @@ FRONT: list[Program] = [
     row("sinc", lambda x: (np.sinc(x), np.sinc(x / 40)), VECTOR),
     row("i0", np.i0, VECTOR),
     row("gcd lcm", lambda n, m: (np.gcd(n, m), np.lcm(n, m)), *[always("int32", (4,))] * 2),
+    # segments
+    row("segments", lambda x: [f(x, SEGMENTS, 2) for f in SEGMENT_REDUCTIONS], MATRIX),
     # linear algebra
     row("eigh", lambda x: spectral_function(*np.linalg.eigh(x)), SQUARE, ulps=256.0),
     row("eigvalsh of the upper triangle", lambda x: np.linalg.eigvalsh(x, "U"), SQUARE, ulps=256.0),

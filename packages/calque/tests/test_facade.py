@@ -1,7 +1,11 @@
 """The facade: one name for everything, and the backend only where it is asked for."""
 
+import ast
+import importlib
+import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +16,9 @@ import calque_numpy.scipy.special
 from calque import numpy, random, tree
 from calque.scipy import linalg as scipy_linalg
 from calque.scipy import special as scipy_special
+
+OWN = {"calque.__main__", "calque.jacobian", "calque.testing"}
+ALIASES = [found.name for found in pkgutil.walk_packages(calque.__path__, "calque.") if found.name not in OWN]
 
 
 def run(program):
@@ -59,6 +66,32 @@ def test_the_submodules_are_the_packages_under_another_name():
     assert scipy_special.expit is calque_numpy.scipy.special.expit
     assert random.normal is calque_numpy.random.normal
     assert tree.map(lambda x: x + 1, {"b": 1, "a": [2]}) == {"b": 2, "a": [3]}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_a_module_path_of_jax_imports_and_defines_nothing(name):
+    module = importlib.import_module(name)
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    kinds = {type(statement) for statement in tree.body}
+    assert kinds <= {ast.Expr, ast.Import, ast.ImportFrom, ast.Assign}
+    assert all(hasattr(module, public) for public in module.__all__)
+
+
+def test_module_paths_work_by_attribute_without_an_import_of_their_own():
+    done = run(
+        "import calque; print([eval(f'calque.{n}').__name__ for n in "
+        "('scipy.special', 'tree_util', 'ops', 'errors', 'numpy.linalg', 'lax.linalg', 'nn.initializers')])"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "calque.scipy.special" in done.stdout
+
+
+def test_module_paths_take_from_imports_as_jax_does():
+    done = run(
+        "from calque.numpy.linalg import norm\nfrom calque.lax import cond\nimport calque.numpy.fft as fft\n"
+        "from calque.ops import segment_sum\nprint(norm([3.0, 4.0]), segment_sum([1, 2, 4], [0, 0, 1]), fft.fft([1.0]))"
+    )
+    assert done.stdout.split() == ["5.0", "[3", "4]", "[1.+0.j]"], done.stderr
 
 
 def test_a_plain_numpy_function_is_differentiated_and_batched():

@@ -1,14 +1,14 @@
 """Function transformations for NumPy programs under one name: grad, vmap, jit, and combinations of them.
 
 Names that need the compiler (`jit`, `Array`, ...) are loaded at first use, so that the import is quick and works
-without the compiler.
+without the compiler.  So are the modules that exist for the sake of jax's module paths, such as `calque.tree_util`.
 """
 
 import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: the backend is loaded at its first use
 from typing import Any as _Any
 
-from calque import flatten_util, nn, numpy, random, testing, tree
+from calque import flatten_util, lax, nn, numpy, random, testing, tree
 from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from calque_autodiff import (
     check_grads,
@@ -39,7 +39,6 @@ from calque_core import (
     ensure_compile_time_eval,
     eval_shape,
     float0,
-    lax,
     make_jaxpr,
     typeof,
 )
@@ -49,6 +48,14 @@ from calque_core.lax import stop_gradient
 from calque_jet import jet
 
 if _TYPE_CHECKING:
+    from calque import ad_checkpoint as ad_checkpoint
+    from calque import custom_batching as custom_batching
+    from calque import custom_derivatives as custom_derivatives
+    from calque import dtypes as dtypes
+    from calque import errors as errors
+    from calque import ops as ops
+    from calque import scipy as scipy
+    from calque import tree_util as tree_util
     from calque_xla_backend import Array as Array
     from calque_xla_backend import block_until_ready as block_until_ready
     from calque_xla_backend import clear_caches as clear_caches
@@ -69,6 +76,18 @@ _BACKEND_NAMES = (
     "device_put",
     "devices",
     "jit",
+)
+
+# Modules of this package that are loaded at the first access to the attribute.
+_MODULES = (
+    "ad_checkpoint",
+    "custom_batching",
+    "custom_derivatives",
+    "dtypes",
+    "errors",
+    "ops",
+    "scipy",
+    "tree_util",
 )
 
 _register_internal_folder(__path__[0])
@@ -126,7 +145,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Load the backend at the first access to one of its names."""
+    """Load the backend, or a module of this package, at the first access to its name."""
+    if name in _MODULES:
+        return _importlib.import_module(f"calque.{name}")
     if name not in _BACKEND_NAMES:
         raise AttributeError(f"calque has no attribute {name!r}. Its names are in calque.__all__.")
     try:
@@ -143,4 +164,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_BACKEND_NAMES})
+    return sorted({*globals(), *_BACKEND_NAMES, *_MODULES})

@@ -1,1 +1,5 @@
-"""Functions by scipy's names, under the facade's name: `import calque.scipy.linalg`."""
+"""Functions by scipy's names, under the facade's name."""
+
+from calque.scipy import linalg, special
+
+__all__ = ["linalg", "special"]

@@ -1,0 +1,27 @@
+"""The exceptions of `calque_core`, under jax's module path."""
+
+from calque_core import (
+    ConcretizationTypeError,
+    JaxprTypeError,
+    MissingRuleError,
+    NonConcreteBooleanIndexError,
+    NumpyRuleError,
+    ShapeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+
+__all__ = [
+    "ConcretizationTypeError",
+    "JaxprTypeError",
+    "MissingRuleError",
+    "NonConcreteBooleanIndexError",
+    "NumpyRuleError",
+    "ShapeError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "UnexpectedTracerError",
+]

@@ -1,0 +1,17 @@
+"""The page on the facade lists each module path that it has for the sake of jax's names."""
+
+from __future__ import annotations
+
+import pkgutil
+from pathlib import Path
+
+import calque
+
+PAGE = Path(__file__).parents[2] / "docs" / "calque.md"
+NO_PATHS_OF_JAX = {"calque.__main__", "calque.jacobian", "calque.testing"}
+
+
+def test_the_page_lists_each_module_of_the_facade():
+    found = {module.name for module in pkgutil.walk_packages(calque.__path__, "calque.")} - NO_PATHS_OF_JAX
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    assert {line.split("`")[1] for line in lines if line.startswith("| `calque.")} == found
