@@ -83,6 +83,7 @@ CONTAINERS = {
     "calque_core.context.at_rest": "contexts of threads",
     "calque_core.hooks.result_checks": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
+    "calque_core.arrays.devices._backends": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.array_functions": "a registry: functions",
     "calque_core.arrays.numpy_protocol._named": "a registry: functions",
     "calque_core.arrays.numpy_protocol.reductions": "a registry: functions",

@@ -8,8 +8,10 @@ import pytest
 
 from calque_core import lax, typeof
 from calque_core.config import enable_x64
+from calque_core.extend import known_devices
+from calque_core.extend.numpy_functions import on_device
 from calque_core.types.dtypes import SHORT_FLOATS, float0
-from calque_xla_backend import Array, device_put, jit
+from calque_xla_backend import Array, device_put, devices, jit
 from calque_xla_backend.runtime.array import array_from_numpy
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
@@ -294,3 +296,27 @@ assert "jax" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_export_that_must_not_copy_is_refused_where_dlpack_cannot_mark_memory_as_read_only():
+    x = device_put(X)
+    with pytest.raises(BufferError, match=r"cannot be exported without a copy .* Use copy=None or max_version\.$"):
+        x.__dlpack__(copy=False)
+    out = np.from_dlpack(x, copy=False)
+    assert np.shares_memory(out, np.asarray(x))
+    assert np.from_dlpack(x, copy=True).flags.writeable
+
+
+def test_to_device_moves_between_the_host_and_a_device():
+    x = device_put(X)
+    assert x.to_device(x.device) is x.to_device(None) is x
+    host = x.to_device("cpu")
+    assert type(host) is np.ndarray
+    np.testing.assert_array_equal(host, X)
+    for device in devices():
+        assert on_device("f", host, device).device == device
+    assert known_devices() == ["cpu", *devices()]
+    with pytest.raises(ValueError, match=r"got device='gpu', which is not a device\. Use one of: 'cpu', "):
+        x.to_device("gpu")
+    with pytest.raises(TypeError, match="got stream=1"):
+        x.to_device(x.device, stream=1)

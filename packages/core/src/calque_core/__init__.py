@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no
 from typing import Any as _Any
 
 from calque_core import config, lax
+from calque_core.arrays import array_namespace as _array_namespace
 from calque_core.arrays import at as _at  # gives arrays and tracers their methods, as the modules below do
+from calque_core.arrays import devices as _devices
 from calque_core.arrays import indexing as _indexing  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import methods as _methods
 from calque_core.arrays import missing_methods as _missing_methods

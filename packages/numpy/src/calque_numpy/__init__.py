@@ -9,6 +9,7 @@ Read next: `creation.py`, then by subject; `random` for random numbers.
 
 import numpy as _np  # noqa: ICN001  (`np` would look like a public name)
 from numpy import (
+    bool,
     bool_,
     broadcast_shapes,
     complex64,
@@ -162,6 +163,7 @@ from calque_core.lax import ne as not_equal
 from calque_core.lax import neg as negative
 from calque_core.lax import sub as subtract
 from calque_numpy import fft, linalg
+from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
 from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum
 from calque_numpy.creation import (
@@ -334,9 +336,11 @@ __version__ = "0.1.0"
 __all__ = [
     # constants and dtypes
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
-    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128",
+    "bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+    "float64", "complex64", "complex128",
     "result_type", "promote_types", "issubdtype", "isdtype", "finfo", "iinfo", "astype", "iscomplexobj", "isrealobj",
+    # the array API
+    "__array_api_version__", "__array_namespace_info__",
     # creation
     "array", "asarray", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "eye",
     "identity", "tri", "meshgrid", "copy",

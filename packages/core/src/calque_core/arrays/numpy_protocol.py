@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -225,8 +226,7 @@ def _load(table: dict[Any, Function], function: Any) -> Function:
     module = _module_of(function)
     name = f"{module}.{function.__name__}"
     try:
-        with eval_context():  # no trace records the operations of an import
-            importlib.import_module(_FRONTS.get(module, "calque_numpy"))
+        load_front(_FRONTS.get(module, "calque_numpy"))
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
@@ -240,6 +240,15 @@ def _load(table: dict[Any, Function], function: Any) -> Function:
     if function not in table:
         raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(table, function)}.")
     return table[function]
+
+
+def load_front(name: str) -> ModuleType:
+    """Return the module of NumPy's functions with this name, imported at the first call.
+
+    Raises: ModuleNotFoundError if it is not installed.
+    """
+    with eval_context():  # no trace records the operations of an import
+        return importlib.import_module(name)
 
 
 _FRONTS = {"scipy.special": "calque_numpy.scipy.special"}

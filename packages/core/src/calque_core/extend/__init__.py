@@ -6,6 +6,7 @@ Our own packages import nothing of core but these names, the operations, `calque
 Read next: `numpy_functions.py`, the functions of NumPy's that core has, with the tools to write more.
 """
 
+from calque_core.arrays.devices import known_devices, register_devices
 from calque_core.arrays.indexing import is_advanced
 from calque_core.arrays.numpy_sequences import has_tracer, host_values
 from calque_core.calls.api_util import (
@@ -185,7 +186,7 @@ __all__ = [
     "column_products", "inverse", "inverse_gaps", "operator_tangent", "cholesky_slope", "lu_slope", "qr_slope",
     "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
     # Named axes, arrays outside NumPy
-    "named_axes", "is_advanced", "has_tracer", "host_values",
+    "named_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

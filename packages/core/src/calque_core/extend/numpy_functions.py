@@ -5,6 +5,7 @@ of `__all__` holds the tools for more functions: axes, dtypes and operands as Nu
 """
 
 from calque_core.arrays.at import at
+from calque_core.arrays.devices import on_device
 from calque_core.arrays.methods import imag, real
 from calque_core.arrays.numpy_arithmetic import (
     absolute,
@@ -110,5 +111,6 @@ __all__ = [
     # Arguments of such a function
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
+    "on_device",
     "dtype_argument", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip

@@ -91,6 +91,12 @@ class Tracer(ArrayMethods):
             _conversion_message(self, "a NumPy array", _array_advice(self, called_function(np)))
         )
 
+    def __dlpack__(self, **_: Any) -> Any:
+        raise TracerArrayConversionError(_conversion_message(self, "a DLPack capsule", _EXPORT))
+
+    def __dlpack_device__(self) -> Any:
+        raise TracerArrayConversionError(_conversion_message(self, "its device for DLPack", _EXPORT))
+
     def __reduce__(self) -> Any:
         raise UnexpectedTracerError(
             f"a traced value of type {self.aval} cannot be pickled: it exists only inside {self._trace.describe()}. "
@@ -135,6 +141,7 @@ def known(x: Value) -> Value:
 
 _ALWAYS = "A Python number would leave the transformation, and its derivative would be lost. Keep it an array"
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
+_EXPORT = "Its elements are not in memory. Return the array from the transformed function, and export the result"
 _FILLING = f"Instead of filling an array, build it from its elements: {_STACK}"
 _SHOW = "The value is not known here. Remove the format to print the type, or return the value and print it"
 _STAGED = (

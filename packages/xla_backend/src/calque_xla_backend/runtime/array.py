@@ -24,6 +24,7 @@ from calque_core.extend import (
     host_values,
     is_advanced,
     shaped_array,
+    where,
     wide_dtype,
 )
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
@@ -118,11 +119,23 @@ class Array(ArrayMethods):
         elements.flags.writeable = False
         return elements
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         host = self.__array__()
-        if options.get("max_version") is None:
-            host = host.copy()  # the old protocol cannot say that the memory is read-only
-        return host.__dlpack__(**options)
+        if max_version is None and not copy:
+            if copy is not None:
+                raise BufferError(
+                    f"a device array of type {self._device_type.aval} cannot be exported without a copy{where()}, "
+                    "because this version of DLPack does not mark memory as read-only. Use copy=None or max_version."
+                )
+            host = host.copy()
+        return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.__array__().__dlpack_device__()  # the host's value is exported

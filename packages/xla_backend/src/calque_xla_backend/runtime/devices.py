@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import is_tracer
-from calque_core.extend import arg_names, check_arrays, where
+from calque_core.extend import arg_names, check_arrays, register_devices, where
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy
-from calque_xla_backend.runtime.runtime import Device, local_devices, placement
+from calque_xla_backend.runtime.runtime import Device, DeviceClass, local_devices, placement
 
 Tree = Any
 
@@ -103,3 +103,6 @@ def block_until_ready(x: Tree) -> Tree:
         if type(leaf) is Array:
             leaf.block_until_ready()
     return x
+
+
+register_devices(DeviceClass, device_put, devices)

@@ -28,6 +28,7 @@ from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_inter
 
 Buffer = Any  # jaxlib's ArrayImpl
 Device = Any  # jaxlib's Device
+DeviceClass: type = xc.Device
 Executable = Any  # jaxlib's LoadedExecutable
 XlaRuntimeError: type[RuntimeError] = xc.XlaRuntimeError
 
