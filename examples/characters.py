@@ -11,26 +11,21 @@ Run: python examples/characters.py
 
 from __future__ import annotations
 
-from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from adam import AdamState, adam_start, adam_step
+from gallery import plt, save
 from tqdm import tqdm
 
 import calque
 import calque.numpy as cnp
 from calque import lax, nn, random
 
-mpl.use("Agg")
-from matplotlib import pyplot as plt
-
 Params = dict[str, Any]
 EMBEDDED, HIDDEN = 32, 192
 STEPS, BATCH, LENGTH, LEARNING_RATE = 600, 32, 64, 4e-3
-OUTPUT = Path(__file__).parent / "output" / "characters.png"
 
 
 def load() -> tuple[np.ndarray, np.ndarray, str]:
@@ -127,16 +122,14 @@ def write(params: Params, key: Any, first: Any) -> Any:
     return lax.scan(step, (cnp.zeros(HIDDEN, np.float32), first), random.split(key, 300))[1]
 
 
-def draw(curve: list[float], held_out: np.ndarray, path: Path) -> None:
+def draw(curve: list[float], held_out: np.ndarray) -> None:
     """Draw the training curve, and the bits for the n-th character of a window."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5))
     left.plot(curve, linewidth=0.8)
     left.set(xlabel="step", ylabel="bits per character", title="Training")
     right.plot(held_out.mean(axis=0))
     right.set(xlabel="characters read", ylabel="bits per character", title="Text not seen before")
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save(figure, __file__)
 
 
 def main() -> None:
@@ -147,8 +140,8 @@ def main() -> None:
     held_out_bits = np.asarray(bits(params, windows))
     codes = write(params, random.key(1), np.int64(alphabet.index("\n")))
     print("".join(alphabet[code] for code in np.asarray(codes)))
-    draw(curve, held_out_bits, OUTPUT)
-    print(f"\nheld-out text: {held_out_bits.mean():.3f} bits per character; drawn: {OUTPUT.name}")
+    draw(curve, held_out_bits)
+    print(f"\nheld-out text: {held_out_bits.mean():.3f} bits per character")
     if held_out_bits.mean() > 2.6:
         raise SystemExit("more than 2.6 bits per character: something is wrong")
 

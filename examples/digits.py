@@ -10,26 +10,21 @@ Run: python examples/digits.py
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from adam import AdamState, adam_start, adam_step
 from digits_data import Data, cross_entropy, load
+from gallery import plt, save
 from tqdm import tqdm
 
 import calque
 import calque.numpy as cnp
 from calque import random, tree
 
-mpl.use("Agg")
-from matplotlib import pyplot as plt
-
 Params = list[dict[str, Any]]
 LAYERS = (64, 128, 64, 10)
 EPOCHS, BATCH, LEARNING_RATE = 40, 64, 2e-3
-OUTPUT = Path(__file__).parent / "output" / "digits.png"
 
 
 def initial_params(key: Any) -> Params:
@@ -87,7 +82,7 @@ def train(data: Data, key: Any) -> tuple[Params, list[float]]:
     return params, [float(value) for value in losses]
 
 
-def draw(losses: list[float], data: Data, predicted: np.ndarray, norms: np.ndarray, path: Path) -> None:
+def draw(losses: list[float], data: Data, predicted: np.ndarray, norms: np.ndarray) -> None:
     """Draw the training curve and the held-out digits that the network got wrong."""
     truth = data.labels.argmax(axis=1)
     wrong = np.flatnonzero(predicted != truth)[:6]
@@ -100,9 +95,7 @@ def draw(losses: list[float], data: Data, predicted: np.ndarray, norms: np.ndarr
     for name, i in zip(names, wrong):
         axes[name].imshow(data.images[i].reshape(8, 8), cmap="gray_r")
         axes[name].set_title(f"{truth[i]} read as {predicted[i]}\n|gradient| {norms[i]:.1f}", fontsize=8)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save(figure, __file__)
 
 
 def main() -> None:
@@ -114,10 +107,9 @@ def main() -> None:
     accuracy = float(np.mean(predicted == held_out.labels.argmax(axis=1)))
     norms = np.asarray(gradient_norms(params, held_out.images, held_out.labels))
     hardest = norms.argsort()[::-1][:5]
-    draw(losses, held_out, predicted, norms, OUTPUT)
+    draw(losses, held_out, predicted, norms)
     print(f"held-out accuracy {accuracy:.4f} after {len(losses)} steps in {time.perf_counter() - start:.1f} s")
     print("largest gradients:", ", ".join(f"image {i}: {norms[i]:.1f}" for i in hardest))
-    print(f"drawn: {OUTPUT.relative_to(Path(__file__).parent.parent)}")
     if accuracy < 0.96:
         raise SystemExit("the accuracy is below 0.96: something is wrong")
 

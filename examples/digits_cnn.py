@@ -10,27 +10,22 @@ Run: python examples/digits_cnn.py
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from adam import AdamState, adam_start, adam_step
 from digits_data import Data, cross_entropy, load
+from gallery import plt, save
 from tqdm import tqdm
 
 import calque
 import calque.numpy as cnp
 from calque import lax, random
 
-mpl.use("Agg")
-from matplotlib import pyplot as plt
-
 Params = dict[str, Any]
 Moments = list[dict[str, Any]]  # the mean and the variance of each feature, one dict per convolution
 FEATURES = (1, 32, 64)
 EPOCHS, BATCH, LEARNING_RATE = 20, 64, 3e-3
-OUTPUT = Path(__file__).parent / "output" / "digits_cnn.png"
 
 
 def initial_params(key: Any) -> Params:
@@ -131,7 +126,7 @@ def train(data: Data, key: Any) -> tuple[Params, Moments, list[float]]:
     return params, moments, [float(value) for value in losses]
 
 
-def draw(losses: list[float], kernels: np.ndarray, data: Data, predicted: np.ndarray, path: Path) -> None:
+def draw(losses: list[float], kernels: np.ndarray, data: Data, predicted: np.ndarray) -> None:
     """Draw the training curve, the kernels [3, 3, 1, n] of the first layer, and the held-out digits misread."""
     truth = data.labels.argmax(axis=1)
     wrong = np.flatnonzero(predicted != truth)[:8]
@@ -148,9 +143,7 @@ def draw(losses: list[float], kernels: np.ndarray, data: Data, predicted: np.nda
     for i, image in enumerate(wrong):
         axes[f"digit {i}"].imshow(data.images[image].reshape(8, 8), cmap="gray_r")
         axes[f"digit {i}"].set_title(f"{truth[image]} read as {predicted[image]}", fontsize=8)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save(figure, __file__)
 
 
 def main() -> None:
@@ -160,9 +153,8 @@ def main() -> None:
     params, moments, losses = train(training, random.key(0))
     predicted = np.asarray(scores(params, moments, held_out.images)).argmax(axis=1)
     accuracy = float(np.mean(predicted == held_out.labels.argmax(axis=1)))
-    draw(losses, np.asarray(params["layers"][0]["kernel"]), held_out, predicted, OUTPUT)
+    draw(losses, np.asarray(params["layers"][0]["kernel"]), held_out, predicted)
     print(f"held-out accuracy {accuracy:.4f} after {len(losses)} steps in {time.perf_counter() - start:.1f} s")
-    print(f"drawn: {OUTPUT.relative_to(Path(__file__).parent.parent)}")
     if accuracy < 0.98:
         raise SystemExit("the accuracy is below 0.98: something is wrong")
 

@@ -40,7 +40,8 @@ def main() -> None:
     force = calque.grad(lambda p, q: -energy(p, q))
     forces = force(positions, charges)
     print("energy", round(float(energy(positions, charges)), 6))
-    print("forces agree with differences to", f"{check_forces(forces, positions, charges):.1e}")
+    error = check_forces(forces, positions, charges)
+    print("forces agree with differences to", f"{error:.1e}")
 
     many = rng.normal(size=(100, 5, 3))
     batch = calque.vmap(force, in_axes=(0, None))(many, charges)
@@ -52,6 +53,8 @@ def main() -> None:
 
     compiled = np.asarray(calque.jit(force)(positions, charges))
     print("jit agrees with NumPy to", f"{np.max(np.abs(compiled - forces)):.1e}")
+    if error > 1e-6:
+        raise SystemExit("the forces are not the slopes of the energy: something is wrong")
 
 
 if __name__ == "__main__":
