@@ -57,7 +57,12 @@ FRONT: list[Program] = [
     row("svd of a symmetric matrix", lambda x: np.linalg.svd(x, False, False, True), SQUARE, ulps=256.0),
     row("pinv lstsq", lambda x, y: (np.linalg.pinv(x), *np.linalg.lstsq(x.T, y)), MATRIX, numbers((4,)), ulps=1024.0),
     row("norm", lambda x: [np.linalg.norm(x, ord) for ord in (2, -2, "nuc")], MATRIX, ulps=256.0),
-    row("cross vecdot", lambda x, y: (np.linalg.cross(x, y), np.linalg.vecdot(x, y)), SQUARE, numbers((3,))),
+    row(
+        "cross vecdot",
+        lambda x, y: (np.cross(x, x[::-1]), np.linalg.cross(x, y), np.linalg.vecdot(x, y)),
+        SQUARE,
+        numbers((3,)),
+    ),
     row("solve", lambda a, b: np.linalg.solve(a + 5.0 * np.eye(3), b), SQUARE, numbers((2, 3, 1))),
     row("inv det slogdet", inverse_and_determinants, SQUARE, ulps=256.0),
     row("qr cholesky", lambda x: (*np.linalg.qr(x.T), np.linalg.cholesky(x @ x.T + np.eye(3))), MATRIX, ulps=256.0),

@@ -162,3 +162,31 @@ def test_arguments_that_make_no_array_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones(2))
     assert words in str(caught.value)
+
+
+class Exported:
+    """An array of another library."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, **options):
+        return self.x.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+def test_an_array_of_another_library_is_read_where_it_is():
+    x = np.arange(3.0)
+    shared = cnp.from_dlpack(Exported(x))
+    copy = cnp.from_dlpack(Exported(x), copy=True, device="cpu")
+    x[0] = 5.0
+    assert (shared[0], copy[0]) == (5.0, 0.0)
+
+
+def test_an_array_without_memory_is_not_read():
+    with pytest.raises(TypeError, match=r"from_dlpack of float64\[2\].*has no memory to share"):
+        make_jaxpr(cnp.from_dlpack)(np.ones(2))
+    with pytest.raises(TypeError, match=r"from_dlpack.*has no method __dlpack__. Use asarray"):
+        cnp.from_dlpack([1, 2])

@@ -32,3 +32,31 @@ def test_the_dtype_of_scalars_follows_the_settings():
 def test_a_value_without_a_dtype_is_refused():
     with pytest.raises(TypeError, match=r"\{\} of type dict is not an array or a scalar"):
         cnp.result_type({})
+
+
+def test_casts_are_numpys_and_those_of_short_dtypes_too():
+    for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        for old in "?bHifFD":
+            for new in "?Bhlefd":
+                want = np.can_cast(old, new, casting)
+                assert cnp.can_cast(old, new, casting) is want
+                assert cnp.can_cast(np.ones(2, old), new, casting) is want
+    assert cnp.can_cast(cnp.bfloat16, np.float32)
+    assert not cnp.can_cast(np.float32, cnp.bfloat16)
+    assert cnp.can_cast(np.float32, cnp.bfloat16, "same_kind")
+
+    def told(x):
+        assert np.can_cast(x, np.float64)
+        assert not cnp.can_cast(x, np.int64)
+        return x
+
+    make_jaxpr(told)(np.ones(2, np.float32))
+
+
+def test_casts_of_values_and_unknown_castings_are_refused():
+    with pytest.raises(
+        TypeError, match=r"can_cast.*the first argument is the Python scalar 3. Give a dtype or an array"
+    ):
+        cnp.can_cast(3, np.int8)
+    with pytest.raises(ValueError, match=r"can_cast.*casting is 'x'"):
+        cnp.can_cast(np.int8, np.int8, "x")

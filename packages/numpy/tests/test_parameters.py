@@ -60,6 +60,9 @@ VALUES = {
     "sparse": [True],
     "indexing": ["ij", "xy", "x"],
     "offset": [1, -2],
+    "axisa": [0, -1],
+    "axisb": [0, -1],
+    "axisc": [0, -1],
     "axis1": [1, -1],
     "axis2": [0, -1],
     "k": [1, -1, 2],
@@ -153,6 +156,8 @@ REST = {
         (np.dot, np.outer, np.inner, np.tensordot, np.vdot, np.kron, np.isclose, np.allclose, np.array_equal),
         lambda x: [x],
     ),
+    np.cross: lambda x: [np.ones(3)],
+    np.can_cast: lambda x: [np.float32],
     np.meshgrid: lambda x: [x],
     np.where: lambda x: [x, x],
 }

@@ -102,3 +102,29 @@ def test_products_of_matrices_and_vectors_are_numpys(dtype, agree, numbers):
     stack, vector, row = numbers((2, 3, 4), dtype), numbers((4,), dtype, 1), numbers((2, 3), dtype, 2)
     agree(lambda m, x, y: [m.matvec(x, y), m.vecdot(x, y)], stack, vector, ulps=16)
     agree(lambda m, x, y: m.vecmat(y, x), stack, row, ulps=16)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "float32", "complex64"])
+def test_vector_products_are_numpys(dtype, agree, numbers):
+    x, y = numbers((2, 3), dtype), numbers((4, 2, 3), dtype, 1)
+    agree(lambda m, x, y: [m.cross(x, y), m.cross(x, y[0, 0]), m.cross(x[:1], y, axisc=0)], x, y)
+    agree(lambda m, x, y: m.cross(x, y, 1, -1, 0), x, y)
+    agree(lambda m, x, y: [m.cross(x.T, y[1].T, axis=0), m.cross(x.T, y[1].T, axisa=0, axisb=0)], x, y)
+    agree(lambda m, x, y: m.cross(x[:0], y[:, :0]), x, y)
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+@np.errstate(invalid="ignore")
+def test_a_vector_of_length_2_has_no_third_component(agree, numbers):
+    x, y = numbers((2, 3)), numbers((4, 2, 3), seed=1)
+    x[0, 1], y[0, 0, 2] = -0.0, np.inf  # a third component of 0 would give NaN
+    agree(lambda m, x, y: [m.cross(x[:, :2], y), m.cross(x, y[0, :, :2]), m.cross(x[:, :2], y[..., :2])], x, y)
+
+
+def test_vectors_of_other_lengths_have_no_vector_product():
+    with pytest.raises(ShapeError, match=r"cross.*the vectors along axis 1 of float64\[2,4\] have the length 4"):
+        cnp.cross(np.ones((2, 4)), np.ones((2, 4)))
+    with pytest.raises(ShapeError, match="the vectors along axis 0"):
+        cnp.cross(np.ones((2, 3)), np.ones(4), axisb=0)
+    with pytest.raises(ValueError, match="axis"):
+        cnp.cross(np.ones(3), 2.0)

@@ -15,6 +15,9 @@ KNOWN = {
     "unique": lambda m, x: m.unique(x, True, True, True),
     "unique rows": lambda m, x: m.unique(x, axis=0),
     "unique_values": lambda m, x: np.sort(m.unique_values(x)),  # in no order by NumPy
+    "unique_all": lambda m, x: tuple(m.unique_all(x)),
+    "unique_counts": lambda m, x: tuple(m.unique_counts(x)),
+    "unique_inverse": lambda m, x: tuple(m.unique_inverse(x)),
     "intersect1d": lambda m, x: m.intersect1d(x, [1, 7, 8]),
     "setdiff1d": lambda m, x: m.setdiff1d(x, [1, 7, 8]),
     "setxor1d": lambda m, x: m.setxor1d(x, [1, 7, 8]),
@@ -63,6 +66,19 @@ def test_distinct_elements_under_a_trace_have_the_size_that_is_said(size):
     np.testing.assert_array_equal(counts, [*all_counts[:n], *[0] * (size - n)])
     np.testing.assert_array_equal(index, [*all_index[:n], *[all_index[0]] * (size - n)])
     np.testing.assert_array_equal(inverse, all_inverse)
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 6])
+def test_the_array_apis_functions_of_distinct_elements_take_a_size(size):
+    n = min(size, 4)
+    wanted = np.unique(X, True, True, True)
+    want = [[*wanted[0][:n], *[9] * (size - n)], [*wanted[1][:n], *[1] * (size - n)], wanted[2]]
+    want.append([*wanted[3][:n], *[0] * (size - n)])
+    got = traced(lambda x: cnp.unique_all(x, size=size, fill_value=9), X)
+    counts = traced(lambda x: cnp.unique_counts(x, size=size, fill_value=9), X)
+    inverse = traced(lambda x: cnp.unique_inverse(x, size=size, fill_value=9), X)
+    for mine, numpys in zip([*got, *counts, *inverse], [*want, want[0], want[3], want[0], want[2]], strict=True):
+        np.testing.assert_array_equal(mine, numpys)
 
 
 def test_nan_is_one_element_or_many():

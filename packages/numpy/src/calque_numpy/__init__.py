@@ -171,6 +171,7 @@ from calque_numpy.creation import (
     asarray,
     empty,
     empty_like,
+    from_dlpack,
     full,
     full_like,
     ones,
@@ -178,7 +179,7 @@ from calque_numpy.creation import (
     zeros,
     zeros_like,
 )
-from calque_numpy.dtypes import iscomplexobj, isrealobj, result_type
+from calque_numpy.dtypes import can_cast, iscomplexobj, isrealobj, result_type
 from calque_numpy.elementwise import (
     copysign,
     frexp,
@@ -266,6 +267,7 @@ from calque_numpy.order_statistics import (
 )
 from calque_numpy.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
 from calque_numpy.products import (
+    cross,
     inner,
     kron,
     matvec,
@@ -308,6 +310,9 @@ from calque_numpy.sets import (
     setxor1d,
     union1d,
     unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
     unique_values,
 )
 from calque_numpy.shapes import (
@@ -338,12 +343,13 @@ __all__ = [
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
     "bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128",
-    "result_type", "promote_types", "issubdtype", "isdtype", "finfo", "iinfo", "astype", "iscomplexobj", "isrealobj",
+    "result_type", "promote_types", "issubdtype", "isdtype", "finfo", "iinfo", "astype", "iscomplexobj",
+    "isrealobj", "can_cast",
     # the array API
     "__array_api_version__", "__array_namespace_info__",
     # creation
     "array", "asarray", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "eye",
-    "identity", "tri", "meshgrid", "copy",
+    "identity", "tri", "meshgrid", "copy", "from_dlpack",
     # arithmetic
     "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
     "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
@@ -387,7 +393,7 @@ __all__ = [
     "cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "diff", "ediff1d", "trapezoid", "gradient", "unwrap",
     # matrices and products
     "diag", "diagflat", "diagonal", "trace", "tril", "triu", "dot", "matmul", "inner", "outer", "vdot", "tensordot",
-    "kron", "einsum", "linalg",
+    "kron", "cross", "einsum", "linalg",
     # Fourier transforms
     "fft",
     # sorting
@@ -395,8 +401,8 @@ __all__ = [
     # places in sorted arrays, counts
     "searchsorted", "digitize", "interp", "bincount", "histogram", "histogram_bin_edges",
     # places of nonzero elements, distinct elements, sets
-    "nonzero", "flatnonzero", "argwhere", "unique", "unique_values", "isin", "intersect1d", "setdiff1d", "setxor1d",
-    "union1d",
+    "nonzero", "flatnonzero", "argwhere", "unique", "unique_values", "unique_all", "unique_counts",
+    "unique_inverse", "isin", "intersect1d", "setdiff1d", "setxor1d", "union1d",
     # further arrays, products and comparisons
     "empty", "empty_like", "logspace", "geomspace", "rollaxis", "array_equiv", "unstack", "matvec", "vecmat", "vecdot",
     # known indices

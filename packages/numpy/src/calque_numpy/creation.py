@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import iinfo, implements, lax, typeof
-from calque_core.extend import kind_of, where
+from calque_core import iinfo, implements, is_tracer, lax, typeof
+from calque_core.extend import describe_value, is_array_like, kind_of, where
 from calque_core.extend.numpy_functions import (
     SCALARS,
     array_of,
@@ -83,6 +83,31 @@ def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
         out = out.copy()
     missing = index(ndmin) - typeof(out).ndim
     return lax.expand_dims(out, range(missing)) if missing > 0 else out
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
+    """Return an array of another library, which has `__dlpack__`, as an array of NumPy's; a device array as it is.
+
+    The memory is shared unless `copy` is true.
+    Raises: TypeError for a traced array, which has no memory, or for a value without `__dlpack__`; BufferError for
+    memory that NumPy cannot read.
+
+    >>> import numpy as np
+    >>> from calque_numpy import from_dlpack
+    >>> from_dlpack(np.arange(3))
+    array([0, 1, 2])
+    """
+    if is_tracer(x):
+        raise TypeError(f"from_dlpack of {typeof(x)}{where()}: a traced array has no memory to share. Use it as it is.")
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(
+            f"from_dlpack{where()}: {describe_value(x)} has no method __dlpack__. Use asarray, which takes numbers, "
+            "lists and arrays."
+        )
+    if is_array_like(x) and not isinstance(x, np.ndarray):
+        return x
+    options: Any = {name: value for name, value in (("device", device), ("copy", copy)) if value is not None}
+    return np.from_dlpack(x, **options)
 
 
 # Arrays of one value

@@ -8,6 +8,9 @@ import numpy as np
 
 from calque_core import implements, typeof
 from calque_core import result_type as _result_type
+from calque_core.extend import is_array_like
+from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import can_cast as _can_cast
 
 Value = Any
 
@@ -24,6 +27,28 @@ def result_type(*arrays_and_dtypes: Value) -> np.dtype[Any]:
     (dtype('float32'), dtype('float64'))
     """
     return _result_type(*(float if x is None else x for x in arrays_and_dtypes))
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Return whether `casting` allows the conversion from one dtype, or the dtype of an array, to another.
+
+    `casting` is "no", "equiv", "safe", "same_kind" or "unsafe".
+    Raises: TypeError for a Python scalar, whose dtype depends on its value; ValueError for another `casting`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import can_cast
+    >>> can_cast(np.int32, np.float64), can_cast(np.zeros(2), np.float32)
+    (True, False)
+    """
+    if isinstance(from_, (bool, int, float, complex)) and not isinstance(from_, np.generic):
+        raise TypeError(
+            f"can_cast{place()}: the first argument is the Python scalar {from_!r}. Give a dtype or an array."
+        )
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"can_cast{place()}: casting is {casting!r}. Use 'safe', 'same_kind', 'unsafe' or 'no'.")
+    old = typeof(from_).dtype if is_array_like(from_) else np.dtype(from_)
+    return _can_cast(old, np.dtype(to), casting)
 
 
 @implements(np.iscomplexobj)

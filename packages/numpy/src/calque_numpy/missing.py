@@ -18,7 +18,7 @@ _FAMILIES = {
         "loadtxt printoptions save savetxt savez savez_compressed set_printoptions"
     ),
     "concerns the memory of an array, and traced values have none; use it on numpy.asarray(x)": (
-        "asanyarray asarray_chkfinite ascontiguousarray asfortranarray from_dlpack isfortran may_share_memory "
+        "asanyarray asarray_chkfinite ascontiguousarray asfortranarray isfortran may_share_memory "
         "nested_iters require shares_memory"
     ),
     "changes an array in place; use x.at[index] or calque_numpy.where": "copyto place put put_along_axis putmask",
@@ -29,17 +29,14 @@ _FAMILIES = {
     "sets or reads the state of NumPy itself": (
         "get_include getbufsize geterr geterrcall info setbufsize seterr seterrcall show_config show_runtime test"
     ),
-    "is NumPy's own inspection of types; use it on dtypes": "can_cast common_type min_scalar_type mintypecode typename",
+    "is NumPy's own inspection of types; use it on dtypes": "common_type min_scalar_type mintypecode typename",
     "has a dtype or a shape that depends on values": "real_if_close trim_zeros",
     "has another name since NumPy 2.0: trunc": "fix",
     "has another name since NumPy 2.0: vstack": "row_stack",
     "is not written yet": (
         "histogram2d histogramdd "
         "insert "
-        "unique_all unique_counts "
-        "unique_inverse "
         "poly polydiv polyfit roots "
-        "cross "
         "block frompyfunc packbits unpackbits einsum_path isscalar iterable "
     ),
 }

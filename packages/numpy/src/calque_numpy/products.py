@@ -17,6 +17,7 @@ from calque_core.extend import where
 from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, matmul, ravel, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
+from calque_numpy.shapes import moveaxis
 
 Value = Any
 Axes = Sequence[int]
@@ -198,3 +199,44 @@ def vecmat(x1: Value, x2: Value, /) -> Value:
     x1 = conjugate(x1) if typeof(x1).kind == "c" else x1
     out = matmul(lax.expand_dims(x1, (typeof(x1).ndim - 1,)), x2)
     return lax.squeeze(out, (typeof(out).ndim - 2,))
+
+
+@implements(np.cross)
+def cross(a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Value:
+    """Return the vector products of vectors of length 3, or 2: a missing third component counts as 0.
+
+    Shapes: a [*s, 3], b [*s, 3] -> [*s, 3], also along other axes: those of the operands and of the result, or `axis`
+    for all three.  The axes s broadcast.  Two vectors of length 2 give the third component alone, [*s].
+    Dtype: promoted.
+    Raises: ShapeError for another length, or if the other axes do not broadcast; ValueError if an axis is out of range.
+
+    >>> import numpy as np
+    >>> from calque_numpy import cross
+    >>> cross(np.array([1, 0, 0]), np.array([0, 1, 0]))
+    array([0, 0, 1])
+    """
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    x, y = _components(a, axisa), _components(b, axisb)
+    if len(x) == len(y) == 2:
+        return _minor(x, y, 0, 1)
+    out = lax.stack([_minor(x, y, (k + 1) % 3, (k + 2) % 3) for k in range(3)], -1)
+    return moveaxis(out, -1, axisc)
+
+
+def _components(x: Value, axis: int) -> Sequence[Value]:
+    x = asarray(x)
+    axis = canonical_axis("cross", axis, typeof(x).ndim)
+    if typeof(x).shape[axis] not in (2, 3):
+        raise ShapeError(
+            f"cross{where()}: the vectors along axis {axis} of {typeof(x)} have the length {typeof(x).shape[axis]}. "
+            "Give vectors of length 3."
+        )
+    return lax.unstack(x, axis)
+
+
+def _minor(x: Sequence[Value], y: Sequence[Value], i: int, j: int) -> Value:
+    """Return x[i] y[j] - x[j] y[i], without the product of a component that is missing."""
+    first, second = (lax.mul(x[k], y[n]) if k < len(x) and n < len(y) else None for k, n in ((i, j), (j, i)))
+    if first is None:
+        return lax.neg(second)
+    return first if second is None else lax.sub(first, second)

@@ -119,7 +119,7 @@ def argwhere(a: Value, *, size: int | None = None, fill_value: Value = None) -> 
 # Distinct elements
 
 
-class UniqueAll(NamedTuple):
+class UniqueAllResult(NamedTuple):
     """The distinct elements, the places of their first occurrences, the inverse, and their counts."""
 
     values: Value
@@ -128,8 +128,24 @@ class UniqueAll(NamedTuple):
     counts: Value
 
 
-def _distinct(name: str, ar: Value, size: int | None, fill_value: Value, equal_nan: bool) -> UniqueAll:
-    """Return the distinct elements of a flat array in increasing order, to a size that the caller says."""
+class UniqueCountsResult(NamedTuple):
+    """The distinct elements and their counts."""
+
+    values: Value
+    counts: Value
+
+
+class UniqueInverseResult(NamedTuple):
+    """The distinct elements, and the place of each element of the array among them."""
+
+    values: Value
+    inverse_indices: Value
+
+
+def _distinct(
+    name: str, ar: Value, size: int | None, fill_value: Value = None, equal_nan: bool = False
+) -> UniqueAllResult:
+    """Return the distinct elements of an array in increasing order, to a size that the caller says."""
     size = _require_size(name, ar, size)
     x, index = ravel(ar), canonicalize_dtype(np.intp)
     n = typeof(x).shape[0]
@@ -147,7 +163,8 @@ def _distinct(name: str, ar: Value, size: int | None, fill_value: Value, equal_n
     inverse = at(lax.full((n,), 0, index))[order].set(position)
     counts = bincount(position, length=size + 1)[:size]
     index_of_fill = lax.broadcast_in_dim(first[0], (size,), ()) if size else first
-    return UniqueAll(values, lax.select(lax.gt(counts, 0), first, index_of_fill), inverse, counts)
+    first = lax.select(lax.gt(counts, 0), first, index_of_fill)
+    return UniqueAllResult(values, first, lax.reshape(inverse, typeof(ar).shape), counts)
 
 
 @implements(np.unique)
@@ -181,8 +198,11 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
     if axis is not None:
         raise NumpyRuleError(f"unique of {typeof(ar)}{place()}: axis= is not supported for a traced array. Remove it.")
     distinct = _distinct("unique", ar, size, fill_value, equal_nan)
-    inverse = lax.reshape(distinct.inverse_indices, typeof(ar).shape)
-    extra = ((return_index, distinct.indices), (return_inverse, inverse), (return_counts, distinct.counts))
+    extra = (
+        (return_index, distinct.indices),
+        (return_inverse, distinct.inverse_indices),
+        (return_counts, distinct.counts),
+    )
     results = (distinct.values, *(result for is_chosen, result in extra if is_chosen))
     return results if len(results) > 1 else results[0]
 
@@ -197,6 +217,49 @@ def unique_values(x: Value, /, *, size: int | None = None, fill_value: Value = N
     array([1])
     """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+@implements(np.unique_all)
+def unique_all(x: Value, /, *, size: int | None = None, fill_value: Value = None) -> UniqueAllResult:
+    """Return the distinct elements, their first places in the flat array, the inverse with the shape of x, and counts.
+
+    NaN are distinct.  `size`, `fill_value` and errors as for `unique`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import unique_all
+    >>> unique_all(np.array([3, 1, 3])).indices
+    array([1, 0])
+    """
+    x = asarray(x)
+    if size is None and _is_known(x):
+        return UniqueAllResult(*np.unique(x, True, True, True, equal_nan=False))
+    return _distinct("unique_all", x, size, fill_value)
+
+
+@implements(np.unique_counts)
+def unique_counts(x: Value, /, *, size: int | None = None, fill_value: Value = None) -> UniqueCountsResult:
+    """Return the distinct elements and how often each occurs; as `unique_all`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import unique_counts
+    >>> unique_counts(np.array([3, 1, 3])).counts
+    array([1, 2])
+    """
+    distinct = unique_all(x, size=size, fill_value=fill_value)
+    return UniqueCountsResult(distinct.values, distinct.counts)
+
+
+@implements(np.unique_inverse)
+def unique_inverse(x: Value, /, *, size: int | None = None, fill_value: Value = None) -> UniqueInverseResult:
+    """Return the distinct elements, and the place of each element of `x` among them; as `unique_all`.
+
+    >>> import numpy as np
+    >>> from calque_numpy import unique_inverse
+    >>> unique_inverse(np.array([3, 1, 3])).inverse_indices
+    array([1, 0, 1])
+    """
+    distinct = unique_all(x, size=size, fill_value=fill_value)
+    return UniqueInverseResult(distinct.values, distinct.inverse_indices)
 
 
 # Sets

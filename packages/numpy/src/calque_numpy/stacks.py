@@ -135,9 +135,7 @@ def cross(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
         raise ShapeError(
             f"cross{where()}: the vectors have the length {typeof(left).shape[-1]}. Give vectors of length 3."
         )
-    a, b = lax.unstack(left, -1), lax.unstack(right, -1)
-    components = [lax.sub(lax.mul(a[i - 2], b[i - 1]), lax.mul(a[i - 1], b[i - 2])) for i in range(3)]
-    return shapes.moveaxis(lax.stack(components, -1), -1, axis)
+    return shapes.moveaxis(products.cross(left, right), -1, axis)
 
 
 matmul = implements(np.linalg.matmul)(core_matmul)

@@ -88,6 +88,7 @@ from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import as_result
 from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
+from calque_core.types.promotion import can_cast
 
 __all__ = [
     # Complex numbers
@@ -112,5 +113,5 @@ __all__ = [
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
     "on_device",
-    "dtype_argument", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
+    "dtype_argument", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip
