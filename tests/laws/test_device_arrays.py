@@ -221,6 +221,16 @@ def test_functions_with_a_rule_and_indices_give_device_arrays():
     assert type(np.trim_zeros(x)) is np.ndarray  # a function without a rule
 
 
+def test_calques_functions_of_values_know_those_of_a_device_array():
+    x = calque.jit(lambda x: x)(VECTOR[[0, 1, 0]])
+    numpy = calque.numpy
+    got = [numpy.unique(x), numpy.nonzero(x - 1.0)[0], numpy.setdiff1d(x, [1.0]), *numpy.unique_all(x)]
+    want = [[1.0, 3.0], [0, 2], [3.0], [1.0, 3.0], [1, 0], [1, 0, 1], [1, 2]]
+    for mine, numpys in zip(got, want, strict=True):
+        np.testing.assert_array_equal(mine, numpys)
+    assert numpy.from_dlpack(x) is x
+
+
 def test_augmented_assignment_makes_a_new_device_array():
     x = y = calque.device_put(VECTOR)
     y += 1.0

@@ -73,7 +73,7 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
                 return function(*arrays, **options)
             return function(*args, **kwargs)
         except NumpyRuleError:
-            if has_tracer(args) or has_tracer(kwargs):
+            if _are_numpys((*args, *kwargs.values())) or has_tracer(args) or has_tracer(kwargs):
                 raise
             return numpy_function(*host_values(args), **host_values(kwargs))
 
