@@ -231,6 +231,26 @@ def test_calques_functions_of_values_know_those_of_a_device_array():
     assert numpy.from_dlpack(x) is x
 
 
+def test_arrays_are_made_on_the_device_that_is_named_or_on_that_of_the_model():
+    x, device = calque.device_put(VECTOR), calque.devices()[0]
+    makers = (np.zeros_like, np.ones_like, np.empty_like, lambda a, **to: np.full_like(a, 2.0, **to))
+    for make in makers:
+        assert make(x).device is device
+        assert type(make(x, device="cpu")) is np.ndarray
+    for made in (
+        calque.numpy.asarray([1, 2], device=device),
+        calque.numpy.asarray(1.0, device=device),
+        calque.numpy.arange(3, device=device),
+        calque.numpy.eye(2, device=device),
+        calque.numpy.astype(VECTOR, "float32", device=device),
+    ):
+        assert type(made) is Array
+        assert made.device is device
+    zeros, ones = calque.numpy.zeros, calque.numpy.ones
+    made = calque.jit(lambda a: zeros(3, device=a.device) + ones(3, device=device) + a)(VECTOR)
+    np.testing.assert_array_equal(made, VECTOR + 1)
+
+
 def test_augmented_assignment_makes_a_new_device_array():
     x = y = calque.device_put(VECTOR)
     y += 1.0

@@ -1,10 +1,13 @@
 """Arrays of lists, of scalars, of one value: NumPy's dtypes, the defaults of the settings, and refusals."""
 
+import array as pyarray
+
 import numpy as np
 import pytest
 
 import calque_numpy as cnp
 from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr, typeof
+from calque_core.extend import entered
 
 NESTED = {
     "a float": 1.5,
@@ -66,6 +69,72 @@ def test_array_copies_and_asarray_does_not():
 def test_ndmin_puts_axes_in_front():
     assert cnp.array([1, 2], ndmin=3).shape == (1, 1, 2)
     assert cnp.array([[1, 2]], ndmin=1).shape == (1, 2)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), [1.0, 2.0], 3, np.float32(2)], ids=repr)
+@pytest.mark.parametrize("dtype", [None, "float64", "int8"])
+@pytest.mark.parametrize("copy", [True, False, None])
+def test_an_array_is_copied_as_by_numpy(value, dtype, copy):
+    def outcome(make):
+        try:
+            return make(value, dtype, copy=copy)
+        except ValueError as error:
+            return type(error)
+
+    for name in ("asarray", "array"):
+        ours, theirs = outcome(getattr(cnp, name)), outcome(getattr(np, name))
+        assert (ours is value, np.shape(ours), type(ours)) == (theirs is value, np.shape(theirs), type(theirs))
+
+
+def test_a_traced_array_cannot_change_so_it_is_no_copy():
+    def program(x):
+        for copy in (True, False, None):
+            assert cnp.asarray(x, copy=copy) is x
+        with pytest.raises(ValueError, match=r"copy=False, but an array of type float32\[2\] is a copy here"):
+            cnp.asarray(x, "float32", copy=False)
+        with pytest.raises(ValueError, match=r"copy=False, but an array of type float64\[1,2\] is a copy"):
+            cnp.asarray([x], copy=False)
+        return x
+
+    make_jaxpr(program)(np.ones(2))
+
+
+def test_a_buffer_is_an_array_of_its_memory():
+    numbers = pyarray.array("f", [1.0, 2.0])
+    for buffer in (numbers, memoryview(numbers), memoryview(np.ones((2, 3), np.int8))):
+        got, want = cnp.asarray(buffer), np.asarray(buffer)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want, strict=True)
+    assert cnp.asarray(bytearray(b"ab")).tolist() == [97, 98]
+    assert np.shares_memory(cnp.asarray(numbers), np.asarray(numbers))
+    assert not np.shares_memory(cnp.array(numbers), np.asarray(numbers))
+
+
+def test_an_array_is_made_on_a_known_device():
+    makers = [
+        lambda device: cnp.asarray([1, 2], device=device),
+        lambda device: cnp.zeros(2, device=device),
+        lambda device: cnp.ones(2, device=device),
+        lambda device: cnp.empty(0, device=device),
+        lambda device: cnp.full(2, 1.5, device=device),
+        lambda device: cnp.zeros_like(np.ones(2), device=device),
+        lambda device: cnp.ones_like(np.ones(2), device=device),
+        lambda device: cnp.empty_like(np.ones((0, 2)), device=device),
+        lambda device: cnp.full_like(np.ones(2), 3, device=device),
+        lambda device: cnp.arange(2, device=device),
+        lambda device: cnp.linspace(0, 1, 2, device=device),
+        lambda device: cnp.eye(2, device=device),
+        lambda device: cnp.fft.fftfreq(2, device=device),
+        lambda device: cnp.fft.rfftfreq(2, device=device),
+        lambda device: cnp.astype(np.ones(2), "int8", device=device),
+    ]
+    for make in makers:
+        default = make(None)
+        with entered():
+            np.testing.assert_array_equal(make("cpu"), default, strict=True)
+        np.testing.assert_array_equal(make("cpu"), default, strict=True)
+        with pytest.raises(ValueError, match=r"got device='gpu', which is not a device\. Use one of: 'cpu'"):
+            make("gpu")
 
 
 FILLED = {

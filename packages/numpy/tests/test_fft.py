@@ -121,7 +121,7 @@ def test_names_and_parameters_are_numpys():
     assert sorted(fft.__all__) == sorted(name for name in np.fft.__all__)
     for name in fft.__all__:
         ours, theirs = (inspect.signature(getattr(module, name)).parameters.values() for module in (fft, np.fft))
-        assert [(p.name, p.default) for p in ours] == [(p.name, p.default) for p in theirs]
+        assert [(p.name, p.default) for p in ours if p.name != "dtype"] == [(p.name, p.default) for p in theirs]
 
 
 X = np.ones((4, 4))
@@ -153,3 +153,11 @@ X = np.ones((4, 4))
 def test_wrong_arguments_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("make", [fft.fftfreq, fft.rfftfreq])
+def test_frequencies_have_the_dtype_of_the_array_api(make):
+    assert make(5, dtype="float32").dtype == np.float32
+    np.testing.assert_array_equal(make(5, 0.3, dtype=np.float32), make(5, 0.3).astype(np.float32))
+    with pytest.raises(TypeError, match=r"freq at test_fft.*dtype is int64\. Use a real float dtype\.$"):
+        make(5, dtype=int)

@@ -46,6 +46,7 @@ VALUES = {
     "shape": [(2, 8), -1, (3,), None],
     "order": ["C", "F", "A", "K", "x", "field"],
     "copy": [True, None],
+    "device": [None, "cpu", "gpu"],
     "axes": [(1, 0), None, 1, (0, 0), [1, 0], ([0], [1])],
     "subok": [True, False],
     "a_min": [1.0, None],

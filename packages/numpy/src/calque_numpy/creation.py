@@ -24,6 +24,7 @@ from calque_core.extend.numpy_functions import (
     broadcast_to,
     dtype_argument,
     integers,
+    on_device,
     refuse,
 )
 
@@ -34,27 +35,49 @@ Shape = int | Sequence[int]
 # Arrays of values
 
 
-def asarray(a: Value, dtype: DType = None) -> Value:
-    """Return an array of a scalar, of an array, or of nested lists and tuples of them.
+def asarray(a: Value, dtype: DType = None, *, device: Any = None, copy: bool | None = None) -> Value:
+    """Return an array of a scalar, of an array, of a buffer, or of nested lists and tuples of scalars and arrays.
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
-    for Python scalars.  An array that has the dtype already is returned unchanged.
+    for Python scalars.  An array that has the dtype already and is on `device` is returned unchanged, unless `copy` is
+    true and it can change; if `copy` is False, nothing else is accepted.
     Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number; OverflowError
-    for an integer of a list that does not fit `dtype`.
+    for an integer of a list that does not fit `dtype`; ValueError for an unknown device, or a copy that `copy` forbids.
 
     >>> from calque_numpy import asarray
     >>> asarray([[1, 2], [3, 4]])
     array([[1, 2],
            [3, 4]])
     """
+    out = on_device("asarray", _converted(a, dtype), device)
+    if copy is False and (out is not a or isinstance(a, np.generic)):
+        raise ValueError(
+            f"asarray{where()} got copy=False, but an array of type {typeof(out)} is a copy here. Use copy=None."
+        )
+    shares_memory = isinstance(out, np.ndarray) and (out is a or out.base is not None)
+    return out.copy() if copy and shares_memory else out
+
+
+def _converted(a: Value, dtype: DType) -> Value:
     if isinstance(a, (list, tuple)):
         a = array_of(a)
         if dtype is not None and isinstance(a, np.ndarray):
             _check_range(a, dtype_argument(dtype))
+    elif not is_array_like(a) and not isinstance(a, np.ndarray):
+        a = _of_buffer(a)
     out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
         return out_dtype.type(as_dtype(a, out_dtype))
     return as_result(lax.convert_element_type(a, out_dtype))
+
+
+def _of_buffer(a: Any) -> Any:
+    """Return the array on the memory of an object with Python's buffer protocol; any other value unchanged."""
+    try:
+        memoryview(a)
+    except TypeError:
+        return a
+    return np.asarray(a)
 
 
 def _check_range(a: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
@@ -68,8 +91,8 @@ def _check_range(a: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
             )
 
 
-def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
-    """Return a new array, which later changes of `object` do not affect; otherwise as `asarray`.
+def array(object: Value, dtype: DType = None, *, copy: bool | None = True, ndmin: int = 0) -> Value:
+    """Return a new array, which later changes of `object` do not affect; with another `copy`, as `asarray`.
 
     `ndmin` is the least number of axes; missing axes are added in front.
 
@@ -78,9 +101,7 @@ def array(object: Value, dtype: DType = None, *, ndmin: int = 0) -> Value:
     >>> array([1.0, 2.0], np.float32, ndmin=2)
     array([[1., 2.]], dtype=float32)
     """
-    out = asarray(object, dtype)
-    if out is object and isinstance(out, np.ndarray):
-        out = out.copy()
+    out = asarray(object, dtype, copy=copy)
     missing = index(ndmin) - typeof(out).ndim
     return lax.expand_dims(out, range(missing)) if missing > 0 else out
 
@@ -117,56 +138,65 @@ def _sizes(name: str, shape: Shape) -> tuple[int, ...]:
     return integers(name, "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
 
 
-def full(shape: Shape, fill_value: Value, dtype: DType = None) -> Value:
+def full(shape: Shape, fill_value: Value, dtype: DType = None, *, device: Any = None) -> Value:
     """Return an array of one value, or of values that broadcast to `shape`.
 
     Dtype: `dtype`, or the dtype of `fill_value`.
-    Raises: ShapeError if `fill_value` does not broadcast to `shape`; TypeError if `shape` holds no integers.
+    Raises: ShapeError if `fill_value` does not broadcast to `shape`; TypeError if `shape` holds no integers; ValueError
+    for an unknown device.
 
     >>> from calque_numpy import full
     >>> full((2, 2), 1.5)
     array([[1.5, 1.5],
            [1.5, 1.5]])
     """
-    return _fill("full", shape, fill_value, dtype)
+    return _fill("full", shape, fill_value, dtype, device)
 
 
-def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType) -> Value:
+def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType, device: Any) -> Value:
     sizes, value = _sizes(name, shape), asarray(fill_value, dtype)
-    return broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
+    out = broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
+    return on_device(name, out, device)
 
 
-def zeros(shape: Shape, dtype: DType = float) -> Value:
+def zeros(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
     """Return an array of zeros, of the default float dtype unless `dtype` is passed.
 
-    Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
+    Raises: ValueError for a negative size or an unknown device; TypeError if `shape` holds no integers.
 
     >>> from calque_numpy import zeros
     >>> zeros(2)
     array([0., 0.])
     """
-    return _fill("zeros", shape, 0, float if dtype is None else dtype)
+    return _fill("zeros", shape, 0, float if dtype is None else dtype, device)
 
 
-def ones(shape: Shape, dtype: DType = float) -> Value:
+def ones(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
     """Return an array of ones, of the default float dtype unless `dtype` is passed.
 
-    Raises: ValueError for a negative size; TypeError if `shape` holds no integers.
+    Raises: ValueError for a negative size or an unknown device; TypeError if `shape` holds no integers.
 
     >>> from calque_numpy import ones
     >>> ones((1, 2), int)
     array([[1, 1]])
     """
-    return _fill("ones", shape, 1, float if dtype is None else dtype)
+    return _fill("ones", shape, 1, float if dtype is None else dtype, device)
 
 
 @implements(np.full_like)
 def full_like(
-    a: Value, fill_value: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
+    a: Value,
+    fill_value: Value,
+    dtype: DType = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
 ) -> Value:
-    """Return an array of one value, by default with the shape and dtype of `a`.
+    """Return an array of one value, by default with the shape and dtype of `a`, and on its device.
 
-    Raises: ShapeError if `fill_value` does not broadcast to the shape.
+    Raises: ShapeError if `fill_value` does not broadcast to the shape; ValueError for an unknown device.
 
     >>> import numpy as np
     >>> from calque_numpy import full_like
@@ -175,14 +205,20 @@ def full_like(
     """
     refuse("full_like", order=order, subok=subok)
     aval = typeof(a)
-    return _fill(
-        "full_like", aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype
-    )
+    sizes = aval.shape if shape is None else shape
+    device = a.device if device is None and type(a) not in SCALARS else device
+    return _fill("full_like", sizes, fill_value, aval.dtype if dtype is None else dtype, device)
 
 
 @implements(np.zeros_like)
 def zeros_like(
-    a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
+    a: Value,
+    dtype: DType = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
 ) -> Value:
     """Return zeros, by default with the shape and dtype of `a`.
 
@@ -191,11 +227,19 @@ def zeros_like(
     >>> zeros_like(np.array([1, 2]))
     array([0, 0])
     """
-    return full_like(a, 0, dtype, order, subok, shape)
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
 @implements(np.ones_like)
-def ones_like(a: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None) -> Value:
+def ones_like(
+    a: Value,
+    dtype: DType = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
+) -> Value:
     """Return ones, by default with the shape and dtype of `a`.
 
     >>> import numpy as np
@@ -203,10 +247,10 @@ def ones_like(a: Value, dtype: DType = None, order: str = "K", subok: bool = Tru
     >>> ones_like(np.array([1.5, 2.5]))
     array([1., 1.])
     """
-    return full_like(a, 1, dtype, order, subok, shape)
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-def empty(shape: Shape, dtype: DType = float) -> Value:
+def empty(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
     """Return an array of zeros: a trace has no memory whose content is left open.
 
     Raises: as `zeros`.
@@ -215,12 +259,18 @@ def empty(shape: Shape, dtype: DType = float) -> Value:
     >>> empty(2).shape
     (2,)
     """
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, device=device)
 
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Value, dtype: DType = None, order: str = "K", subok: bool = True, shape: Shape | None = None
+    prototype: Value,
+    dtype: DType = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
 ) -> Value:
     """Return zeros, by default with the shape and dtype of `prototype`.
 
@@ -229,4 +279,4 @@ def empty_like(
     >>> empty_like(np.array([1, 2])).dtype
     dtype('int64')
     """
-    return full_like(prototype, 0, dtype, order, subok, shape)
+    return full_like(prototype, 0, dtype, order, subok, shape, device=device)

@@ -16,8 +16,16 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import integer, scalar_dtype, where
-from calque_core.extend.numpy_functions import as_dtype, canonical_axis, conjugate, integers, refuse
+from calque_core.extend import dtype_name, integer, kind_of, scalar_dtype, where
+from calque_core.extend.numpy_functions import (
+    as_dtype,
+    canonical_axis,
+    conjugate,
+    dtype_argument,
+    integers,
+    on_device,
+    refuse,
+)
 from calque_core.lax import FftType
 from calque_numpy.evaluation import evaluated_by_numpy
 from calque_numpy.rearranging import roll
@@ -372,45 +380,53 @@ def _resized(a: Value, sizes: Shape) -> Value:
 # Frequencies
 
 
-def fftfreq(n: int, d: Value = 1.0, device: None = None) -> Value:
+def fftfreq(n: int, d: Value = 1.0, device: Any = None, *, dtype: Any = None) -> Value:
     """Return the frequencies of `fft` of `n` positions that are `d` apart, in its order: the negative ones last.
 
-    Shapes: d [] -> [n].  Dtype: the default float.
-    Raises: ValueError unless n is at least 1; TypeError unless it is an integer.
+    Shapes: d [] -> [n].  Dtype: `dtype`, or the default float.
+    Raises: ValueError unless n is at least 1, or for an unknown device; TypeError unless n is an integer and `dtype` a
+    real float dtype.
 
     >>> from calque_numpy import fft
     >>> fft.fftfreq(4, 0.5)
     array([ 0. ,  0.5, -1. , -0.5])
     """
-    count = _count("fftfreq", n, device)
+    count, real = _count("fftfreq", n), _float_dtype("fftfreq", dtype)
     places = np.arange(count)
-    return _frequencies(np.where(places < (count + 1) // 2, places, places - count), count, d)
+    places = np.where(places < (count + 1) // 2, places, places - count)
+    return on_device("fftfreq", _frequencies(places, count, d, real), device)
 
 
-def rfftfreq(n: int, d: Value = 1.0, device: None = None) -> Value:
+def rfftfreq(n: int, d: Value = 1.0, device: Any = None, *, dtype: Any = None) -> Value:
     """Return the frequencies of `rfft` of `n` positions that are `d` apart.
 
-    Shapes: d [] -> [n // 2 + 1].  Dtype: the default float.
+    Shapes: d [] -> [n // 2 + 1].  Dtype: `dtype`, or the default float.
     Raises: as `fftfreq`.
 
     >>> from calque_numpy import fft
     >>> fft.rfftfreq(4, 0.5)
     array([0. , 0.5, 1. ])
     """
-    count = _count("rfftfreq", n, device)
-    return _frequencies(np.arange(count // 2 + 1), count, d)
+    count, real = _count("rfftfreq", n), _float_dtype("rfftfreq", dtype)
+    return on_device("rfftfreq", _frequencies(np.arange(count // 2 + 1), count, d, real), device)
 
 
-def _count(name: str, n: Any, device: None) -> int:
-    refuse(name, device=device)
+def _count(name: str, n: Any) -> int:
     count = integer(name, "n", n)
     if count < 1:
         raise ValueError(f"{name}{where()}: n is {count}. Give a number of at least 1.")
     return count
 
 
-def _frequencies(numbers: np.ndarray[Any, Any], n: int, d: Value) -> Value:
-    return lax.mul(as_dtype(numbers, scalar_dtype(float)), lax.div(1.0, lax.mul(float(n), d)))
+def _float_dtype(name: str, dtype: Any) -> np.dtype[Any]:
+    real = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
+    if kind_of(real) != "f":
+        raise TypeError(f"{name}{where()}: dtype is {dtype_name(real)}. Use a real float dtype.")
+    return real
+
+
+def _frequencies(numbers: np.ndarray[Any, Any], n: int, d: Value, dtype: np.dtype[Any]) -> Value:
+    return as_dtype(lax.mul(as_dtype(numbers, scalar_dtype(float)), lax.div(1.0, lax.mul(float(n), d))), dtype)
 
 
 @implements(np.fft.fftshift)

@@ -20,6 +20,7 @@ from calque_core.extend.numpy_functions import (
     broadcast_to,
     canonical_axis,
     dtype_argument,
+    on_device,
     power,
 )
 from calque_core.lax import broadcast_shapes
@@ -31,12 +32,12 @@ DType = Any
 # Evenly spaced numbers
 
 
-def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = None) -> Value:
+def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = None, *, device: Any = None) -> Value:
     """Return the numbers from `start` to before `stop` in steps of `step`; `arange(stop)` starts at 0.
 
     Dtype: `dtype`, or the dtype of the arguments; the default of their kind for Python numbers.
     Raises: TracerIntegerConversionError or ConcretizationTypeError for a traced argument: the length must be known;
-    ZeroDivisionError if `step` is 0.
+    ValueError for an unknown device, or if `step` is 0.
 
     >>> from calque_numpy import arange
     >>> arange(3), arange(1.0, 2.0, 0.25)
@@ -52,11 +53,15 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
         dtype = scalar_dtype(KINDS[np.result_type(*map(type, bounds)).kind])
     else:
         dtype = canonicalize_dtype(np.arange(*[typeof(x).dtype.type(1) for x in bounds]).dtype)
-    if kind_of(dtype) in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype) and stride:
-        positions = lax.iota(dtype, len(range(first, end, stride)))  # an operation of a program, not a constant
-        scaled = positions if stride == 1 else lax.mul(positions, stride)
-        return scaled if first == 0 else lax.add(scaled, first)
-    return np.arange(first, end, stride, dtype=dtype)
+    return on_device("arange", _range(first, end, stride, dtype), device)
+
+
+def _range(first: Any, end: Any, stride: Any, dtype: np.dtype[Any]) -> Value:
+    if not (kind_of(dtype) in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype)):
+        return np.arange(first, end, stride, dtype=dtype)
+    positions = lax.iota(dtype, len(range(first, end, stride)))  # an operation of a program, not a constant
+    scaled = positions if stride == 1 else lax.mul(positions, stride)
+    return scaled if first == 0 else lax.add(scaled, first)
 
 
 def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
@@ -74,7 +79,7 @@ def _number(x: Value) -> Any:
 
 
 @implements(np.linspace)
-def linspace(
+def linspace(  # noqa: PLR0913 -- NumPy's arguments
     start: Value,
     stop: Value,
     num: int = 50,
@@ -82,12 +87,14 @@ def linspace(
     retstep: bool = False,
     dtype: DType = None,
     axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Value:
     """Return `num` evenly spaced numbers from `start` to `stop`, or to one step before it without `endpoint`.
 
     With `retstep`, return the pair of the numbers and the step.
     Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or the promoted float dtype.
-    Raises: ValueError for a negative `num`; TypeError if it is no integer.
+    Raises: ValueError for a negative `num` or an unknown device; TypeError if `num` is no integer.
 
     >>> from calque_numpy import linspace
     >>> linspace(0.0, 1.0, 5)
@@ -105,7 +112,7 @@ def linspace(
     out = _in_dtype(points, computed if dtype is None else dtype_argument(dtype))
     ndim = typeof(out).ndim
     position = canonical_axis("linspace", axis, ndim)
-    out = lax.transpose(out, (*range(1, position + 1), 0, *range(position + 1, ndim)))
+    out = on_device("linspace", lax.transpose(out, (*range(1, position + 1), 0, *range(position + 1, ndim))), device)
     return (out, step) if retstep else out
 
 
@@ -126,11 +133,11 @@ def _in_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
 # Matrices of ones and zeros
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float, *, device: Any = None) -> Value:
     """Return a matrix with ones on one diagonal and zeros elsewhere; k > 0 is above the main diagonal.
 
     Shapes: -> [N, M], or [N, N].
-    Raises: TypeError if a size is no integer; ValueError if it is negative.
+    Raises: TypeError if a size is no integer; ValueError if it is negative, or for an unknown device.
 
     >>> from calque_numpy import eye
     >>> eye(2, 3, k=1)
@@ -138,7 +145,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value
            [0., 0., 1.]])
     """
     rows, columns = _positions("eye", N, M, k)
-    return lax.convert_element_type(lax.eq(rows, columns), dtype_argument(float if dtype is None else dtype))
+    out = lax.convert_element_type(lax.eq(rows, columns), dtype_argument(float if dtype is None else dtype))
+    return on_device("eye", out, device)
 
 
 def identity(n: int, dtype: DType = float) -> Value:

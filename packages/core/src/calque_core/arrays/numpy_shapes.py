@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
+from calque_core.arrays.devices import on_device
 from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
@@ -153,12 +154,20 @@ def squeeze(a: Value, axis: Axes = None) -> Value:
 
 @array_method
 def astype(
-    x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    x: Value,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    *,
+    device: Any = None,
 ) -> Value:
     """Return the array in another dtype; `order`, `subok` and `copy` are about memory, and have no effect here.
 
     As in NumPy, a nonzero number becomes True, and a warning tells of lost imaginary parts.
-    Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype.
+    Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype; ValueError for an
+    unknown device.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -169,11 +178,15 @@ def astype(
     old, new = typeof(x).dtype, canonicalize_dtype(dtype)
     if not can_cast(old, new, casting):
         raise TypeError(f"astype{where()} cannot cast {old} to {new} with casting={casting!r}. Use casting='unsafe'.")
+    return on_device("astype", _converted(x, old, new), device)
+
+
+def _converted(x: Value, old: np.dtype[Any], new: np.dtype[Any]) -> Value:
     if old.kind == "c" and new.kind == "b":
         return lax.ne(x, 0)
     if old.kind == "c" and new.kind != "c":
         text = f"astype{where()} from {old} to {new} loses the imaginary part. Use x.real to take the real part."
-        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=3)
     return lax.convert_element_type(x, new)
 
 
