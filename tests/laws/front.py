@@ -17,6 +17,7 @@ SQUARE = numbers((3, 3))
 DOUBLE = ("float64",)  # NumPy's quantiles of float32 at an array of probabilities subtract in 32 bits, ours in 64
 POSITIVES = numbers((3, 4), 0.5, 2.0)
 EVEN = np.arange(12).reshape(3, 4) % 2 == 0
+MASK = np.arange(12).reshape(3, 4) % 5 < 3
 POINTS = np.array([0.0, 1.0, 1.5, 4.0])
 SEGMENTS = np.array([1, 0, 1])
 SEGMENT_REDUCTIONS = [getattr(segments, name) for name in segments.__all__]
@@ -47,6 +48,12 @@ FRONT: list[Program] = [
     row("logaddexp2", np.logaddexp2, VECTOR, VECTOR),
     row("sinc", lambda x: (np.sinc(x), np.sinc(x / 40)), VECTOR),
     row("i0", np.i0, VECTOR),
+    row(
+        "methods of ufuncs",
+        lambda x: (np.hypot.reduce(x, 1, initial=1.5), np.logaddexp.accumulate(x), np.subtract.outer(x[0], x[1])),
+        MATRIX,
+    ),
+    row("reduceat", lambda x: (np.multiply.reduceat(x, [0, 2, 1], 1), np.fmax.reduceat(x, [0, 1])), MATRIX),
     row("gcd lcm", lambda n, m: (np.gcd(n, m), np.lcm(n, m)), *[always("int32", (4,))] * 2),
     # segments
     row("segments", lambda x: [f(x, SEGMENTS, 2) for f in SEGMENT_REDUCTIONS], MATRIX),
@@ -70,6 +77,7 @@ FRONT: list[Program] = [
     # reductions that skip NaN
     row("nan reductions", lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1), np.nanprod(x, 1)), with_nan),
     row("nan extremes", lambda x: (np.nanmax(x, 0), np.nanmin(x), np.nanargmax(x, 1), np.nancumsum(x, 0)), with_nan),
+    row("masked moments", lambda x: (np.mean(x, 0, where=MASK), np.var(x, where=MASK, ddof=1)), MATRIX),
     # medians and quantiles
     row("median", lambda x: (np.median(x, 0), np.median(x), np.nanmedian(x, 1)), MATRIX),
     row(

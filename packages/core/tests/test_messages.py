@@ -8,13 +8,10 @@ from calque_core import ConcretizationTypeError, lax, make_jaxpr
 HERE = "test_messages.py"
 
 
-def test_a_format_is_refused_where_the_value_is_not_known():
-    words = rf"text of the format '\.3f' was asked of a traced value of type float64\[\] at {HERE}:.*Remove the format"
-    with pytest.raises(ConcretizationTypeError, match=words):
-        make_jaxpr(lambda x: f"{x:.3f}")(1.0)
+def test_text_of_a_value_that_is_not_known_is_its_type_in_any_format():
     seen = []
-    make_jaxpr(lambda x: seen.append(f"{x}") or x)(np.float32(1.0))
-    assert seen == ["JitTracer(float32[])"]
+    make_jaxpr(lambda x: seen.extend([f"{x}", f"{x:.3f}", format(x, ">9"), str(x)]) or x)(np.float32(1.0))
+    assert seen == ["JitTracer(float32[])"] * 4
 
 
 def test_a_traced_bound_names_the_operation_that_takes_one():
@@ -29,7 +26,7 @@ def test_a_traced_bound_names_the_operation_that_takes_one():
 def test_a_traced_index_of_an_ndarray_names_what_takes_one():
     for index in (1, np.array([0, 1])):
         with pytest.raises(
-            ConcretizationTypeError, match=r"To index an ndarray, use calque\.numpy\.at\(x\)\[i\]\.get\(\)"
+            ConcretizationTypeError, match=r"To index an ndarray, use numpy\.take\(x, i, axis=0\), or calque\.numpy\.at"
         ):
             make_jaxpr(lambda i: np.ones(3)[i])(index)
 

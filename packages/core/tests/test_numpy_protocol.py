@@ -84,7 +84,13 @@ def test_a_dtype_that_does_not_fit_is_refused(ufunc, dtype):
             {"out": np.zeros((2, 2))},
             "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y.",
         ),
-        ({"where": X > 0}, "Compute the result without it, then select with numpy.where."),
+        (
+            {"where": X > 0},
+            (
+                "Select afterwards, and avoid a derivative of infinity where the mask is false: "
+                "numpy.where(mask, numpy.log(numpy.where(mask, x, 1)), 0)."
+            ),
+        ),
         ({"casting": "no"}, "Remove this option."),
         ({"order": "F"}, "Remove this option."),
         ({"subok": False}, "Remove this option."),
@@ -117,24 +123,10 @@ def test_reduce_is_numpys_along_the_first_axis_by_default(ufunc, options):
         assert_same(traced(lambda a, x=x: ufunc.reduce(a, **options), x), ufunc.reduce(x, **options))
 
 
-def test_a_reduction_without_a_rule_is_named():
-    words = refused(lambda x: np.hypot.reduce(x), X)
-    assert words.startswith("numpy.hypot.reduce at test_numpy_protocol.py:")
-    assert words.endswith("has no rule. Write it with the functions of calque_core.lax, or define a primitive.")
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x: np.add.accumulate(x),
-        lambda x: np.multiply.outer(x, x),
-        lambda x: np.add.reduceat(x, [0, 1]),
-        lambda x: np.add.at(np.zeros((2, 2)), 0, x),
-    ],
-    ids=["accumulate", "outer", "reduceat", "at"],
-)
-def test_other_methods_of_a_ufunc_are_refused(call):
-    assert "is not supported for a traced array. Use numpy." in refused(call, X)
+def test_an_ndarray_cannot_be_updated_with_traced_values():
+    words = refused(lambda x: np.add.at(np.zeros((2, 2)), 0, x), X)
+    assert words.startswith("numpy.add.at at test_numpy_protocol.py:")
+    assert words.endswith("an ndarray cannot hold traced values. Use calque.numpy.at(x)[index].add(value).")
 
 
 # Operands
@@ -177,6 +169,20 @@ def test_a_class_that_handles_nothing_is_refused_by_numpy():
     assert "__array_ufunc__" in refused(lambda x: np.add(x, object()), X)
 
 
+NAMED_FOR_VECTORS = {
+    "asarray": (np.asarray, r"In place of numpy\.asarray\(x\) write x, or calque\.numpy\.asarray\(x\)\."),
+    "vectorize": (np.vectorize(lambda x: x + 1), r"Call the function with arrays, or map it with calque\.vmap\."),
+    "r_": (lambda x: np.r_[x, 1.0], r"Use numpy\.concatenate and numpy\.column_stack\."),
+    "polynomials": (np.polynomial.Polynomial([1.0, 2.0]), r"numpy\.polynomial\.polynomial\.polyval\(x, p\.coef\)\."),
+}
+
+
+@pytest.mark.parametrize(("fun", "words"), NAMED_FOR_VECTORS.values(), ids=NAMED_FOR_VECTORS)
+def test_a_conversion_of_a_vector_names_what_to_write(fun, words):
+    with pytest.raises(TracerArrayConversionError, match=rf"float64\[2\] at .*{words}$"):
+        staged(fun, np.ones(2))
+
+
 NAMED = {
     "array": (
         lambda x: np.array([x, x]),
@@ -217,12 +223,8 @@ WITHOUT_RULE = {
     "a function of several arrays": lambda x: np.insert(x, [1], x[:1]),
     "a function of a list": lambda x: np.block([[x, x], [x, x]]),
     "a function by keyword": lambda x: np.trim_zeros(trim="f", filt=x),
-    "an option": lambda x: np.mean(x, where=np.array([True, False, True])),
+    "an option": lambda x: np.mean(x, out=np.zeros(())),
     "an option of a ufunc": lambda x: np.add(x, 1.5, dtype=np.int64, casting="unsafe"),
-    "accumulate": np.add.accumulate,
-    "outer": lambda x: np.multiply.outer(x, x),
-    "reduceat": lambda x: np.add.reduceat(x, [0, 2]),
-    "another reduction": np.hypot.reduce,
     "a ufunc": lambda x: np.frompyfunc(abs, 1, 1)(x).astype(float),
     "a list subscript": lambda x: np.add(x, x, where=[True, False, True], out=np.zeros(3)),
 }

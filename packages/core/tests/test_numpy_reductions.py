@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from calque_core import config, eval_jaxpr, stage, typeof
-from calque_core.arrays import numpy_reductions
+from calque_core.extend import numpy_functions
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
 DTYPES = "?bhilBHILefdD"
 SHAPES = [(), (3,), (1,), (0,), (2, 3), (2, 0, 3), (2, 1, 3)]
 AXES = [None, 0, -1, 1, (0, 1), (1, -1), ()]
-NAMES = ["sum", "mean", "max", "min", "any", "all", "argmax", "argmin", "var", "std"]
+NAMES = ["sum", "prod", "mean", "max", "min", "any", "all", "argmax", "argmin", "var", "std"]
 RNG = np.random.default_rng(0)
 REAL_ONLY = ("max", "min", "argmax", "argmin")
 
@@ -73,7 +73,7 @@ def test_a_method_is_the_function_of_the_same_name(name):
     x = sample((2, 3), "d")
     for options in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
         assert_same(traced(lambda a, o=options: getattr(a, name)(**o), x), getattr(x, name)(**options))
-        assert_same(getattr(numpy_reductions, name)(x, **options), getattr(x, name)(**options))
+        assert_same(getattr(numpy_functions, name)(x, **options), getattr(x, name)(**options))
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,41 @@ def test_out_is_refused(name):
     assert "out= is not supported" in words
 
 
+MASKS = {
+    "one axis": (1, [[True, False, True], [True, True, False]]),
+    "an axis that is broadcast": (0, [True, False, True]),
+    "all": (None, [[True], [False]]),
+}
+
+
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
-def test_a_masked_mean_is_refused_with_what_to_call(name):
-    words = refused(lambda x: getattr(np, name)(x, where=x > 0), np.ones(2))
-    assert words.endswith(
-        "where= is not supported for a traced array. Compute the result without it, then select with numpy.where."
-    )
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "complex64"])
+@pytest.mark.parametrize(("axis", "mask"), MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_mask_leaves_elements_out_of_a_mean(name, dtype, axis, mask, keepdims):
+    x, fun = np.array([[1, 5, 2], [4, 4, 3]]).astype(dtype), getattr(np, name)
+    calls = [lambda x, m: fun(x, axis, where=m, keepdims=keepdims)]
+    calls += [lambda x, m: fun(x, axis, where=m, ddof=0.5)] if name != "mean" else []
+    for call in calls:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # 'Degrees of freedom <= 0'
+            got, want = traced(call, x, np.array(mask)), call(x, np.array(mask))
+        assert np.asarray(got).dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+def test_a_mean_of_no_elements_is_nan():
+    mask = np.array([[False, False], [True, True]])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(traced(lambda x: np.mean(x, 1, where=mask), np.eye(2)), [np.nan, 0.5])
+        np.testing.assert_array_equal(traced(lambda x: np.var(x, 1, where=mask), np.eye(2)), [np.nan, 0.25])
+
+
+def test_a_variance_takes_the_mean_and_the_correction():
+    x = np.array([[1.0, 4.0], [2.0, 8.0]])
+    for fun in (np.var, np.std):
+        call = lambda x, fun=fun: fun(x, 0, mean=np.mean(x, 0, keepdims=True), correction=1)
+        assert_same(traced(call, x), call(x))
 
 
 @pytest.mark.parametrize("char", "FD")
@@ -195,14 +224,14 @@ def test_the_variance_of_complex_numbers_is_that_of_their_moduli(char):
     ("dtype", "wanted"), [("float64", "int64"), ("float32", "bool"), ("complex64", "float32"), ("float32", "complex64")]
 )
 def test_deviations_are_not_computed_in_a_dtype_that_drops_a_part_of_them(name, dtype, wanted):
-    fun = lambda x: getattr(numpy_reductions, name)(x, dtype=wanted)
+    fun = lambda x: getattr(numpy_functions, name)(x, dtype=wanted)
     with pytest.raises(TypeError, match=rf"var of {dtype}\[2\].* cannot be computed with dtype={wanted}"):
         fun(np.ones(2, dtype))
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "var", "max", "min", "any", "all"])
 def test_an_axis_is_an_integer_or_a_tuple_of_them(name):
-    fun = getattr(numpy_reductions, name)
+    fun = getattr(numpy_functions, name)
     with pytest.raises(TypeError, match=rf"{name}.*the axis is \[0, 1\]\. Give an integer or a tuple of integers"):
         fun(np.ones((2, 2)), axis=[0, 1])
     with pytest.raises(TypeError, match=rf"{name}.*the axis is True\. Give an integer"):

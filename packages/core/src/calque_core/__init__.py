@@ -14,8 +14,10 @@ from calque_core.arrays import devices as _devices
 from calque_core.arrays import indexing as _indexing  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import methods as _methods
 from calque_core.arrays import missing_methods as _missing_methods
+from calque_core.arrays import numpy_moments as _numpy_moments
 from calque_core.arrays import numpy_protocol as _numpy_protocol
 from calque_core.arrays import operators as _operators
+from calque_core.arrays import ufunc_methods as _ufunc_methods
 from calque_core.arrays.numpy_protocol import implements
 from calque_core.errors import (
     ConcretizationTypeError,

@@ -79,6 +79,7 @@ from calque_core.extend.numpy_functions import (
     nextafter,
     positive,
     power,
+    prod,
     rad2deg,
     ravel,
     real,
@@ -295,7 +296,6 @@ from calque_numpy.running import (
     diff,
     ediff1d,
     gradient,
-    prod,
     trapezoid,
     unwrap,
 )

@@ -16,8 +16,8 @@ from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import highest, is_float, kind_of, lowest
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import Axes, as_dtype, isnan, refuse, true_divide
-from calque_numpy.running import cumprod, cumsum, prod
+from calque_core.extend.numpy_functions import Axes, as_dtype, isnan, prod, refuse, true_divide
+from calque_numpy.running import cumprod, cumsum
 
 Value = Any
 DType = Any

@@ -17,61 +17,21 @@ from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import integer, kind_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
-    Axes,
     as_dtype,
     broadcast_to,
     canonical_axis,
-    fill_masked,
     floating,
-    keep_axes,
     ravel,
     reduced_axes,
     refuse,
     remainder,
     sum_dtype,
-    truth,
 )
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
 
 Value = Any
 DType = Any
-
-
-@implements(np.prod)
-def prod(
-    a: Value,
-    axis: Axes = None,
-    dtype: DType = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Value = 1,
-    where: Value = True,
-) -> Value:
-    """Return the product over `axis`: one axis, several axes, or all for None.
-
-    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.
-    Raises: ValueError for an axis out of range; TypeError for `out`.
-
-    >>> import numpy as np
-    >>> from calque_numpy import prod
-    >>> prod(np.array([2.0, 3.0]))
-    np.float64(6.0)
-    """
-    refuse("prod", out=out)
-    aval = typeof(a)
-    axes = reduced_axes("prod", axis, aval.ndim)
-    dtype = sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)
-    a = fill_masked(truth(a) if dtype.kind == "b" else as_dtype(a, dtype), where, 1)
-    reduce = lax.reduce_and if typeof(a).kind == "b" else lax.reduce_prod  # bools only by dtype=bool
-    product = keep_axes(reduce(a, axes), axes, keepdims)
-    return (
-        product if initial is None or _is_one(initial) else lax.mul(product, as_dtype(initial, typeof(product).dtype))
-    )
-
-
-def _is_one(x: Value) -> bool:
-    return isinstance(x, (int, float)) and x == 1
 
 
 # Running sums and products

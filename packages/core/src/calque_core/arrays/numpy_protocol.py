@@ -1,12 +1,13 @@
 """NumPy's own functions on arrays that are not NumPy's: `np.sin(x)`, `np.sum(x)`, `ndarray * x`.
 
 One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
-`import numpy as np` is traced unchanged.  Two tables hold the implementations: `ufuncs`, and `array_functions` for
-other functions.  Core implements the functions that are also methods of arrays; calque_numpy implements the other
-functions, and is loaded when one is first called.  A function without implementation is an error for a tracer; without
-a tracer every value is known, and NumPy computes.
+`import numpy as np` is traced unchanged.  Tables hold the implementations: `ufuncs`, `reductions` and `ufunc_methods`
+for the methods of ufuncs, and `array_functions` for other functions.  Core implements the functions that are also
+methods of arrays; calque_numpy implements the other functions, and is loaded when one is first called.  A function
+without implementation is an error for a tracer; without a tracer every value is known, and NumPy computes.
 
-Read next: `numpy_sequences.py`, `numpy_ufuncs.py`; for `array_functions`, the functions with `@implements`.
+Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, `ufunc_methods.py`; for `array_functions`, the functions with
+`@implements`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -38,6 +39,7 @@ F = TypeVar("F", bound=Function)
 
 ufuncs: dict[np.ufunc, Function] = {}
 reductions: dict[np.ufunc, Function] = {}
+ufunc_methods: dict[str, Function] = {}
 array_functions: dict[Function, Function] = {}
 _named: dict[tuple[str, str], Function] = {}
 
@@ -57,6 +59,12 @@ def implements(*numpy_functions: Function) -> Callable[[F], F]:
         return function
 
     return register
+
+
+def ufunc_method(function: F) -> F:
+    """Implement the method of all ufuncs with this name; the function takes the ufunc first."""
+    ufunc_methods[function.__name__] = function
+    return function
 
 
 def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
@@ -80,7 +88,8 @@ def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
 _DEFAULTS: dict[str, Any] = {"order": "K", "casting": "same_kind", "subok": True, "where": True}
 _ADVICE = {
     "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y",
-    "where": "Compute the result without it, then select with numpy.where",
+    "where": "Select afterwards, and avoid a derivative of infinity where the mask is false: "
+    "numpy.where(mask, numpy.log(numpy.where(mask, x, 1)), 0)",
     "function": "write it with the functions of calque_core.lax, or define a primitive",
 }
 
@@ -119,7 +128,7 @@ def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, *
     try:
         if method != "__call__":
             return _method(ufunc, method, inputs, kwargs)
-        function = ufuncs.get(ufunc) or _load(ufuncs, ufunc)
+        function = implementation(ufunc)
         for x in inputs:
             if type(x) not in operand_types:
                 inputs = tuple(map(_operand, inputs))
@@ -170,20 +179,22 @@ def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
-    """Apply `ufunc.reduce`; refuse other methods: `at` would write to the read-only memory of a device array."""
-    name = f"numpy.{ufunc.__name__}.{method}{where()}"
-    if method == "at" and isinstance(inputs[0], ArrayMethods):
-        update = _UPDATES.get(ufunc, f"apply(numpy.{ufunc.__name__})" if ufunc.nin == 1 else "set(value)")
+    """Apply a method of `ufunc`; refuse `at`, which would write to the read-only memory of a device array."""
+    if method != "at":
+        return ufunc_methods[method](ufunc, *inputs, **options)
+    name = f"numpy.{ufunc.__name__}.at{where()}"
+    update = _UPDATES.get(ufunc, f"apply(numpy.{ufunc.__name__})" if ufunc.nin == 1 else "set(value)")
+    if isinstance(inputs[0], ArrayMethods):
         raise TypeError(f"{name} would change a traced array or a device array in place. Use x.at[index].{update}.")
-    if method != "reduce":
-        raise NumpyRuleError(
-            f"{name} is not supported for a traced array. "
-            f"Use numpy.{ufunc.__name__} itself, on operands of the shapes that broadcast to the result."
-        )
-    function = reductions.get(ufunc)
-    if function is None:
-        raise NumpyRuleError(f"{name} has no rule. {_ADVICE['function'].capitalize()}.")
-    return function(*inputs, **{"axis": 0, **options})
+    raise NumpyRuleError(f"{name}: an ndarray cannot hold traced values. Use calque.numpy.at(x)[index].{update}.")
+
+
+def implementation(ufunc: np.ufunc) -> Function:
+    """Return the implementation of a ufunc.
+
+    Raises: NumpyRuleError without one.
+    """
+    return ufuncs.get(ufunc) or _load(ufuncs, ufunc)
 
 
 _UPDATES: dict[np.ufunc, str] = {

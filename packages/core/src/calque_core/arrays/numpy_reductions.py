@@ -1,12 +1,13 @@
-"""NumPy's reductions: `sum mean var std max min any all argmax argmin`, with NumPy's signatures and dtypes.
+"""NumPy's reductions: `sum prod max min any all argmax argmin`, with NumPy's signatures and dtypes.
 
 One idea: a reduction of `lax` keeps the dtype and drops the axes; a reduction of NumPy widens small integers, counts
 bools, and keeps axes on request.  Each function is also a method of arrays, with the same name and arguments.
+
+Read next: `numpy_moments.py`, `mean var std`.
 """
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
@@ -22,7 +23,7 @@ from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import ORDERED, undefined_message
 from calque_core.types.array_methods import array_method
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of, scalar_dtype
+from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
 
 Value = Any
 DType = Any
@@ -50,7 +51,14 @@ def fill_masked(x: Value, where: Value, fill: Value) -> Value:
     return lax.select(broadcast_to(truth(where), typeof(x).shape), x, fill)
 
 
-# Sums and moments
+def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = True) -> Value:
+    """Return how many elements a reduction over `axes` reads: one number, or an array with a mask."""
+    if where is True:
+        return math.prod(shape[axis] for axis in axes)
+    return lax.reduce_sum(as_dtype(broadcast_to(truth(where), shape), scalar_dtype(int)), axes)
+
+
+# Sums and products
 
 
 @implements(np.sum)
@@ -99,120 +107,38 @@ def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Return the dtype in which a mean is computed, and the dtype of the result."""
-    if out_dtype is not None:
-        return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
-    if kind_of(dtype) in "biu":
-        return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
-    return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
-
-
-def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    return math.prod(shape[axis] for axis in axes)
-
-
-@implements(np.mean)
+@implements(np.prod)
 @array_method
-def mean(
+def prod(
     a: Value,
     axis: Axes = None,
     dtype: DType = None,
     out: None = None,
     keepdims: bool = False,
-    *,
+    initial: Value = 1,
     where: Value = True,
 ) -> Value:
-    """Return the mean over `axis`.
+    """Return the product over `axis`: one axis, several axes, or all for None.
 
-    Dtype: kept for floats (floats of 16 bits are summed in 32 bits); float64 for integers and bools.
-    Raises: ValueError for an axis out of range, or for no elements; TypeError for `out` and `where`.
+    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.
+    Raises: ValueError for an axis out of range; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
     >>> x = np.array([[1, 2], [3, 4]])
-    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.mean(x, axis=0))(x))(x)
-    [array([2., 3.])]
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.prod(x, axis=0))(x))(x)
+    [array([3, 8])]
     """
-    refuse("mean", out=out, where=where)
+    refuse("prod", out=out)
     aval = typeof(a)
-    axes = reduced_axes("mean", axis, aval.ndim)
-    inner, outer = _mean_dtypes(aval.dtype, dtype)
-    count = _count(aval.shape, axes)
-    total = keep_axes(lax.reduce_sum(as_dtype(a, inner), axes), axes, keepdims)
-    return as_dtype(_per(total, count), outer)
-
-
-def _per(total: Value, count: float) -> Value:
-    """Return total / count; NaN for no elements, as in NumPy."""
-    return lax.div(total, typeof(total).dtype.type(count)) if count > 0 else lax.mul(total, math.nan)
-
-
-@implements(np.var)
-@array_method
-def var(
-    a: Value,
-    axis: Axes = None,
-    dtype: DType = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    **options: Any,
-) -> Value:
-    """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
-
-    Dtype: as `mean`; real for complex numbers, by the moduli of the deviations.
-    Raises: ValueError for an axis out of range; TypeError for `out`, `where` and `mean`, and for a `dtype` that
-    is not floating, or is complex for a real array, or real for a complex array.
-
-    >>> import numpy as np
-    >>> from calque_core import jaxpr_as_fun, make_jaxpr
-    >>> x = np.array([1.0, 3.0])
-    >>> jaxpr_as_fun(make_jaxpr(np.var)(x))(x)
-    [np.float64(1.0)]
-    """
-    ddof = options.pop("correction", ddof)
-    refuse("var", out=out, **options)
-    aval = typeof(a)
-    axes = reduced_axes("var", axis, aval.ndim)
-    inner, outer = _mean_dtypes(aval.dtype, dtype)
-    if not is_float(inner) or (aval.kind == "c") != (inner.kind == "c"):
-        raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
-    a = as_dtype(a, inner)
-    count = _count(aval.shape, axes)
-    center = _per(keep_axes(lax.reduce_sum(a, axes), axes, True), count)
-    total = lax.reduce_sum(_squared_size(lax.sub(a, center)), axes)
-    out = keep_axes(_per(total, builtins.max(count - ddof, 0)), axes, keepdims)
-    return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
-
-
-def _squared_size(x: Value) -> Value:
-    """Return the square of |x|; it has a derivative at 0, unlike `square(abs(x))`."""
-    if typeof(x).kind == "c":
-        return lax.add(lax.square(lax.real(x)), lax.square(lax.imag(x)))
-    return lax.square(x)
-
-
-@implements(np.std)
-@array_method
-def std(
-    a: Value,
-    axis: Axes = None,
-    dtype: DType = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    **options: Any,
-) -> Value:
-    """Return the square root of `var`, which has the same arguments.
-
-    >>> import numpy as np
-    >>> from calque_core import jaxpr_as_fun, make_jaxpr
-    >>> x = np.array([1.0, 3.0])
-    >>> jaxpr_as_fun(make_jaxpr(np.std)(x))(x)
-    [np.float64(1.0)]
-    """
-    return lax.sqrt(var(a, axis, dtype, out, ddof, keepdims, **options))
+    axes = reduced_axes("prod", axis, aval.ndim)
+    dtype = sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)
+    a = fill_masked(truth(a) if dtype.kind == "b" else as_dtype(a, dtype), where, 1)
+    reduce = lax.reduce_and if typeof(a).kind == "b" else lax.reduce_prod  # bools only by dtype=bool
+    product = keep_axes(reduce(a, axes), axes, keepdims)
+    if initial is None or (isinstance(initial, (int, float)) and initial == 1):
+        return product
+    return lax.mul(product, as_dtype(initial, typeof(product).dtype))
 
 
 # Extremes
@@ -222,7 +148,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     is_max = name == "max"
     aval = typeof(a)
     axes = reduced_axes(name, axis, aval.ndim)
-    if initial is None and (where is not True or _count(aval.shape, axes) == 0):
+    if initial is None and (where is not True or reduced_count(aval.shape, axes) == 0):
         problem = "there is no element" if where is True else "where= may leave no element"
         raise ValueError(f"{name} of {aval}{place()} over the axes {axes}: {problem}. Give initial=.")
     if aval.kind == "b":
@@ -355,4 +281,11 @@ def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     return keep_axes(lax.reduce_and(fill_masked(truth(a), where, True), axes), axes, keepdims)
 
 
-reductions |= {np.add: sum, np.maximum: max, np.minimum: min, np.logical_and: all, np.logical_or: any}
+reductions |= {
+    np.add: sum,
+    np.multiply: prod,
+    np.maximum: max,
+    np.minimum: min,
+    np.logical_and: all,
+    np.logical_or: any,
+}

@@ -25,6 +25,7 @@ from calque_core.arrays.numpy_arithmetic import (
     square,
     true_divide,
 )
+from calque_core.arrays.numpy_moments import mean, std, var
 from calque_core.arrays.numpy_products import dot, matmul
 from calque_core.arrays.numpy_protocol import implements_by_name, refuse
 from calque_core.arrays.numpy_reductions import (
@@ -35,13 +36,11 @@ from calque_core.arrays.numpy_reductions import (
     fill_masked,
     keep_axes,
     max,
-    mean,
     min,
+    prod,
     reduced_axes,
-    std,
     sum,
     sum_dtype,
-    var,
 )
 from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays
 from calque_core.arrays.numpy_shapes import (
@@ -99,7 +98,7 @@ __all__ = [
     # Products
     "dot", "matmul",
     # Reductions
-    "all", "any", "argmax", "argmin", "max", "mean", "min", "std", "sum", "var",
+    "all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var",
     # Shapes
     "astype", "clip", "copy", "ndim", "ravel", "reshape", "round", "shape", "size", "squeeze", "swapaxes",
     "transpose",

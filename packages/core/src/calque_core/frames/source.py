@@ -124,7 +124,7 @@ def user_frame() -> FrameType | None:
 
 
 def called_function(library: ModuleType) -> str:
-    """Return the name of the library function that the user called, or '' if no Python frame shows it.
+    """Return the name of the library's function that the user called, or of its class; '' if no Python frame shows it.
 
     >>> called_function(os)
     ''
@@ -134,7 +134,7 @@ def called_function(library: ModuleType) -> str:
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(folder):
-            name = code.co_name
+            name = code.co_qualname.partition(".")[0] if code.co_name.startswith("__") else code.co_name
         elif name or not is_internal_file(code.co_filename):
             break
         frame = frame.f_back

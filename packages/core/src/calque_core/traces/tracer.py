@@ -116,9 +116,7 @@ class Tracer(ArrayMethods):
         if not spec:
             return str(self)
         _check_usable(self)
-        if self.known_value is unknown:
-            raise ConcretizationTypeError(_conversion_message(self, f"text of the format {spec!r}", _SHOW))
-        return format(self.known_value, spec)
+        return str(self) if self.known_value is unknown else format(self.known_value, spec)
 
 
 def is_tracer(x: object) -> bool:
@@ -139,27 +137,39 @@ def known(x: Value) -> Value:
     return x.known_value if isinstance(x, Tracer) else x
 
 
-_ALWAYS = "A Python number would leave the transformation, and its derivative would be lost. Keep it an array"
+_ALWAYS = (
+    "A Python number would leave the transformation, and its derivative would be lost. Keep it an array: numpy.sqrt(x) "
+    "in place of math.sqrt(x)"
+)
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
 _EXPORT = "Its elements are not in memory. Return the array from the transformed function, and export the result"
 _FILLING = f"Instead of filling an array, build it from its elements: {_STACK}"
-_SHOW = "The value is not known here. Remove the format to print the type, or return the value and print it"
 _STAGED = (
     "The value is not known here. Use lax.cond, lax.select or numpy.where, or make the argument that decides it "
     "static (static_argnums)"
 )
 
+_CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
+_INDEXING = "To index an ndarray, use numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
-_INDEXING = "To index an ndarray, use calque.numpy.at(x)[i].get()"
+
+_INSTEAD = {
+    "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
+    "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
+    "vectorize": "numpy.vectorize makes NumPy's arrays. Call the function with arrays, or map it with calque.vmap",
+    "AxisConcatenator": "numpy.r_ and numpy.c_ make NumPy's arrays. Use numpy.concatenate and numpy.column_stack",
+    "ABCPolyBase": "A polynomial object makes NumPy's arrays. Use numpy.polynomial.polynomial.polyval(x, p.coef)",
+}
 
 
 def _array_advice(x: Tracer, function: str) -> str:
     """Return advice for a tracer that `function` of NumPy ('' if unknown: maybe an index) tried to make an array of."""
-    if function in ("full", "full_like"):
-        return f"numpy.{function} ignores the class of its arguments. Use calque.numpy.{function}"
+    if function in _INSTEAD:
+        return _INSTEAD[function]
     example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
-    if not function and isinstance(x.aval, ShapedArray) and x.aval.kind in "iu":
-        example = f"{example}. {_INDEXING}"
+    if not function and isinstance(x.aval, ShapedArray):
+        example += f". {_CONVERSION}" if x.aval.shape else ""
+        example += f". {_INDEXING}" if x.aval.kind in "iu" else ""
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 
 

@@ -1,0 +1,153 @@
+"""NumPy's means and deviations: `mean var std`, with NumPy's signatures and dtypes.
+
+One idea: floats of 16 bits are summed in 32 bits, integers as doubles; a mask leaves elements out of sums and counts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_protocol import implements, refuse
+from calque_core.arrays.numpy_reductions import fill_masked, keep_axes, reduced_axes, reduced_count
+from calque_core.frames.source import where as place
+from calque_core.ops.axes import Axes
+from calque_core.types.array_methods import array_method
+from calque_core.types.avals import typeof
+from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of
+
+Value = Any
+DType = Any
+
+
+def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return the dtype in which a mean is computed, and the dtype of the result."""
+    if out_dtype is not None:
+        return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
+    if kind_of(dtype) in "biu":
+        return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
+    return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
+
+
+@implements(np.mean)
+@array_method
+def mean(
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Value = True,
+) -> Value:
+    """Return the mean over `axis`.
+
+    Dtype: kept for floats (floats of 16 bits are summed in 32 bits); float64 for integers and bools.
+    The mean of no elements is NaN.
+    Raises: ValueError for an axis out of range; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.mean(x, axis=0))(x))(x)
+    [array([2., 3.])]
+    """
+    refuse("mean", out=out)
+    aval = typeof(a)
+    axes = reduced_axes("mean", axis, aval.ndim)
+    inner, outer = _mean_dtypes(aval.dtype, dtype)
+    count = reduced_count(aval.shape, axes, where)
+    total = lax.reduce_sum(fill_masked(as_dtype(a, inner), where, 0), axes)
+    return as_dtype(keep_axes(_per(total, count), axes, keepdims), outer)
+
+
+def _per(total: Value, count: Value) -> Value:
+    """Return total / count; NaN for no elements, as in NumPy."""
+    if isinstance(count, (int, float)) and count == 0:
+        return lax.mul(total, math.nan)
+    return lax.div(total, as_dtype(count, typeof(total).dtype))
+
+
+@implements(np.var)
+@array_method
+def var(  # noqa: PLR0913  (the signature is NumPy's)
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Value = True,
+    mean: Value = None,
+    correction: float | None = None,
+) -> Value:
+    """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
+
+    `mean` is the mean with its axes kept, if it is known; `correction` is another name of `ddof`.
+    Dtype: as `mean`; real for complex numbers, by the moduli of the deviations.
+    Raises: ValueError for an axis out of range; TypeError for `out`, and for a `dtype` that is not floating, or is
+    complex for a real array, or real for a complex array.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(np.var)(x))(x)
+    [np.float64(1.0)]
+    """
+    refuse("var", out=out)
+    aval = typeof(a)
+    axes = reduced_axes("var", axis, aval.ndim)
+    inner, outer = _mean_dtypes(aval.dtype, dtype)
+    if not is_float(inner) or (aval.kind == "c") != (inner.kind == "c"):
+        raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
+    a = as_dtype(a, inner)
+    count = reduced_count(aval.shape, axes, where)
+    if mean is None:
+        mean = keep_axes(_per(lax.reduce_sum(fill_masked(a, where, 0), axes), count), axes, True)
+    deviation = fill_masked(lax.sub(a, as_dtype(mean, inner)), where, 0)
+    total = lax.reduce_sum(_squared_size(deviation), axes)
+    out = keep_axes(_per(total, _positive(count, ddof if correction is None else correction)), axes, keepdims)
+    return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
+
+
+def _positive(count: Value, ddof: float) -> Value:
+    """Return count - ddof, or 0 if it is negative."""
+    return max(count - ddof, 0) if isinstance(count, int) else lax.max(lax.sub(count, ddof), 0)
+
+
+def _squared_size(x: Value) -> Value:
+    """Return the square of |x|; it has a derivative at 0, unlike `square(abs(x))`."""
+    if typeof(x).kind == "c":
+        return lax.add(lax.square(lax.real(x)), lax.square(lax.imag(x)))
+    return lax.square(x)
+
+
+@implements(np.std)
+@array_method
+def std(  # noqa: PLR0913  (the signature is NumPy's)
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Value = True,
+    mean: Value = None,
+    correction: float | None = None,
+) -> Value:
+    """Return the square root of `var`, which has the same arguments.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([1.0, 3.0])
+    >>> jaxpr_as_fun(make_jaxpr(np.std)(x))(x)
+    [np.float64(1.0)]
+    """
+    options = {"where": where, "mean": mean, "correction": correction}
+    return lax.sqrt(var(a, axis, dtype, out, ddof, keepdims, **options))
