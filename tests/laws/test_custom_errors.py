@@ -236,3 +236,22 @@ def test_a_wrong_bwd_is_refused_with_the_path_of_the_argument_wherever_it_is_run
     message = r"the bwd rule <lambda> .* of <lambda> .* returned a cotangent of float64\[7\] for p\['w'\]\[0\]"
     with pytest.raises(TypeError, match=message):
         derivative(f)({"w": [XS], "b": XS})
+
+
+# Values that a compiled function does not know
+
+
+@pytest.mark.parametrize("kind", [custom_jvp, custom_vjp, custom_vmap])
+def test_a_choice_by_an_unknown_value_names_the_users_function(kind):
+    @kind
+    def magnitude(x):
+        return x if x > 0 else -x
+
+    rule = {
+        custom_jvp: lambda: magnitude.defjvps(lambda x_dot, out, x: x_dot),
+        custom_vjp: lambda: magnitude.defvjp(lambda x: (x, None), lambda _, ct: (ct,)),
+        custom_vmap: lambda: magnitude.def_vmap(lambda size, batched, x: (x, True)),
+    }
+    rule[kind]()
+    with pytest.raises(TypeError, match=r"under a call of magnitude \(test_custom_errors\.py:\d+\)"):
+        jit(magnitude)(1.0)

@@ -49,7 +49,8 @@ class CustomRules:
     `UndefinedPrimal`s.
     `batch(size, is_mapped, args)` returns the results of a batch, whose axis is in front, and whether each result has
     this axis.
-    `functions` are the Python objects behind the rules, which may close over tracers; rules with equal `key` are equal.
+    `functions` are the Python objects behind the rules, the function first; they may close over tracers.  Rules with
+    equal `key` are equal.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
@@ -98,7 +99,8 @@ class CustomRules:
 
         The tracers are leading operands of the program.
         """
-        jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a function with custom rules", user_fun=fun))
+        named = self.functions[0] if self.functions else fun  # `fun` is calque's own, and takes leaves
+        jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a call", user_fun=named))
         rules, held = close_rules(self, in_avals)
         split = len(captured)
         unused = [Var(x.aval) for x in held]  # only the rules need these tracers
