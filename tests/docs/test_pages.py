@@ -36,7 +36,8 @@ def run_block(block: Block, page: Path, namespace: dict) -> None:
         doctest.DebugRunner(optionflags=OPTIONS).run(example, clear_globs=False)
         namespace.update(example.globs)
     else:
-        exec(compile("\n" * block.line + block.code, str(page), "exec"), namespace)
+        # A user's program inherits no `from __future__` of this file.
+        exec(compile("\n" * block.line + block.code, str(page), "exec", dont_inherit=True), namespace)
 
 
 def explain(failure: doctest.DocTestFailure) -> str:
