@@ -6,6 +6,7 @@ Families have the order of calque_numpy's modules; a row may hold several functi
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from program import FLOATS, Program, always, numbers
 
 from calque_numpy import nn, segments
@@ -87,6 +88,14 @@ FRONT: list[Program] = [
         dtypes=DOUBLE,
     ),
     row("nanquantile", lambda x: np.nanquantile(x, [0.2, 0.5], 0), with_nan, dtypes=DOUBLE),
+    # padding and windows
+    row("pad reflected", lambda x: (np.pad(x, 2, mode="reflect", reflect_type="odd"), np.pad(x, 1, "wrap")), MATRIX),
+    row(
+        "pad by values",
+        lambda x: (np.pad(x, (1, 2), "linear_ramp", end_values=x[0, 0]), np.pad(x, 1, "mean", stat_length=2)),
+        MATRIX,
+    ),
+    row("windows", lambda x: sliding_window_view(x, (2, 3)), MATRIX),
     # places, counts, elements at positions
     row("searchsorted", lambda a, v: (np.searchsorted(np.sort(a), v), np.digitize(v, np.sort(a))), VECTOR, MATRIX),
     row(

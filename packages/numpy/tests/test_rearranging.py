@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import calque_numpy as cnp
 from calque_core import make_jaxpr
@@ -42,6 +43,12 @@ def test_rearranged_elements_are_numpys(name, shape, agree, numbers):
     agree(CASES[name], numbers(shape, "float32"))
 
 
+def test_windows_are_numpys(agree, numbers):
+    for shape, sizes, axis in (((4,), 2, None), ((3, 4), (2, 3), None), ((3, 4), (2, 2), (-1, -1)), ((2, 0), 1, 0)):
+        agree(lambda m, x, s=sizes, d=axis: sliding_window_view(x, s, d), numbers(shape, "float32"))
+    agree(lambda m, x: sliding_window_view(x, 0), numbers((2,), "int8"))
+
+
 def test_a_scalar_is_repeated_and_tiled(agree):
     agree(lambda m, x: [m.repeat(x, 2), m.tile(x, (2, 2))], np.float32(3))
 
@@ -57,15 +64,13 @@ def test_padding_takes_the_dtype_of_the_array(agree, numbers):
         (lambda x: np.repeat(x, [1, 2, 3], axis=0), ValueError, "repeats has 3 numbers for axis 0 of size 2."),
         (lambda x: cnp.repeat(x, 1.5), TypeError, "repeats is (1.5,). Give a sequence of integers."),
         (lambda x: cnp.tile(x, -2), ValueError, "reps is -2. Give numbers of zero or more."),
-        (lambda x: np.pad(x, -1), ValueError, "pad_width is -1. Give numbers of zero or more."),
         (
-            lambda x: np.pad(x, ((1, 2),) * 3),
+            lambda x: sliding_window_view(x, 3, 0),
             ValueError,
-            "for 2 axes. Give one number, (before, after), or a pair (before, after) for each axis",
+            "a window of size 3 does not fit into axis 0. Give 0 to 2.",
         ),
-        (lambda x: np.pad(x, 0.5), TypeError, "pad_width is 0.5. Give integers."),
-        (lambda x: np.pad(x, 1, mode="edge"), TypeError, "only one constant is supported. Use mode='constant'"),
-        (lambda x: np.pad(x, 1, constant_values=(1, 2)), TypeError, "is not an array or a scalar"),
+        (lambda x: sliding_window_view(x, (1, 1, 1)), ValueError, "3 sizes for 2 axes. Give as many."),
+        (lambda x: sliding_window_view(x, 1, writeable=True), TypeError, "writeable= is not supported"),
         (lambda x: np.flip(x, 2), ValueError, "axis 2 is out of range for ndim 2"),
         (lambda x: np.flip(x, (0, -2)), ValueError, "name one axis twice"),
         (lambda x: np.rot90(x, 1, (0,)), ValueError, "axes is (0,). Give two axes."),

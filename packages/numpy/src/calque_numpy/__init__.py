@@ -266,6 +266,7 @@ from calque_numpy.order_statistics import (
     percentile,
     quantile,
 )
+from calque_numpy.padding import pad
 from calque_numpy.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
 from calque_numpy.products import (
     cross,
@@ -287,7 +288,7 @@ from calque_numpy.ranges import (
     meshgrid,
     tri,
 )
-from calque_numpy.rearranging import flip, fliplr, flipud, pad, repeat, roll, rot90, tile
+from calque_numpy.rearranging import flip, fliplr, flipud, repeat, roll, rot90, tile
 from calque_numpy.running import (
     cumprod,
     cumsum,

@@ -1,4 +1,4 @@
-"""Elements repeated, padded, reversed and rolled.
+"""Elements repeated, seen through windows, reversed and rolled.
 
 One idea: the new position of each element is known while tracing, so each function is a few slices, reversals and
 broadcasts.
@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import integer, kind_of, where
-from calque_core.extend.numpy_functions import canonical_axis, ravel, swapaxes
+from calque_core.extend import integer, where
+from calque_core.extend.numpy_functions import canonical_axis, ravel, refuse, swapaxes
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
-from calque_numpy.shapes import Axes, distinct_axes, one_or_several
+from calque_numpy.shapes import Axes, distinct_axes, moveaxis, one_or_several
+from calque_numpy.taking import take
 
 Value = Any
 
@@ -92,44 +93,39 @@ def tile(A: Value, reps: Axes) -> Value:
     return lax.tile(whole, (1,) * (ndim - len(counts)) + counts)
 
 
-@implements(np.pad)
-def pad(array: Value, pad_width: Any, mode: str = "constant", *, constant_values: Value = 0) -> Value:
-    """Return the array with a constant before and after its elements, `pad_width` times along each axis.
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Value, window_shape: Axes, axis: Axes | None = None, *, subok: bool = False, writeable: bool = False
+) -> Value:
+    """Return the windows of an array, one at every position; the axes of a window are the last.
 
-    `pad_width` is one number, (before, after), or one such pair for each axis.
-    Raises: ValueError for a negative number, or a wrong number of pairs; TypeError for another `mode`, a width that is
-    no integer, or a constant that is no scalar.
+    Shapes: x [n, m], window_shape (k, l) -> [n - k + 1, m - l + 1, k, l].  Without `axis`, a window has a size along
+    every axis.
+    Raises: ValueError for a window that is longer than the array, negative, or of another number of axes; TypeError for
+    `writeable`.
 
     >>> import numpy as np
-    >>> from calque_numpy import pad
-    >>> pad(np.array([1, 2]), (1, 2))
-    array([0, 1, 2, 0, 0])
+    >>> from calque_numpy.rearranging import sliding_window_view
+    >>> sliding_window_view(np.array([1, 2, 3, 4]), 3)
+    array([[1, 2, 3],
+           [2, 3, 4]])
     """
-    aval = typeof(array)
-    if mode != "constant" or typeof(constant_values).shape:
-        raise TypeError(
-            f"pad of {aval}{where()}: only one constant is supported. Use mode='constant' and a scalar, "
-            "or concatenate arrays."
-        )
-    widths = _pad_widths(pad_width, aval.ndim)
-    constant = lax.convert_element_type(constant_values, aval.dtype)
-    return lax.pad(array, constant, [(before, after, 0) for before, after in widths])
-
-
-def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
-    widths = np.asarray(pad_width)
-    if kind_of(widths.dtype) not in "iu":
-        raise TypeError(f"pad{where()}: pad_width is {pad_width!r}. Give integers.")
-    if widths.size and widths.min() < 0:
-        raise ValueError(f"pad{where()}: pad_width is {pad_width!r}. Give numbers of zero or more.")
-    try:
-        pairs = np.broadcast_to(widths, (ndim, 2))
-    except ValueError:
-        raise ValueError(
-            f"pad{where()}: pad_width is {pad_width!r} for {ndim} axes. Give one number, (before, after), or a pair "
-            "(before, after) for each axis."
-        ) from None
-    return [(int(before), int(after)) for before, after in pairs]
+    name = "sliding_window_view"
+    refuse(name, subok=subok or None, writeable=writeable or None)
+    x, sizes = asarray(x), one_or_several(name, "window_shape", window_shape)
+    ndim = typeof(x).ndim
+    axes = range(ndim) if axis is None else [canonical_axis(name, i, ndim) for i in one_or_several(name, "axis", axis)]
+    if len(axes) != len(sizes):
+        raise ValueError(f"{name} of {typeof(x)}{where()}: {len(sizes)} sizes for {len(axes)} axes. Give as many.")
+    for size, i in zip(sizes, axes):
+        count = typeof(x).shape[i] - size + 1
+        if size < 0 or count < 1:
+            raise ValueError(
+                f"{name} of {typeof(x)}{where()}: a window of size {size} does not fit into axis {i}. Give 0 to "
+                f"{typeof(x).shape[i]}."
+            )
+        x = moveaxis(take(x, np.arange(count)[:, None] + np.arange(size), i), i + 1, -1)
+    return x
 
 
 # The same elements in other positions
