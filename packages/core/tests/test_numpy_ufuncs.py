@@ -39,8 +39,6 @@ def expected(ufunc, *args):
     dtype = np.result_type(*args)
     if dtype.kind == "c" and ufunc in NO_COMPLEX:
         return None
-    if ufunc is np.power and dtype.kind in "biu":
-        return None
     with np.errstate(all="ignore"):
         try:
             out = ufunc(*args)
@@ -77,7 +75,9 @@ def test_a_unary_ufunc_is_numpys_for_every_dtype(ufunc):
 def test_a_binary_ufunc_is_numpys_for_every_pair_of_dtypes(ufunc):
     for left in DTYPES:
         for right in DTYPES:
-            check(ufunc, array(LEFT, left), array(RIGHT, right))
+            x, y = array(LEFT, left), array(RIGHT, right)
+            has_no_inverse = ufunc is np.power and np.result_type(x, y).kind == "i"
+            check(ufunc, x, abs(y) if has_no_inverse else y)
 
 
 SPECIAL = [-np.inf, -2.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.5, 3.0, 1e-310, 1e300, np.inf, np.nan]
@@ -94,8 +94,6 @@ def test_a_ufunc_is_numpys_at_zeros_infinities_and_nan(ufunc):
 def test_a_scalar_is_promoted_as_numpy_does(ufunc, scalar):
     for char in "bilfd":
         x = np.abs(array(RIGHT, char))
-        if ufunc is np.power and np.result_type(x, scalar).kind in "biu":
-            continue
         with np.errstate(all="ignore"):
             try:
                 want = ufunc(x, scalar)

@@ -1,12 +1,15 @@
 """Operators of tracers mean what NumPy's mean: values, dtypes, shapes, and who is asked first."""
 
 import operator
+import re
 
 import numpy as np
 import pytest
 
 from calque_core import ArrayMethods, config, eval_jaxpr, stage, typeof
 from calque_core.errors import ShapeError, TracerBoolConversionError
+from calque_core.extend import entered
+from calque_core.extend.numpy_functions import power
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -150,10 +153,37 @@ def test_an_integer_has_no_negative_integer_power():
     assert words.endswith("an integer to a negative power is no integer. Convert the array to float first.")
 
 
-def test_integers_to_an_array_of_integers_are_refused_with_two_ways_out():
-    words = refused(operator.pow, np.array([2]), np.array([3]))
-    assert "an integer to the power of an array of integers is not supported" in words
-    assert words.endswith("Make one of them a float, or the exponent a Python integer.")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64"])
+@pytest.mark.parametrize("shapes", [((), ()), ((6,), (6,)), ((), (6,)), ((0,), (1,)), ((3, 1), (2, 1, 4))], ids=str)
+def test_integers_to_an_array_of_integers_wrap_around_as_in_numpy(dtype, shapes):
+    x, y = (np.random.default_rng(0).integers(0, high, shape) for high, shape in zip((200, 90), shapes))
+    x, y = np.asarray(x).astype(dtype), np.asarray(y).astype(dtype)
+    with np.errstate(over="ignore"):
+        want = np.power(x, y)
+        assert_same(traced(operator.pow, x, y), want)
+        with entered():
+            assert_same(power(x, y), want)
+    for exponents in (y, np.int16(3), 3):
+        assert_same(traced(lambda a, n=exponents: a**n, x), x**exponents)
+
+
+def test_a_known_array_of_exponents_has_no_negative_element():
+    for fun in (lambda a: a ** np.array([2, -3]), lambda a: power(np.array([2]), np.array([[-3, 2]]))):
+        words = refused(fun, np.array([2]), error=ValueError)
+        assert re.search(
+            r"^power of int64\[1\] and -3 at test_op.*: an integer to a negative power is no integer\.", words
+        )
+
+
+def test_a_traced_negative_exponent_gives_the_truncated_inverse():
+    x = np.array([2, 1, -1, -1, 0, -5])
+    assert traced(operator.pow, x, np.array([-1, -2, -3, -4, -1, -1])).tolist() == [0, 1, -1, 1, 0, 0]
+
+
+def test_the_power_of_two_traced_python_integers_is_refused():
+    words = refused(operator.pow, 2, 3)
+    assert "the power of two Python integers is an int or a float by the sign of the exponent" in words
+    assert words.endswith("Make one of them a float, or the exponent static.")
 
 
 # Who is asked

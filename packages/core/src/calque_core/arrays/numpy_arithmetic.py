@@ -15,11 +15,12 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.context import active
-from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where
+from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import as_result, undefined_message
 from calque_core.ops.operands import _convert, binary, check_dtypes, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
+from calque_core.traces.tracer import is_tracer
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, kind_of, scalar_dtype
 from calque_core.types.limits import wide_dtype
@@ -190,8 +191,8 @@ def divmod(x: Value, y: Value) -> tuple[Value, Value]:
 def power(x: Value, y: Value) -> Value:
     """Return x ** y; a Python or NumPy integer as exponent means repeated multiplication.
 
-    Raises: ValueError for an integer to a negative integer power; NumpyRuleError for an integer to an array of
-    integers.
+    A traced exponent that turns out to be negative gives 1 / x ** -y, truncated, for integers; 0 for x = 0.
+    Raises: ValueError for an integer to a known negative integer power.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -203,11 +204,42 @@ def power(x: Value, y: Value) -> Value:
         return _integer_power(x, y)
     dtype = promoted_dtype("power", x, y)
     if kind_of(dtype) in "biu":
-        raise NumpyRuleError(
-            f"power of {typeof(x)} and {typeof(y)}{where()}: an integer to the power of an array of integers is not "
-            "supported. Make one of them a float, or the exponent a Python integer."
-        )
+        return _power_of_integers(x, y)
     return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
+
+
+def _power_of_integers(x: Value, y: Value) -> Value:
+    """Return x ** y for an array of exponents: the product of the x ** 2**i for the bits i of y that are 1."""
+    if not is_tracer(y) and (np.asarray(y) < 0).any():
+        raise _negative_power(x, np.asarray(y).min())
+    x, y = _numbers("power", x, y)
+    if _is_known(x, y):
+        return np.power(x, y)
+    shape = lax.broadcast_shapes(typeof(x).shape, typeof(y).shape)
+    inner = shape or (1,)  # NumPy warns where a square of a scalar overflows, though no bit asks for it
+    base, exponent = (lax.reshape(broadcast_to(n, shape), inner) for n in (x, y))
+    one, zero = (lax.full_like(base, n) for n in (1, 0))
+
+    def multiply(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+        square, bits, out = carry
+        is_factor = lax.eq(lax.bitwise_and(bits, one), one)
+        return lax.mul(square, square), right_shift(bits, one), lax.select(is_factor, lax.mul(out, square), out)
+
+    start = base, lax.max(exponent, zero), one
+    _, _, out = lax.while_loop(lambda carry: lax.reduce_or(lax.gt(carry[1], zero)), multiply, start)
+    if kind(x) == "i":
+        is_odd = lax.eq(lax.bitwise_and(exponent, one), one)
+        sign = lax.select(lax.eq(base, one), one, lax.select(is_odd, lax.neg(one), one))
+        inverse = lax.select(lax.eq(lax.abs(base), one), sign, zero)
+        out = lax.select(lax.lt(exponent, zero), inverse, out)
+    return lax.reshape(out, shape)
+
+
+def _negative_power(x: Value, y: Any) -> ValueError:
+    return ValueError(
+        f"power of {typeof(x)} and {y}{where()}: an integer to a negative power is no integer. Convert the array to "
+        "float first."
+    )
 
 
 def _integer_power(x: Value, y: Any) -> Value:
@@ -215,10 +247,7 @@ def _integer_power(x: Value, y: Any) -> Value:
         return lax.integer_pow(x, y)
     dtype = promoted_dtype("power", x, y)
     if kind_of(dtype) in "iu" and y < 0:
-        raise ValueError(
-            f"power of {typeof(x)} and {y}{where()}: an integer to a negative power is no integer. Convert the array "
-            "to float first."
-        )
+        raise _negative_power(x, y)
     return lax.integer_pow(as_dtype(x, dtype), int(y))
 
 

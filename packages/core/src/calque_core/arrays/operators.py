@@ -33,6 +33,7 @@ from calque_core.arrays.numpy_arithmetic import (
 from calque_core.arrays.numpy_products import matmul
 from calque_core.arrays.numpy_protocol import unusable
 from calque_core.arrays.numpy_sequences import array_of
+from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where
 from calque_core.lax import (
     abs_p,
@@ -227,7 +228,10 @@ def _weak_power(x: Value, y: Value) -> Value:
         is_float = type(y) is float or y < 0
         return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).kind == "i" else x, y=int(y))
     if typeof(x).kind == typeof(y).kind == "i":
-        return power(x, y)  # raises: the exponent decides whether Python returns an int or a float
+        raise NumpyRuleError(
+            f"power of {typeof(x)} and {typeof(y)}{where()}: the power of two Python integers is an int or a float by "
+            "the sign of the exponent, which is not known here. Make one of them a float, or the exponent static."
+        )
     x, y = promoted_pair("power", x, y)
     return pow_p.bind(x, y)
 
