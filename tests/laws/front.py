@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from program import FLOATS, Program, always, numbers
 
+import calque_numpy as numpy
 from calque_numpy import nn, segments
 from calque_numpy.scipy import special
 
@@ -35,6 +36,12 @@ def row(name, fun, *makers, dtypes=FLOATS, ulps=64.0):
 def spectral_function(values, vectors):
     """Return v f(w) v^T, which does not depend on the signs of the vectors."""
     return (vectors * np.sqrt(1.0 + values**2)) @ vectors.T
+
+
+def fits(y, w):
+    """Return weighted fits, and the covariances of coefficients, whose scale is the sum of squared errors."""
+    points = np.linspace(0.0, 1.0, 5).astype(y.dtype)
+    return (np.polyfit(points, y, 2), *np.polyfit(points, y, 1, w=w, cov=True))
 
 
 def inverse_and_determinants(x):
@@ -105,7 +112,19 @@ FRONT: list[Program] = [
         numbers((4,)),
     ),
     row("histogram", lambda x, w: np.histogram(x, np.array([-1, 0.1, 1]), weights=w), VECTOR, VECTOR),
+    row("histogramdd", lambda x, w: np.histogramdd(x, 2, weights=w), numbers((5, 2)), VECTOR),
     row("take", lambda x: (np.take(x, [2, 0, 2], 1), np.take_along_axis(x, np.argsort(x, 1), 1)), MATRIX),
+    row("insert block", lambda x, y: (np.insert(x, [1, 3], y[:, :2], 1), np.block([[x, y], [y, x]])), MATRIX, MATRIX),
+    row(
+        "put place put_along_axis",
+        lambda x, y: (
+            numpy.put(x, [5, 2], y),
+            numpy.place(x, EVEN, y[0]),
+            numpy.put_along_axis(x, np.argsort(x, 1)[:, :1], y[:, 1:2], 1),
+        ),
+        MATRIX,
+        MATRIX,
+    ),
     row("choose", lambda x, y: np.choose(np.array([[0, 1, 1, 0]]), [x, y]), MATRIX, MATRIX),
     # convolutions, covariances, windows, polynomials
     row(
@@ -121,6 +140,10 @@ FRONT: list[Program] = [
         VECTOR,
         VECTOR,
     ),
+    row("poly", lambda x: (np.poly(x), np.poly(np.outer(x, x))), VECTOR, ulps=512.0),
+    row("polydiv", lambda x: np.polydiv(x, x[:2] + 3.0), VECTOR, dtypes=DOUBLE),  # NumPy's remainder keeps rounding
+    row("roots", lambda x: np.real(np.roots(np.hstack([2.0, x, 5.0])) ** 3).sum(), numbers((3,)), ulps=512.0),
+    row("polyfit", fits, VECTOR, POSITIVE, ulps=4096.0),
     row("vander", lambda x: (np.vander(x, 3), np.vander(x, increasing=True)), VECTOR),
     # functions that take functions, further products
     row("piecewise", lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 7, lambda v: v * v]), VECTOR),

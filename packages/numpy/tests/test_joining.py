@@ -116,3 +116,25 @@ def test_strict_promotion_refuses_different_dtypes_of_traced_arrays(function, na
     ):
         make_jaxpr(function)(np.ones(3, np.float32), np.ones(3))
     assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32"])
+def test_blocks_are_numpys(dtype, agree, numbers):
+    x = numbers((4, 3), dtype)
+    agree(lambda m, x: [m.block(x), m.block([x, x]), m.block([[x, x], [x[:1], x[0]]]), m.block([[[x]], [[x]]])], x)
+    agree(
+        lambda m, x: [m.block([1.0, x[0]]), m.block([[x[0], 2], [x[0], 3]]), m.block(2.5), m.block([[x], [0, 1, 2]])], x
+    )
+
+
+def test_lists_that_are_no_blocks_are_refused():
+    x = np.ones((2, 2))
+    for wrong, words in (
+        ([x, [x]], r"block.*the lists are \[1, 2\] deep. Use lists of one depth"),
+        ([[x], []], "block.*got an empty list"),
+        ([[x], [x[:, :1]]], "block|concatenate"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make_jaxpr(lambda x, wrong=wrong: cnp.block(wrong))(x)
+    with pytest.raises(TypeError, match=r"block.*got a tuple of blocks. Use lists"):
+        make_jaxpr(lambda x: cnp.block((x, x)))(x)

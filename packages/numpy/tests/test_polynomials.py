@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
+from calque_core import eval_jaxpr, make_jaxpr
 from calque_core.extend import entered
 
 
@@ -16,9 +17,50 @@ def test_polynomials_are_numpys(dtype, agree, numbers):
     agree(lambda m, x: [m.vander(x), m.vander(x, 2), m.vander(x, 6, True), m.vander(x, 0)], x[0], ulps=64)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64"])
+def test_polynomials_of_roots_are_numpys(dtype, agree, numbers):
+    x = numbers((4, 4), dtype)
+    agree(lambda m, x: [m.poly(x[0]), m.poly(x[1, :1])], x, ulps=16)
+    if dtype != "float16":
+        agree(lambda m, x: m.poly(np.triu(x)), x, ulps=2**12, plain=False)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
+def test_quotients_of_polynomials_are_numpys(dtype, agree):
+    u, v = np.array([4, 8, 3, 2], dtype), np.array([2, 1], dtype)
+    agree(lambda m, u, v: [*m.polydiv(u, v), *m.polydiv(v, u), *m.polydiv(u, v[:1])], u, v)
+    agree(lambda m, u, v: [*m.polydiv(u, 2), *m.polydiv(u[0], v)], u, v)
+
+
+def test_roots_are_numpys_in_complex_numbers():
+    for p in ([1.0, -3.0, 2.0], [2, 0, 5, 1], [1.0, 2.0], [3.0], [1 + 1j, 2, 3j], [1.0, 2.0, 0.0, 0.0]):
+        p = np.array(p)
+        want = np.sort_complex(np.roots(p))
+        for strip_zeros in (True, False):
+            jaxpr = make_jaxpr(lambda p, s=strip_zeros: cnp.roots(p, strip_zeros=s))(p)
+            (got,) = eval_jaxpr(jaxpr, jaxpr.consts, p)
+            assert got.dtype == "complex128"
+            np.testing.assert_allclose(np.sort_complex(got), want, rtol=1e-14)
+        with entered():
+            np.testing.assert_allclose(np.sort_complex(cnp.roots(p)), want)
+
+
+def test_known_zeros_around_the_coefficients_are_removed():
+    p = np.array([0.0, 0.0, 1.0, -3.0, 2.0, 0.0])
+    with entered():
+        np.testing.assert_array_equal(cnp.roots(p), np.roots(p))
+        np.testing.assert_array_equal(cnp.poly(np.array([1j, -1j])), [1.0, 0.0, 1.0])
+
+
 def test_wrong_arguments_are_refused():
     x = np.ones(3)
     with entered():
+        with pytest.raises(ValueError, match=r"polydiv.*a polynomial has no coefficients"):
+            cnp.polydiv(x, x[:0])
+        with pytest.raises(TypeError, match=r"poly of float64\[1,3\].*Give a vector of roots, or a square matrix"):
+            cnp.poly(x[None])
+        with pytest.raises(TypeError, match=r"roots.*the coefficients are float64\[1,3\]. Give a vector"):
+            cnp.roots(x[None])
         with pytest.raises(ValueError, match=r"polyder.*m is -1. Give a number of zero or more"):
             cnp.polyder(x, -1)
         with pytest.raises(TypeError, match=r"polyint.*there are 3 constants. Give 1 or 2"):

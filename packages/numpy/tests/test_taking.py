@@ -66,3 +66,21 @@ def test_wrong_arguments_are_refused():
             cnp.lexsort([])
         with pytest.raises(ValueError, match=r"compress.*the condition is bool\[1,2\]. Give a vector"):
             cnp.compress([[True, False]], x, 0)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_inserted_elements_are_numpys(dtype, agree, numbers):
+    x = numbers((4, 3), dtype)
+    agree(lambda m, x: [m.insert(x, 1, 5), m.insert(x, [1, 0], [5, 0]), m.insert(x, [], 3), m.insert(x, -1, x[0])], x)
+    agree(lambda m, x: [m.insert(x, 1, x[0], 0), m.insert(x, 1, x[:2], 0), m.insert(x, [1], x[:2], 0)], x)
+    agree(lambda m, x: [m.insert(x, -1, 4, 1), m.insert(x, [3, 1, 1], x[:, ::-1], 1), m.insert(x, 1, x[:, 0], 1)], x)
+    agree(lambda m, x: [m.insert(x, slice(1, 3), 9, 1), m.insert(x, slice(2, 3), x[:, :1], 1)], x)
+    agree(lambda m, x: m.insert(x, np.array([True, False, True]), x[:, :2], axis=1), x)
+
+
+def test_insertions_are_refused_where_numpy_refuses():
+    with entered():
+        with pytest.raises(IndexError, match="out of bounds"):
+            cnp.insert(np.ones(3), 5, 1.0)
+        with pytest.raises(ValueError, match="broadcast"):
+            cnp.insert(np.ones((2, 3)), [0, 1], np.ones(5), 1)

@@ -19,14 +19,26 @@ from numpy import (
     float16,
     float32,
     float64,
+    frombuffer,
+    fromfile,
+    fromiter,
+    fromregex,
+    fromstring,
+    genfromtxt,
+    get_printoptions,
     inf,
     int8,
     int16,
     int32,
     int64,
+    iterable,
+    load,
+    loadtxt,
     nan,
     newaxis,
     pi,
+    printoptions,
+    set_printoptions,
     uint8,
     uint16,
     uint32,
@@ -165,6 +177,7 @@ from calque_core.lax import neg as negative
 from calque_core.lax import sub as subtract
 from calque_numpy import fft, linalg
 from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
+from calque_numpy.bits import packbits, unpackbits
 from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum
 from calque_numpy.creation import (
@@ -197,11 +210,28 @@ from calque_numpy.elementwise import (
     spacing,
 )
 from calque_numpy.evaluation import evaluated_by_numpy as _evaluated_by_numpy
+from calque_numpy.fitting import polyfit
 from calque_numpy.functional import (
     apply_along_axis,
     apply_over_axes,
     fromfunction,
     piecewise,
+)
+from calque_numpy.histograms import histogram, histogram2d, histogram_bin_edges, histogramdd
+from calque_numpy.host_functions import (
+    array2string,
+    array_repr,
+    array_str,
+    base_repr,
+    binary_repr,
+    format_float_positional,
+    format_float_scientific,
+    isscalar,
+    save,
+    savetxt,
+    savez,
+    savez_compressed,
+    trim_zeros,
 )
 from calque_numpy.index_tricks import (
     diag_indices,
@@ -221,6 +251,7 @@ from calque_numpy.index_tricks import (
 )
 from calque_numpy.joining import (
     array_split,
+    block,
     column_stack,
     concatenate,
     dsplit,
@@ -267,7 +298,7 @@ from calque_numpy.order_statistics import (
     quantile,
 )
 from calque_numpy.padding import pad
-from calque_numpy.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
+from calque_numpy.polynomials import poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots, vander
 from calque_numpy.products import (
     cross,
     inner,
@@ -278,6 +309,7 @@ from calque_numpy.products import (
     vdot,
     vecmat,
 )
+from calque_numpy.putting import place, put, put_along_axis
 from calque_numpy.ranges import (
     arange,
     eye,
@@ -300,7 +332,7 @@ from calque_numpy.running import (
     trapezoid,
     unwrap,
 )
-from calque_numpy.searching import bincount, digitize, histogram, histogram_bin_edges, interp, searchsorted
+from calque_numpy.searching import bincount, digitize, interp, searchsorted
 from calque_numpy.sets import (
     argwhere,
     flatnonzero,
@@ -333,7 +365,7 @@ from calque_numpy.stacks import (
     vecdot,
 )
 from calque_numpy.statistics import average, count_nonzero, ptp
-from calque_numpy.taking import append, choose, compress, delete, extract, resize, take, take_along_axis
+from calque_numpy.taking import append, choose, compress, delete, extract, insert, resize, take, take_along_axis
 
 _register_internal_folder(__path__[0])
 
@@ -413,6 +445,16 @@ __all__ = [
     "apply_along_axis", "apply_over_axes", "piecewise", "fromfunction",
     # elements at positions
     "take", "take_along_axis", "choose", "compress", "extract", "append", "delete", "resize",
+    # polynomials, histograms, blocks and bits
+    "poly", "polydiv", "polyfit", "roots", "histogram2d", "histogramdd", "block", "packbits", "unpackbits",
+    # elements inserted and replaced
+    "insert", "place", "put", "put_along_axis", "trim_zeros",
+    # text, files and printing
+    "array2string", "array_repr", "array_str", "base_repr", "binary_repr", "format_float_positional",
+    "format_float_scientific", "save", "savetxt", "savez", "savez_compressed", "frombuffer", "fromfile", "fromiter",
+    "fromregex", "fromstring", "genfromtxt", "load", "loadtxt", "get_printoptions", "printoptions", "set_printoptions",
+    # questions
+    "isscalar", "iterable",
 ]  # fmt: skip
 
 globals().update(_evaluated_by_numpy(_np, globals()))

@@ -8,7 +8,7 @@ Read next: `shapes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -272,3 +272,53 @@ def unstack(x: Value, /, *, axis: int = 0) -> tuple[Value, ...]:
     if not typeof(x).ndim:
         raise ValueError(f"unstack of {typeof(x)}{where()}: a scalar has no axes. Give an array.")
     return tuple(lax.unstack(x, axis))
+
+
+@implements(np.block)
+def block(arrays: Any) -> Value:
+    """Return an array made of blocks: the innermost lists are joined along the last axis, lists of them along the next.
+
+    Arrays of lower rank get leading axes of size 1.
+    Dtype: promoted.
+    Raises: ValueError for an empty list, or lists that are not equally deep; TypeError for a tuple; ShapeError if the
+    sizes of the blocks do not fit.
+
+    >>> import numpy as np
+    >>> from calque_numpy import block
+    >>> block([[np.ones((1, 2)), np.zeros((1, 1))], [np.zeros((1, 3))]])
+    array([[1., 1., 0.],
+           [0., 0., 0.]])
+    """
+    depths = set(_depths(arrays, 0))
+    if len(depths) > 1:
+        raise ValueError(f"block{where()}: the lists are {sorted(depths)} deep. Use lists of one depth.")
+    (depth,) = depths
+    ndim = max(depth, *(typeof(x).ndim for x in _blocks(arrays)))
+    return _joined(arrays, -depth, ndim)
+
+
+def _depths(arrays: Any, depth: int) -> Iterator[int]:
+    """Return the depth of each block.  Raises: ValueError for an empty list; TypeError for a tuple."""
+    if isinstance(arrays, tuple):
+        raise TypeError(f"block{where()} got a tuple of blocks. Use lists.")
+    if not isinstance(arrays, list):
+        yield depth
+    elif not arrays:
+        raise ValueError(f"block{where()} got an empty list. Give at least one array.")
+    for item in arrays if isinstance(arrays, list) else ():
+        yield from _depths(item, depth + 1)
+
+
+def _blocks(arrays: Any) -> Iterator[Value]:
+    if isinstance(arrays, list):
+        for item in arrays:
+            yield from _blocks(item)
+    else:
+        yield arrays
+
+
+def _joined(arrays: Any, axis: int, ndim: int) -> Value:
+    if isinstance(arrays, list):
+        return concatenate([_joined(item, axis + 1, ndim) for item in arrays], axis)
+    x = asarray(arrays)
+    return lax.expand_dims(x, range(ndim - typeof(x).ndim))

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, implements, lax, result_type, typeof
+from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import integer, kind_of
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, ravel, true_divide
+from calque_core.extend.numpy_functions import as_dtype, at, ravel, real, true_divide
 from calque_numpy.creation import asarray
 from calque_numpy.signals import convolve
+from calque_numpy.spectra import eigvals
 
 Value = Any
 
@@ -135,6 +136,110 @@ def _order(name: str, m: int) -> int:
     if times < 0:
         raise ValueError(f"{name}{place()}: m is {times}. Give a number of zero or more.")
     return times
+
+
+@implements(np.polydiv)
+def polydiv(u: Value, v: Value) -> tuple[Value, Value]:
+    """Return the coefficients of the quotient of two polynomials, and of the remainder.
+
+    Shapes: u [n], v [m] -> [n - m + 1] and [m - 1], each at least [1], and [n] for the remainder if n < m.  NumPy's
+    remainder is shorter if its first coefficients are zero.
+    Dtype: promoted, at least float64 for integers.
+    Raises: ShapeError unless both are vectors; ValueError for an empty one.
+
+    >>> import numpy as np
+    >>> from calque_numpy import polydiv
+    >>> polydiv(np.array([3.0, 5.0, 2.0]), np.array([2.0, 1.0]))
+    (array([1.5 , 1.75]), array([0.25]))
+    """
+    u, v = _divisible("polydiv", u), _divisible("polydiv", v)
+    dtype = result_type(u, v)
+    u, v = as_dtype(u, dtype), as_dtype(v, dtype)
+    n, m = typeof(u).size, typeof(v).size
+    quotient: list[Value] = []
+    for k in range(n - m + 1):
+        factor = lax.div(u[k], v[0])
+        quotient.append(factor)
+        u = at(u)[k : k + m].subtract(lax.mul(factor, v))
+    if not quotient:
+        return lax.full((1,), 0, dtype), u
+    return lax.stack(quotient), u[n - max(m - 1, 1) :]
+
+
+def _divisible(name: str, p: Value) -> Value:
+    p = _coefficients(name, p)
+    if not typeof(p).size:
+        raise ValueError(f"{name}{place()}: a polynomial has no coefficients. Give at least one.")
+    return as_dtype(p, _field(p))
+
+
+def _field(x: Value) -> np.dtype[Any]:
+    """Return the dtype of a number's quotients."""
+    return result_type(x, 0.0)
+
+
+@implements(np.roots)
+def roots(p: Value, *, strip_zeros: bool = True) -> Value:
+    """Return the roots of a polynomial: the eigenvalues of its companion matrix.
+
+    Zeros before the first and after the last other coefficient are removed before, if the values are known.  Those of
+    a traced array stay: its first coefficient must not be zero, otherwise the roots are not finite.
+    Where a root is double, it has no derivative: the derivative is not finite.
+    Shapes: p [n] -> [n - 1].  Dtype: complex; NumPy's is real if all roots are.
+    Raises: ShapeError unless `p` is a vector; LinAlgError for values that are not finite.
+
+    >>> import numpy as np
+    >>> from calque_numpy import roots
+    >>> roots(np.array([1.0, -3.0, 2.0]))
+    array([2., 1.])
+    """
+    p = _coefficients("roots", p)
+    if strip_zeros and isinstance(p, np.ndarray):
+        return np.roots(p)
+    p = as_dtype(p, _field(p))
+    n = typeof(p).size
+    if n < 2:
+        return lax.full((0,), 0, result_type(p, 0j))
+    first = lax.neg(lax.div(p[1:], p[0]))
+    shifted = np.eye(n - 2, n - 1, dtype=typeof(p).dtype)
+    return eigvals(lax.concatenate([lax.expand_dims(first, (0,)), shifted], 0))
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Value) -> Value:
+    """Return the coefficients of the polynomial with these roots; of a matrix, those of its characteristic polynomial.
+
+    Shapes: [n] or [n, n] -> [n + 1]; 1.0 without roots.  Dtype: float64 for integers and half precision; real for a
+    real matrix.  Complex roots in conjugate pairs give real coefficients if the values are known.
+    Raises: ShapeError for another shape.
+
+    >>> import numpy as np
+    >>> from calque_numpy import poly
+    >>> poly(np.array([1.0, 2.0]))
+    array([ 1., -3.,  2.])
+    """
+    zeros = asarray(seq_of_zeros)
+    shape = typeof(zeros).shape
+    if isinstance(zeros, np.ndarray) and typeof(zeros).kind == "c":
+        return np.poly(zeros)
+    if len(shape) == 2 and shape[0] == shape[1] and shape[0]:
+        coefficients = _product_of_roots(eigvals(zeros))
+        return coefficients if typeof(zeros).kind == "c" else real(coefficients)
+    if len(shape) > 1:
+        raise ShapeError(f"poly of {typeof(zeros)}{place()}. Give a vector of roots, or a square matrix.")
+    if not typeof(zeros).size:
+        return 1.0
+    dtype = _field(zeros)
+    return _product_of_roots(as_dtype(ravel(zeros), dtype if dtype.itemsize > 2 else canonicalize_dtype(np.float64)))
+
+
+def _product_of_roots(zeros: Value) -> Value:
+    one = lax.full((1,), 1, typeof(zeros).dtype)
+    product = one
+    for root in lax.unstack(zeros):
+        shifted = lax.concatenate([lax.full_like(one, 0), lax.mul(product, root)], 0)
+        product = lax.sub(lax.concatenate([product, lax.full_like(one, 0)], 0), shifted)
+    return product
 
 
 @implements(np.vander)

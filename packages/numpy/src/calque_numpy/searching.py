@@ -13,13 +13,8 @@ import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, binary, check_dtypes, isnan, ravel, remainder
-from calque_core.extend.numpy_functions import max as largest
-from calque_core.extend.numpy_functions import min as smallest
-from calque_core.extend.numpy_functions import sum as total
+from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
-from calque_numpy.ranges import linspace
-from calque_numpy.running import diff
 
 Value = Any
 
@@ -110,7 +105,7 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
     >>> interp(np.array([0.5, 3.0]), np.array([0.0, 1.0]), np.array([10.0, 20.0]))
     array([15., 20.])
     """
-    x, xp, fp = (_as_double(asarray(each)) for each in (x, xp, fp))
+    x, xp, fp = (as_double(asarray(each)) for each in (x, xp, fp))
     if typeof(xp).ndim != 1 or typeof(fp).shape != typeof(xp).shape:
         raise ShapeError(f"interp{place()}: the points are {typeof(xp)} and {typeof(fp)}. Give vectors of one size.")
     if not typeof(xp).shape[0]:
@@ -132,7 +127,7 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
     return lax.select(isnan(x), as_dtype(x, typeof(fp).dtype), out)
 
 
-def _as_double(x: Value) -> Value:
+def as_double(x: Value) -> Value:
     return as_dtype(x, canonicalize_dtype(np.complex128 if typeof(x).kind == "c" else np.float64))
 
 
@@ -140,7 +135,7 @@ def _interp_periodic(x: Value, xp: Value, fp: Value, period: Value) -> Value:
     """Return the interpolation after one point more at each end."""
     if isinstance(period, (int, float)) and period == 0:
         raise ValueError(f"interp{place()}: the period is 0. Give another number.")
-    period = lax.abs(_as_double(asarray(period)))
+    period = lax.abs(as_double(asarray(period)))
     x, xp = remainder(x, period), remainder(xp, period)
     order = lax.sort((xp, lax.iota(canonicalize_dtype(np.intp), typeof(xp).shape[0])), 0)[1]
     xp, fp = (at(points)[order].get(mode="clip") for points in (xp, fp))
@@ -191,71 +186,3 @@ def _length(x: Value, minlength: int) -> int:
     if x.size and x.min() < 0:
         raise ValueError(f"bincount{place()}: {x.min()} is negative. Give integers from 0 on.")
     return max(int(x.max()) + 1 if x.size else 0, minlength)
-
-
-@implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Value = None) -> Value:
-    """Return the edges of the bins of a histogram: `bins` itself if it has edges, otherwise equal steps over the range.
-
-    Shapes: [n + 1] for n bins.
-    Raises: TypeError for a rule by name, which needs known values; ValueError for fewer than one bin.
-
-    >>> import numpy as np
-    >>> from calque_numpy import histogram_bin_edges
-    >>> histogram_bin_edges(np.array([0.0, 1.0]), 2)
-    array([0. , 0.5, 1. ])
-    """
-    if isinstance(bins, str):
-        raise TypeError(f"histogram_bin_edges{place()}: the rule {bins!r} needs known values. Give a number of bins.")
-    a = asarray(a)
-    if typeof(a).kind == "c":
-        raise TypeError(f"histogram_bin_edges of {typeof(a)}{place()}: complex numbers have no order.")
-    if weights is not None and typeof(weights).shape != typeof(a).shape:
-        raise ShapeError(f"histogram of {typeof(a)}{place()}: the weights are {typeof(weights)}. Give one for each.")
-    if not isinstance(bins, (int, np.integer)):
-        return asarray(bins)
-    if bins < 1:
-        raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
-    a = ravel(a)
-    a = a if typeof(a).kind == "f" else _as_double(a)
-    if range is not None:
-        low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in range)
-    elif typeof(a).size:
-        low, high = smallest(a), largest(a)
-    else:
-        low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in (0.0, 1.0))
-    is_point = lax.eq(low, high)
-    half = lax.select(is_point, as_dtype(0.5, typeof(low).dtype), 0)
-    return linspace(lax.sub(low, half), lax.add(high, half), int(bins) + 1)
-
-
-@implements(np.histogram)
-def histogram(
-    a: Value, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Value = None
-) -> tuple[Value, Value]:
-    """Return the numbers of elements in each bin, and the edges of the bins; the last bin contains its right edge.
-
-    With `weights`, their sums; with `density`, divided by the total and by the widths of the bins.
-    Shapes: a [*s], weights [*s] -> [n], [n + 1].
-    Raises: as `histogram_bin_edges`; ShapeError for weights of another shape.
-
-    >>> import numpy as np
-    >>> from calque_numpy import histogram
-    >>> histogram(np.array([0.0, 0.2, 1.0]), 2)
-    (array([2, 1]), array([0. , 0.5, 1. ]))
-    """
-    a = asarray(a)
-    edges = histogram_bin_edges(a, bins, range, weights)
-    flat, n = ravel(a), typeof(edges).shape[0] - 1
-    position = lax.sub(searchsorted(edges, flat, "right"), 1)
-    position = lax.select(lax.eq(*binary("histogram", flat, edges[-1])), n - 1, position)
-    position = lax.select(lax.lt(position, 0), n, position)  # n is dropped
-    if weights is None:
-        ones = lax.full(typeof(flat).shape, 1, canonicalize_dtype(np.intp))
-    else:
-        ones = ravel(asarray(weights))
-    counts = at(lax.full((n,), 0, typeof(ones).dtype))[position].add(ones, mode="drop")
-    if not density:
-        return counts, edges
-    counts = _as_double(counts)
-    return lax.div(counts, lax.mul(total(counts), _as_double(diff(edges)))), edges

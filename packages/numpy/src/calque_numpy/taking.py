@@ -18,6 +18,7 @@ from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, ravel, refuse
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
+from calque_numpy.shapes import moveaxis
 
 Value = Any
 
@@ -44,7 +45,7 @@ def take(a: Value, indices: Value, axis: int | None = None, out: None = None, mo
     """
     refuse("take", out=out)
     a, axis = _flat_or_axis("take", a, axis)
-    position = _positions("take", asarray(indices), typeof(a).shape[axis], mode)
+    position = checked_positions("take", asarray(indices), typeof(a).shape[axis], mode)
     return at(a)[(*_all(axis), position)].get()
 
 
@@ -52,7 +53,7 @@ def _all(count: int) -> tuple[slice, ...]:
     return (slice(None),) * count
 
 
-def _positions(name: str, indices: Value, size: int, mode: str) -> Value:
+def checked_positions(name: str, indices: Value, size: int, mode: str) -> Value:
     """Return the positions under a mode of NumPy's: "raise", "wrap" or "clip".
 
     Raises: ValueError for another mode; TypeError for indices that are no integers.
@@ -84,15 +85,15 @@ def take_along_axis(arr: Value, indices: Value, axis: int | None = -1) -> Value:
            [2, 4]])
     """
     arr, axis = _flat_or_axis("take_along_axis", arr, axis)
-    return at(arr)[_along("take_along_axis", arr, asarray(indices), axis)].get()
+    return at(arr)[along_axis("take_along_axis", arr, asarray(indices), axis)].get()
 
 
-def _along(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value, ...]:
+def along_axis(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value, ...]:
     """Return an index of every axis: the positions along `axis`, and each position of the other axes."""
     shape, ndim = typeof(arr).shape, typeof(arr).ndim
     if typeof(indices).ndim != ndim:
         raise ValueError(f"{name} of {typeof(arr)}{place()}: the indices are {typeof(indices)}. Give {ndim} axes.")
-    _positions(name, indices, shape[axis], "raise")
+    checked_positions(name, indices, shape[axis], "raise")
     own = (np.arange(n).reshape([n if e == d else 1 for e in range(ndim)]) for d, n in enumerate(shape))
     return tuple(indices if d == axis else position for d, position in enumerate(own))
 
@@ -114,8 +115,8 @@ def choose(a: Value, choices: Sequence[Value], out: None = None, mode: str = "ra
     choices = [asarray(choice) for choice in (choices if isinstance(choices, (list, tuple)) else list(choices))]
     shape = lax.broadcast_shapes(typeof(a).shape, *(typeof(choice).shape for choice in choices))
     table = lax.stack([broadcast_to(choice, shape) for choice in _promoted(choices)])
-    position = broadcast_to(_positions("choose", a, len(choices), mode), shape)
-    return at(table)[_along("choose", table, lax.expand_dims(position, (0,)), 0)].get()[0]
+    position = broadcast_to(checked_positions("choose", a, len(choices), mode), shape)
+    return at(table)[along_axis("choose", table, lax.expand_dims(position, (0,)), 0)].get()[0]
 
 
 def _promoted(arrays: list[Value]) -> list[Value]:
@@ -192,6 +193,34 @@ def delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
     arr, axis = _flat_or_axis("delete", arr, axis)
     kept = np.delete(np.arange(typeof(arr).shape[axis]), obj)
     return at(arr)[(*_all(axis), kept)].get()
+
+
+@implements(np.insert)
+def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Value:
+    """Return the array with `values` before known positions along `axis`; flat for `axis=None`.
+
+    Shapes: arr [*s, n, *t] -> [*s, n + k, *t] for k positions; the values are broadcast to [*s, k, *t].  For one
+    position, the values may be several: k is the size of their first axis, or of the `axis` for a list of one.
+    Dtype: arr's.
+    Raises: IndexError for a position out of bounds; a tracer's own error for traced positions; ShapeError for values
+    that do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy import insert
+    >>> insert(np.array([1, 2, 3]), 1, 9)
+    array([1, 9, 2, 3])
+    """
+    arr, axis = _flat_or_axis("insert", arr, axis)
+    shape, values = typeof(arr).shape, as_dtype(asarray(values), typeof(arr).dtype)
+    n, missing = shape[axis], len(shape) - typeof(values).ndim
+    values = lax.expand_dims(values, range(missing)) if missing > 0 else values
+    count = np.insert(np.arange(n), obj, 0).size - n
+    if count == 1:
+        values = moveaxis(values, 0, axis) if not isinstance(obj, slice) and not np.ndim(obj) else values
+        count = typeof(values).shape[axis]
+    values = broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
+    order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    return at(lax.concatenate([arr, values], axis))[(*_all(axis), order)].get()
 
 
 @implements(np.resize)

@@ -1,0 +1,36 @@
+"""Histograms in several dimensions are NumPy's; `test_searching.py` has those of one."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core.extend import entered
+
+EDGES = np.array([-1.0, 0.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
+def test_histograms_of_points_are_numpys(dtype, agree, numbers):
+    x, w = numbers((8, 3), dtype) // 4, numbers((8,))
+    agree(lambda m, x: [*m.histogramdd(x, 3), *m.histogramdd(x, [2, 3, 4], [(0, 1), (-1, 1), None], True)], x)
+    agree(lambda m, x, w: m.histogramdd([x[:, 0], x[:, 1]], [2, EDGES], weights=w), x, w)
+    agree(lambda m, x: m.histogramdd(x[:, 0], 3), x)
+    agree(lambda m, x: [*m.histogram2d(x[:, 0], x[:, 1]), *m.histogram2d(x[:, 0], x[:, 2], EDGES)], x)
+    agree(lambda m, x, w: m.histogram2d(x[:, 0], x[:, 1], [2, EDGES], [(0, 1), (0, 2)], True, w), x, w)
+
+
+def test_no_points_have_empty_bins(agree):
+    agree(lambda m, x: m.histogramdd(x, [EDGES, 2], [None, (0, 1)]), np.ones((0, 2)))
+
+
+def test_wrong_arguments_are_refused():
+    x = np.ones((4, 2))
+    with entered():
+        with pytest.raises(ValueError, match=r"histogramdd.*bins has 3 items for 2 dimensions"):
+            cnp.histogramdd(x, [1, 2, 3])
+        with pytest.raises(ValueError, match=r"histogramdd.*range has 1 items for 2 dimensions"):
+            cnp.histogramdd(x, 2, [(0, 1)])
+        with pytest.raises(TypeError, match=r"histogramdd of 4 points.*the weights are float64\[2\]"):
+            cnp.histogramdd(x, 2, weights=np.ones(2))
+        with pytest.raises(TypeError, match=r"histogram2d of float64\[4\] and float64\[2\].*Give two vectors"):
+            cnp.histogram2d(x[:, 0], x[0])
