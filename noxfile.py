@@ -21,7 +21,17 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
-EXAMPLES = ["digits.py", "digits_cnn.py", "characters.py", "plain_numpy.py", "kalman_filter.py"]
+EXAMPLES = [
+    "digits.py",
+    "digits_cnn.py",
+    "characters.py",
+    "plain_numpy.py",
+    "gaussian_process.py",
+    "kalman_filter.py",
+    "hmc.py",
+    "pca_ridge.py",
+    "kmeans.py",
+]
 
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {

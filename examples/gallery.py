@@ -11,6 +11,7 @@ import io
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -23,7 +24,7 @@ __all__ = ["plt", "save"]
 
 EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs" / "gallery"
-COLOURS = 64
+COLOURS, LIMIT = (256, 128, 64, 32, 16), 40 * 1024  # the most colours of which the file has at most LIMIT bytes
 
 plt.style.use(EXAMPLES / "gallery.mplstyle")
 
@@ -34,9 +35,17 @@ def save(figure: plt.Figure, program: str) -> None:
     path.parent.mkdir(exist_ok=True)
     pixels = io.BytesIO()
     figure.savefig(pixels)
-    # A palette instead of 24 bits a pixel: a third of the bytes, and the eye sees no difference.
-    Image.open(pixels).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    image = Image.open(pixels).convert("RGB")
+    path.write_bytes(next(png for png in map(partial(encode, image), COLOURS) if len(png) <= LIMIT))
     print(f"drawn: {path.relative_to(EXAMPLES.parent)}")
+
+
+def encode(image: Image.Image, colours: int) -> bytes:
+    """Return the image as PNG with a palette: a fraction of the bytes of 24 bits a pixel."""
+    png = io.BytesIO()
+    # Means of the pixels nearest to each entry make the palette; else a small patch of a strong colour would fade.
+    image.quantize(colours, kmeans=2, dither=Image.Dither.NONE).save(png, "PNG", optimize=True)
+    return png.getvalue()
 
 
 def main(programs: list[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "gallery.md"
 LONGER = {"characters.py", "digits.py", "digits_cnn.py", "plain_numpy.py"}  # older than the gallery, not part of it
-MODULES = {"adam.py", "digits_data.py", "gallery.py"}
+MODULES = {"adam.py", "digits_data.py", "gallery.py", "lloyd.py"}
 PROGRAMS = {path.name for path in EXAMPLES.glob("*.py")} - LONGER - MODULES
 
 
@@ -64,3 +64,8 @@ def test_a_program_runs_only_when_it_is_the_main_module_and_can_fail(name: str) 
     text = (EXAMPLES / name).read_text()
     assert text.endswith('\nif __name__ == "__main__":\n    main()\n')
     assert "raise SystemExit(" in text
+
+
+def test_the_k_means_of_the_gallery_imports_numpy_alone() -> None:
+    imports = re.findall(r"^(?:import|from) .*$", (EXAMPLES / "lloyd.py").read_text(), re.MULTILINE)
+    assert imports == ["import numpy as np"]
