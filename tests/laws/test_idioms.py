@@ -1,0 +1,123 @@
+"""One-line idioms of NumPy's users run unchanged under `grad`, `vmap` and `jit`, or are refused with a way out.
+
+A derivative is compared with differences of the plain NumPy function, a mapped function with a stack, a compiled one
+with NumPy, dtypes and shapes exactly.  The idioms of one group are compiled as one program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import assert_close
+from idioms import EDGES, GROUPS, Idiom
+
+from calque import grad, jit, vmap
+from calque_pytree import tree_leaves, tree_map
+
+NOT_WRITTEN_YET = ("block", "insert", "polyfit")
+WORKING = {name: [row for row in rows if row.name not in NOT_WRITTEN_YET] for name, rows in GROUPS.items()}
+ROWS = [row for rows in WORKING.values() for row in rows]
+SINGLE = ("dtype of a ufunc", "x.astype", "constants of NumPy on the left")  # they compute in 32 bits
+EXAMPLES = range(3)
+
+
+def works(row: Idiom, *transforms: str) -> bool:
+    return row.name not in EDGES or not set(transforms) & set(EDGES[row.name].refused_by)
+
+
+def weighted(row: Idiom, *args: Any) -> Any:
+    """Return a number that every element of the results of an idiom changes."""
+    total = 0.0
+    for k, leaf in enumerate(tree_leaves(row.fun(*args))):
+        weights = np.cos(np.arange(np.size(leaf)) + k + 1.0).reshape(np.shape(leaf))
+        total = total + np.sum(weights * leaf)
+    return total
+
+
+def derivative(row: Idiom) -> Any:
+    """Return the function that returns the derivatives of `weighted` with respect to each argument."""
+    return grad(lambda *args: weighted(row, *args), tuple(range(len(row.makers))))
+
+
+def slopes(row: Idiom, args: list[Any]) -> list[Any]:
+    """Return the derivatives of `weighted` by central differences."""
+    step = 1e-2 if row.name in SINGLE else 1e-5
+    out = [np.zeros(np.shape(x)) for x in args]
+    for n, x in enumerate(args):
+        for i in np.ndindex(np.shape(x)):
+            moved = np.zeros(np.shape(x))
+            moved[i] = step
+            up, down = (weighted(row, *args[:n], x + s * moved, *args[n + 1 :]) for s in (1, -1))
+            out[n][i] = (up - down) / (2 * step)
+    return out
+
+
+def tolerance(row: Idiom) -> float:
+    return 1e-5 if row.name in SINGLE else 1e-10
+
+
+def stacked(trees: list[Any]) -> Any:
+    return tree_map(lambda *leaves: np.stack(leaves), *trees)
+
+
+@pytest.mark.sampled(keep=0.3)
+@pytest.mark.parametrize("row", [row for row in ROWS if works(row, "grad")], ids=lambda row: row.name)
+def test_a_derivative_is_that_of_differences(row):
+    args = row.example(0)
+    want = slopes(row, args)
+    assert_close(list(derivative(row)(*args)), want, 1e-2 if row.name in SINGLE else 1e-6)
+
+
+@pytest.mark.sampled(keep=0.3)
+@pytest.mark.parametrize("row", [row for row in ROWS if works(row, "vmap")], ids=lambda row: row.name)
+def test_a_mapped_idiom_is_the_stack_of_single_ones(row):
+    examples = [row.example(seed) for seed in EXAMPLES]
+    assert_close(vmap(row.fun)(*stacked(examples)), stacked([row.fun(*args) for args in examples]), tolerance(row))
+
+
+@pytest.mark.sampled(keep=0.3)
+@pytest.mark.parametrize("row", [row for row in ROWS if works(row, "vmap", "grad")], ids=lambda row: row.name)
+def test_mapped_derivatives_are_a_stack_too(row):
+    examples = [row.example(seed) for seed in EXAMPLES]
+    singles = stacked([derivative(row)(*args) for args in examples])
+    assert_close(vmap(derivative(row))(*stacked(examples)), singles, tolerance(row))
+
+
+@pytest.mark.sampled(keep=0.2)
+@pytest.mark.parametrize("name", WORKING)
+def test_compiled_idioms_are_numpys(name):
+    rows = [row for row in WORKING[name] if works(row, "jit")]
+    args = [row.example(0) for row in rows]
+    outs = jit(lambda args: [row.fun(*xs) for row, xs in zip(rows, args)])(args)
+    for row, xs, out in zip(rows, args, outs, strict=True):
+        assert_close(out, row.fun(*xs), tolerance(row))
+
+
+@pytest.mark.sampled(keep=0.2)
+@pytest.mark.parametrize("name", WORKING)
+def test_derivatives_of_compiled_idioms_are_those_of_plain_ones(name):
+    rows = [row for row in WORKING[name] if works(row, "jit", "grad")]
+    args = [row.example(0) for row in rows]
+
+    def total(args):
+        return sum(weighted(row, *xs) for row, xs in zip(rows, args))
+
+    for row, got, want in zip(rows, grad(jit(total))(args), grad(total)(args), strict=True):
+        assert_close(got, want, tolerance(row))
+
+
+TRANSFORMS = {"grad": derivative, "vmap": lambda row: vmap(row.fun), "jit": lambda row: jit(row.fun)}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name in EDGES], ids=lambda row: row.name)
+def test_an_idiom_that_cannot_work_is_refused_with_a_way_out(row):
+    for name in EDGES[row.name].refused_by:
+        args = row.example(0) if name != "vmap" else stacked([row.example(seed) for seed in EXAMPLES])
+        with pytest.raises((TypeError, IndexError), match=EDGES[row.name].words):
+            TRANSFORMS[name](row)(*args)
+
+
+def test_every_edge_is_an_idiom():
+    assert {row.name for row in ROWS} >= set(EDGES)
