@@ -42,6 +42,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
+    "calque_autodiff.operations._compiled": "the text of a function, no dtype",
     "calque_core.types.avals._changes_operators": "the methods of a class",
     "calque_core.types.avals._intern": "`enable_x64` is in the key",
     "calque_core.types.avals._weak_aval": "the settings are the key",
@@ -50,6 +51,7 @@ REMEMBERING = {
     "calque_core.arrays.numpy_arithmetic._reciprocal_of_zero": "the dtype of the key",
     "calque_core.types.dtypes._scalar_dtype": "the settings are in the key",
     "calque_core.arrays.indexing._plan": "sizes and steps, no dtype",
+    "calque_core.ops.shape._pad_plan": "sizes and steps, no dtype",
     "calque_core.show.layout._place": "a line of a file",
     "calque_core.ops.linear.UndefinedPrimal": "holds its key, a type",
     "calque_core.ops.linear.Zero": "holds its key, a type",
@@ -74,6 +76,7 @@ REMEMBERING = {
 }
 # Module-level containers in lower case, which is to say not constants.
 CONTAINERS = {
+    "calque_autodiff.operations._current": "used under the default settings only",
     "calque_core.types.avals._aval_functions": "a registry: classes",
     "calque_core.types.avals._types": "types, by their own fields",
     "calque_core.memory.captures._held": "arrays in use now",

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, NoReturn
 
 from calque_autodiff.checks import fitting_cotangent, only_argument
+from calque_autodiff.traces.tape import Tape
 from calque_autodiff.transpose import backward_linear
-from calque_core import Jaxpr, api_boundary, eval_jaxpr, instantiate_zeros
+from calque_core import Jaxpr, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.extend import (
     copy_shared,
     is_float,
@@ -32,42 +33,73 @@ from calque_pytree import PyTreeDef, register_pytree_node
 Value = Any
 
 
+Run = Callable[["LinearFunction", tuple[Any, ...], dict[str, Any]], Any]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class LinearProgram:
-    """The derivative of a function, named `fun` in messages: a jaxpr of the numbers it needs, then of tangents."""
+    """The derivative of a function, named `fun` in messages: a jaxpr of the numbers it needs, then of tangents.
+
+    There is no jaxpr while a tape takes its place.
+    """
 
     verb: str
     fun: str
-    jaxpr: Jaxpr
+    jaxpr: Jaxpr | None
     in_avals: Sequence[Any]
     in_tree: PyTreeDef
     out_avals: Sequence[Any]
     out_tree: PyTreeDef
 
 
-Run = Callable[[LinearProgram, str, Sequence[Value], tuple[Any, ...], dict[str, Any]], Any]
-
-
 class LinearFunction:
-    """A linear function, forwards or backwards; a pytree whose leaves are the numbers that it needs."""
+    """A linear function, forwards or backwards; a pytree whose leaves are the numbers that it needs.
 
-    __slots__ = ("__weakref__", "consts", "program", "run")
+    It runs backwards on the tape that recorded it, if there is one.  Where its numbers or its program are asked for,
+    the tape becomes a jaxpr.
+    """
 
-    def __init__(self, run: Run, program: LinearProgram, consts: Sequence[Value]) -> None:
-        self.run, self.program, self.consts = run, program, consts
+    __slots__ = ("__weakref__", "_consts", "_program", "run", "tape")
+
+    def __init__(self, run: Run, program: LinearProgram, consts: Sequence[Value], tape: Tape | None = None) -> None:
+        self.run, self._program, self._consts, self.tape = run, program, consts, tape
+
+    @property
+    def types(self) -> LinearProgram:
+        """The program, which may lack the jaxpr: for messages and types."""
+        return self._program
+
+    @property
+    def program(self) -> LinearProgram:
+        """The program."""
+        self._replace_tape()
+        return self._program
+
+    @property
+    def consts(self) -> Sequence[Value]:
+        """The numbers that the program needs."""
+        self._replace_tape()
+        return self._consts
+
+    def _replace_tape(self) -> None:
+        tape = self.tape
+        if tape is not None:
+            jaxpr, _ = dce_jaxpr(tape.jaxpr(), [True] * len(tape.outvars), instantiate=True)
+            self._program = replace(self._program, jaxpr=open_jaxpr(jaxpr))
+            self._consts, self.tape = jaxpr.consts, None
 
     @property
     def name(self) -> str:
         """The name of this function in messages."""
-        role = "linear function" if self.program.verb == "linearize" else "vjp function"
-        return f"{role} of {self.program.fun}"
+        role = "linear function" if self.types.verb == "linearize" else "vjp function"
+        return f"{role} of {self.types.fun}"
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(self.program, f"the {self.name}", self.consts, args, kwargs)
+        return self.run(self, args, kwargs)
 
     def __repr__(self) -> str:
-        program = self.program
+        program = self.types
         inputs = program.in_tree.show(_types(program.in_avals))
         outputs = program.out_tree.show(_types(program.out_avals))
         types = f"{inputs} -> {outputs}" if self.run is push else f"{outputs} -> {inputs}"
@@ -81,7 +113,7 @@ class LinearFunction:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call {self.program.verb} "
+            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call {self.types.verb} "
             "again after loading."
         )
 
@@ -97,28 +129,34 @@ register_pytree_node(
 )
 
 
-def push(
-    program: LinearProgram, caller: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def open_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """Return a program whose constants are its first arguments."""
+    return jaxpr.replace(consts=(), constvars=(), invars=(*jaxpr.constvars, *jaxpr.invars))
+
+
+def push(f: LinearFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the tangent of the output along one tangent per primal."""
+    caller, program = f"the {f.name}", f.program
+    assert program.jaxpr is not None
     if kwargs:
         raise TypeError(
             f"{caller} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal."
         )
     dots = tangent_leaves(caller, "tangents", program.in_avals, program.in_tree, args)
     perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if is_float(aval.dtype)]
-    outs = eval_jaxpr(program.jaxpr, (), *consts, *perturbed)
+    outs = eval_jaxpr(program.jaxpr, (), *f.consts, *perturbed)
     return program.out_tree.unflatten([strong(instantiate_zeros(x)) for x in outs])
 
 
-def pull(
-    program: LinearProgram, caller: str, consts: Sequence[Value], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def pull(f: LinearFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the cotangents of the primals for a cotangent of the output."""
+    caller, types, tape = f"the {f.name}", f.types, f.tape
     ct = only_argument(caller, args, kwargs)
-    cts = tangent_leaves(caller, "cotangents", program.out_avals, program.out_tree, ct)
-    bars = spread_cotangents(caller, backward_linear(program.jaxpr, consts, cts), program.in_avals)
-    return program.in_tree.unflatten(copy_shared(bars, consts, cts))
+    cts = tangent_leaves(caller, "cotangents", types.out_avals, types.out_tree, ct)
+    linear: Any = f.program.jaxpr if tape is None else tape
+    consts = f.consts if tape is None else tape.consts
+    bars = spread_cotangents(caller, backward_linear(linear, consts, cts), types.in_avals)
+    return types.in_tree.unflatten(copy_shared(bars, consts, cts))
 
 
 def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
+from calque_autodiff.traces.steps import LinearizedOperation
+from calque_autodiff.traces.tape import Tape
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Atom,
@@ -27,6 +29,7 @@ from calque_core import (
     Zero,
     add_tangents,
     api_boundary,
+    eval_jaxpr,
     evaluation,
     instantiate_zeros,
     is_tracer,
@@ -49,6 +52,7 @@ from calque_core.extend import (
     merged,
     missing_rule,
     own_context,
+    plain_types,
     settings_key,
     strong,
     tangent_leaves,
@@ -90,6 +94,12 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
     for primitive, invars, results, params, position in reversed(eqns):
+        if type(primitive) is LinearizedOperation:  # a step: its result is one variable, its parameters are residuals
+            ct = bars.pop(results, None)
+            if ct is not None:
+                context.source = in_backward(position) if is_marked else position
+                _pull_step(primitive, invars, ct, params, bars, is_marked)
+            continue
         if len(results) == 1:  # nearly always
             ct = bars.pop(results[0], None)
             result_cts = None if ct is None else [ct]
@@ -110,6 +120,32 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
                 bars[x] = add_tangents(bars[x], ct) if x in bars else ct
 
 
+def _pull_step(
+    operation: LinearizedOperation,
+    invars: Sequence[Var],
+    ct: Value,
+    residuals: Sequence[Value],
+    bars: dict[Any, Value],
+    is_marked: bool,
+) -> None:
+    """Add the cotangents of the operands of a step to `bars`."""
+    cts: Sequence[Value]
+    if is_marked or type(ct) not in plain_types:
+        cts = _pulled_by_program(operation, ct, residuals)
+    else:
+        try:
+            cts = operation.pull(ct, *residuals)
+        except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
+            cts = _pulled_by_program(operation, ct, residuals)
+    for x, bar in zip(invars, cts):
+        bars[x] = add_tangents(bars[x], bar) if x in bars else bar
+
+
+def _pulled_by_program(operation: LinearizedOperation, ct: Value, residuals: Sequence[Value]) -> Sequence[Value]:
+    """Return the cotangents of the operands of a step by the operations that the rules gave."""
+    return eval_jaxpr(operation.transposed, operation.transposed.consts, *residuals, ct)
+
+
 def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
     """Remove and return the cotangents of an equation's results from `bars`; None if all of them are zero."""
     cts = [bars.pop(v, None) for v in outvars]
@@ -118,7 +154,7 @@ def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
     return [zero_of(v.aval) if ct is None else ct for v, ct in zip(outvars, cts)]
 
 
-def backward_linear(jaxpr: Jaxpr, consts: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+def backward_linear(jaxpr: Jaxpr | Tape, consts: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
     """Return the cotangents, `Zero`s included, of the arguments of a jaxpr that is linear in all of them.
 
     `consts` are the values of its constants and, if there are more, of its first arguments: these have no cotangent.

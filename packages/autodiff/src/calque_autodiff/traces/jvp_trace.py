@@ -14,16 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.traces.steps import Operations, Step, new_step
 from calque_core import (
     Primitive,
     Trace,
     Tracer,
+    Var,
     Zero,
     decompose,
     hand_down,
     typeof,
 )
 from calque_core.extend import (
+    DEFAULT_SETTINGS,
     SCALAR_TYPES,
     JitTracer,
     Position,
@@ -31,6 +34,7 @@ from calque_core.extend import (
     check_lift,
     current_position,
     here,
+    plain_types,
     zero_tangent,
 )
 
@@ -38,16 +42,31 @@ Value = Any
 
 
 class JVPTracer(Tracer):
-    """A primal and its tangent, never a symbolic zero: a value without tangent is no tracer."""
+    """A primal and its tangent, never a symbolic zero: a value without tangent is no tracer.
 
-    __slots__ = ("aval", "primal", "tangent")
+    The tangent may be the step that records it, which becomes a tracer when a rule asks for it.
+    """
 
-    def __init__(self, trace: Trace, primal: Value, tangent: Value) -> None:
-        self._trace, self.primal, self.tangent = trace, primal, tangent
+    __slots__ = ("_tangent", "aval", "primal")
+
+    def __init__(self, trace: Trace, primal: Value, tangent: Value, aval: Any = None) -> None:
+        self._trace, self.primal, self._tangent = trace, primal, tangent
         # A recorded tangent knows its type, the type of its primal unless the primal is weak.  No array is weak;
         # `typeof` of a NumPy array takes 0.3 us.
-        is_known = type(primal) is np.ndarray and type(tangent) is JitTracer and not tangent.aval.weak_type
-        self.aval = tangent.aval if is_known else typeof(primal)
+        if aval is None:
+            is_known = type(primal) is np.ndarray and type(tangent) is JitTracer and not tangent.aval.weak_type
+            aval = tangent.aval if is_known else typeof(primal)
+        self.aval = aval
+
+    @property
+    def tangent(self) -> Value:
+        """The tangent, a value of the trace of tangents."""
+        tangent = self._tangent
+        if type(tangent) is Step:
+            step = tangent
+            tangent = JitTracer(self._trace.tangent_trace, step.outvar.aval, step.outvar, step.position)
+            self._tangent = tangent
+        return tangent
 
     @property
     def known_value(self) -> Value:
@@ -75,15 +94,24 @@ class JVPTrace(Trace):
 
     verb = "jvp"
 
-    def __init__(self, parent: Trace, tangent_trace: Trace) -> None:
+    def __init__(self, parent: Trace, tangent_trace: Trace, operations: Operations | None = None) -> None:
         super().__init__(parent)
         self.tangent_trace = tangent_trace
+        self.operations = operations  # if the parent evaluates and the linear program may hold steps
         self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
         if self.is_linearizing:
             tangent_trace.is_open = True
             self.captures = tangent_trace.captures
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        if self.operations is not None and primitive.is_leaf:
+            outs = self.run_step(primitive, args, params)
+            if outs is not None:
+                return outs
+        return self.run_rule(primitive, args, params)
+
+    def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        """Run the operation's derivative rule."""
         primals: list[Value] = []
         tangents: list[Value] = []
         is_perturbed = has_array = False
@@ -109,7 +137,7 @@ class JVPTrace(Trace):
             try:
                 context.trace = self.tangent_trace
                 if self.is_linearizing and source is None:  # the rule records several equations: find their line once
-                    context.source = current_position(2)
+                    context.source = current_position(3)
                 outs, out_dots = rule(primals, tangents, **params)
             except FloatingPointError as error:
                 error.add_note(f"This happened in the derivative rule of '{primitive.name}', in {self.describe()}.")
@@ -119,6 +147,54 @@ class JVPTrace(Trace):
         if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
             return [JVPTracer(self, outs[0], out_dots[0])]
         return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
+
+    def run_step(  # noqa: C901, PLR0911, PLR0912 - one loop over the operands; a call for each would take 0.2 us
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value] | None:
+        """Run the operation's straight-line code and record a step; return None where a rule has to run."""
+        if here().settings is not DEFAULT_SETTINGS:
+            return None
+        key: list[Any] = [primitive]
+        primals: list[Value] = []
+        invars: list[Var] = []
+        for x in args:
+            kind = type(x)
+            if kind is JVPTracer and x._trace is self:
+                tangent, primal = x._tangent, x.primal
+                if type(primal) not in plain_types:
+                    return None
+                if type(tangent) is Step:
+                    invars.append(tangent[2])
+                elif type(tangent) is JitTracer and tangent._trace is self.tangent_trace:
+                    invars.append(tangent.variable)
+                else:
+                    return None
+                key.append(x.aval)
+                primals.append(primal)
+            else:
+                if kind in SCALAR_TYPES:
+                    key.append(kind)
+                elif kind is np.ndarray:
+                    key += (None, typeof(x))
+                else:
+                    return None
+                primals.append(x)
+        if not invars:
+            return None
+        if params:
+            key += params.items()
+        operation = self.operations.find(key, params)  # type: ignore[union-attr]
+        if operation is None:
+            return None
+        for i in operation.captured:
+            primals[i] = self.captures.use(primals[i])
+        try:
+            out, residuals = operation.run(*primals)
+        except Exception:  # noqa: BLE001  the rule raises it again, and names the place
+            return None
+        step = new_step((operation, invars, Var(operation.dot_aval), residuals, current_position(3)))
+        self.tangent_trace.eqns.append(step)  # type: ignore[attr-defined]
+        return [JVPTracer(self, out, step, operation.out_aval)]
 
     process_custom_derivative = call_by_rules
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.traces.tape import Tape
 from calque_core import (
     Atom,
-    Jaxpr,
     Literal,
     Primitive,
     Trace,
@@ -34,7 +34,6 @@ from calque_core.extend import (
     Captures,
     JaxprTrace,
     JitTracer,
-    copied_where_exposed,
     entered,
     here,
     missing_rule,
@@ -139,15 +138,14 @@ class TangentTrace(JaxprTrace):
             known = self.constants[key] = (x, Var(typeof(x)))
         return known[1]
 
+    def tape(self, outs: Sequence[Value], debug_name: str) -> Tape:
+        """Return the recorded linear program, with the results `outs`."""
+        constvars, invars, eqns, outvars, consts = self.contents(outs)
+        return Tape(constvars, invars, eqns, outvars, consts, debug_name)
+
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a residual unchanged: `kept_for_long` copies residuals that the user can still write to."""
         return x
-
-
-def kept_for_long(jaxpr: Jaxpr, shared: Sequence[Value]) -> Jaxpr:
-    """Return a linear program with copies of residuals that the user can write to: captured arrays, and `shared`."""
-    consts = copied_where_exposed(jaxpr.consts, shared)
-    return jaxpr if all(a is b for a, b in zip(consts, jaxpr.consts)) else jaxpr.replace(consts=consts)
 
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linear_functions import spread_cotangents
+from calque_autodiff.operations import current_operations
 from calque_autodiff.transpose import backward_linear
 from calque_autodiff.verbs.linearize import linearize_flat
 from calque_core import api_boundary, current_trace, typeof
@@ -26,7 +27,7 @@ from calque_core.extend import (
     describe_function,
     narrow,
 )
-from calque_pytree import tree_flatten, tree_leaves, tree_structure
+from calque_pytree import tree_flatten, tree_leaves
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -116,19 +117,20 @@ def _transform(
         _check_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
         leaves = [*narrow(leaves)]
 
-        @functools.wraps(fun)
         def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
             merged = list(args)
             for i, x in zip(positions, by_position):
                 merged[i] = x
             return call(fun, verb, *merged, **(kwargs | by_name))
 
-        flat = FlatFunction(restricted, tree_structure((varied, {})), verb, has_aux)
+        restricted.__wrapped__ = fun  # type: ignore[attr-defined]  # `functools.wraps` takes four times as long
+        flat = FlatFunction(restricted, tree, verb, has_aux)
         with Captures(current_trace()) as captures:
-            outs, jaxpr = linearize_flat(flat, fun, leaves, verb=verb, captures=captures)
+            operations = current_operations()
+            outs, tape = linearize_flat(flat, fun, leaves, verb=verb, captures=captures, operations=operations)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
-            cts = backward_linear(jaxpr, jaxpr.consts, [typeof(outs[0]).dtype.type(1)])
+            cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)])
             bars = spread_cotangents(chosen.caller, cts, [typeof(x) for x in leaves])
             separate = copy_shared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
         (by_position, by_name), _ = tree.unflatten(separate)

@@ -13,9 +13,12 @@ from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
+from calque_autodiff.operations import current_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.traces.tangent_trace import TangentTrace, kept_for_long
-from calque_core import Jaxpr, api_boundary, current_trace, dce_jaxpr, tracing, typeof
+from calque_autodiff.traces.steps import Operations
+from calque_autodiff.traces.tangent_trace import TangentTrace
+from calque_autodiff.traces.tape import Tape
+from calque_core import api_boundary, current_trace, evaluation, tracing, typeof
 from calque_core.extend import (
     Captures,
     FlatFunction,
@@ -35,16 +38,23 @@ Value = Any
 
 
 def linearize_flat(
-    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, captures: Captures
-) -> tuple[list[Value], Jaxpr]:
-    """Return the results of a flat function and the jaxpr of its derivative.
+    flat: FlatFunction,
+    fun: Any,
+    primals: Sequence[Value],
+    *,
+    verb: str,
+    captures: Captures,
+    operations: Operations | None = None,
+) -> tuple[list[Value], Tape]:
+    """Return the results of a flat function, and its derivative, which has steps for `operations` in evaluation.
 
-    The jaxpr takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  Its constants are
-    safe from the user's in-place writes as long as `captures` is open, and no result of this call is written to.
+    The derivative takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  Its
+    constants are safe from the user's in-place writes as long as `captures` is open, and no result of this call is
+    written to.
     """
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
-    trace = JVPTrace(parent, tangent_trace)
+    trace = JVPTrace(parent, tangent_trace, operations if parent is evaluation else None)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = verb
     record_call(tangent_trace, fun)
@@ -61,21 +71,20 @@ def linearize_flat(
         check_out_tangents(trace, outs, out_dots)
         aux_leaves, aux_tree = tree_flatten(flat.aux)
         aux = [trace.primal_of(x) for x in aux_leaves]
-        jaxpr = tangent_trace.finish(out_dots, debug_name=getattr(fun, "__name__", ""))
+        tape = tangent_trace.tape(out_dots, getattr(fun, "__name__", ""))
     # A result that the function did not compute under the trace may be an array of the user's.
     separate = copy_shared([*outs, *aux], primals, results, aux_leaves)
     flat.aux = aux_tree.unflatten(separate[len(outs) :])
-    return separate[: len(outs)], jaxpr
+    return separate[: len(outs)], tape
 
 
 def linearize_for_long(
-    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str
-) -> tuple[list[Value], Jaxpr]:
-    """Return `linearize_flat` without dead equations, and with constants that nobody can write to."""
+    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, operations: Operations | None = None
+) -> tuple[list[Value], Tape]:
+    """Return `linearize_flat` with constants and residuals that nobody can write to."""
     with Captures(current_trace()) as captures:
-        outs, jaxpr = linearize_flat(flat, fun, primals, verb=verb, captures=captures)
-        jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
-        return outs, kept_for_long(jaxpr, [*primals, *outs, *tree_leaves(flat.aux)])
+        outs, tape = linearize_flat(flat, fun, primals, verb=verb, captures=captures, operations=operations)
+        return outs, tape.kept_for_long([*primals, *outs, *tree_leaves(flat.aux)])
 
 
 @overload
@@ -109,8 +118,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     check_callable(fun, "linearize")
     leaves, in_tree = flatten_primals("linearize", fun, primals)
     flat = FlatFunction(fun, in_tree, "linearize", has_aux)
-    outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="linearize")
-    f_lin = _linear_function(push, "linearize", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
+    outs, tape = linearize_for_long(flat, fun, leaves, verb="linearize")
+    f_lin = _linear_function(push, "linearize", fun, tape, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
 
@@ -144,8 +153,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     check_callable(fun, "vjp")
     leaves, in_tree = flatten_primals("vjp", fun, primals)
     flat = FlatFunction(fun, in_tree, "vjp", has_aux)
-    outs, jaxpr = linearize_for_long(flat, fun, leaves, verb="vjp")
-    f_vjp = _linear_function(pull, "vjp", fun, jaxpr, (leaves, tree_structure(primals)), (outs, flat.out_tree))
+    outs, tape = linearize_for_long(flat, fun, leaves, verb="vjp", operations=current_operations())
+    f_vjp = _linear_function(pull, "vjp", fun, tape, (leaves, tree_structure(primals)), (outs, flat.out_tree))
     out = flat.out_tree.unflatten(outs)
     return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
 
@@ -154,18 +163,18 @@ def _linear_function(
     run: Run,
     verb: str,
     fun: Any,
-    jaxpr: Jaxpr,
+    tape: Tape,
     primals: tuple[Sequence[Value], PyTreeDef],
     outs: tuple[Sequence[Value], PyTreeDef],
 ) -> LinearFunction:
-    """Return the function that runs a derivative's jaxpr; the constants of the jaxpr become leaves of the function."""
+    """Return the function that runs a derivative."""
     program = LinearProgram(
         verb,
         describe_function(fun),
-        jaxpr.replace(consts=(), constvars=(), invars=(*jaxpr.constvars, *jaxpr.invars)),
+        None,
         [typeof(x) for x in primals[0]],
         primals[1],
         [typeof(x).strip_weak_type() for x in outs[0]],
         outs[1],
     )
-    return LinearFunction(run, program, jaxpr.consts)
+    return LinearFunction(run, program, (), tape)

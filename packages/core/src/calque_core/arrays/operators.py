@@ -214,6 +214,10 @@ def __rpow__(self: Value, other: Value) -> Value:
 
 def _power(x: Value, y: Value) -> Value:
     """Return x ** y; the exponents 2.0 and 0.5 are square and square root, as in NumPy's operator, not its ufunc."""
+    if type(y) is int:  # nearly always; 3 us sooner
+        aval = typeof(x)
+        if aval.kind in "fc" and not aval.weak_type:
+            return integer_pow_p.bind(x, y=y)
     if typeof(x).weak_type and typeof(y).weak_type:
         return _weak_power(number(x), y)
     if type(y) is float and y in (0.5, 2.0):

@@ -31,9 +31,14 @@ class ChosenArguments:
         self.fun, self.caller, self.argnames = fun, caller, argnames
         self.argnums = 0 if argnums is None and argnames is None else argnums
         self.names = tuple_of_names(caller, "argnames", argnames)
+        self.by_count: dict[int, Places] = {}  # without names, the places depend on the number of arguments alone
 
     def find(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Places:
         """Return the places of the chosen arguments.  Raises: ValueError if one is not passed, or chosen twice."""
+        if not self.names:
+            places = self.by_count.get(len(args))
+            if places is not None:
+                return places
         numbered = normalize_argnums(self.argnums, len(args), self.caller) if self.argnums is not None else ()
         of_names = [name if name in kwargs else self._position(name, len(args)) for name in self.names]
         positions = [*numbered, *(place for place in of_names if isinstance(place, int))]
@@ -42,7 +47,10 @@ class ChosenArguments:
                 f"{self.caller} got argnums={self.argnums!r} and argnames={self.argnames!r}, which name an argument "
                 "twice. Name each argument once."
             )
-        return Places(positions, [place for place in of_names if isinstance(place, str)], of_names)
+        places = Places(positions, [place for place in of_names if isinstance(place, str)], of_names)
+        if not self.names:
+            self.by_count[len(args)] = places
+        return places
 
     def _position(self, name: str, count: int) -> int:
         parameters = list(parameters_of(self.fun) or ())
@@ -55,6 +63,8 @@ class ChosenArguments:
 
     def arrange(self, places: Places, by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
         """Return values for the chosen arguments, such as gradients, in the form of `argnums` and `argnames`."""
+        if self.argnames is None:
+            return tuple(by_position) if isinstance(self.argnums, (tuple, list)) else by_position[0]
         values: dict[Any, Any] = dict(zip(places.positions, by_position)) | by_name
         named: Any = {name: values[place] for name, place in zip(self.names, places.of_names)}
         count = len(places.positions) + len(places.keywords) - len(places.of_names)
@@ -62,8 +72,6 @@ class ChosenArguments:
         if isinstance(self.argnames, str):
             named = named[self.argnames]
         first: Any = numbered if isinstance(self.argnums, (tuple, list)) else numbered[0] if numbered else None
-        if self.argnames is None:
-            return first
         return named if self.argnums is None else (first, named)
 
     def put(self, places: Places, form: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:

@@ -77,6 +77,10 @@ def numbers(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     x_aval, y_aval = aval_functions.get(type(x), typeof)(x), aval_functions.get(type(y), typeof)(y)
     if x_aval is y_aval:
         return (number(x), number(y)) if x_aval.weak_type and x_aval.dtype is _BOOL else (x, y)
+    if x_aval.dtype is y_aval.dtype and not (
+        x_aval.shape and y_aval.shape
+    ):  # a constant beside an array; 0.4 us sooner
+        return x, y
     return promoted_pair(name, x, y)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -312,10 +313,20 @@ def _padded_size(n: int, low: int, high: int, interior: int) -> int:
 
 def pad_impl(x: Value, padding_value: Value, *, padding_config: PaddingConfig) -> Value:
     x = np.asarray(x)
-    out = np.full([_padded_size(n, *entry) for n, entry in zip(x.shape, padding_config)], padding_value, x.dtype)
-    windows = [_kept_slices(n, *entry) for n, entry in zip(x.shape, padding_config)]
-    out[tuple(new for _, new in windows)] = x[tuple(old for old, _ in windows)]
+    shape, old, new = _pad_plan(x.shape, padding_config)
+    out = np.empty(shape, x.dtype)
+    out.fill(padding_value)
+    out[new] = x[old]
     return out[()]
+
+
+@lru_cache(maxsize=1024)
+def _pad_plan(shape: Shape, padding_config: PaddingConfig) -> tuple[Shape, tuple[Any, ...], tuple[Any, ...]]:
+    """Return the shape of the result, and the slices of the operand and of the result that hold the same elements."""
+    entries = list(zip(shape, padding_config))
+    windows = [_kept_slices(n, *entry) for n, entry in entries]
+    sizes = tuple(_padded_size(n, *entry) for n, entry in entries)
+    return sizes, tuple(old for old, _ in windows), tuple(new for _, new in windows)
 
 
 def _kept_slices(n: int, low: int, high: int, interior: int) -> tuple[builtins.slice, builtins.slice]:

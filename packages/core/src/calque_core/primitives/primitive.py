@@ -98,7 +98,9 @@ class Primitive:
     def def_impl(self, function: F, *, leaf: bool = False) -> F:
         """Define the NumPy evaluation; return `function`, so that this works as a decorator.
 
-        `leaf=True` promises that `function` binds no primitive, which saves a switch of traces per call.
+        `leaf=True` promises that `function` binds no primitive, and that the rules of the primitive depend on the types
+        of operands and on parameters alone: evaluation then switches no traces, and an eager derivative runs the rules
+        for the first operations of a type only.
         """
         tables.store(self, "impl", function)
         self.is_leaf = leaf

@@ -182,12 +182,16 @@ class JaxprTrace(Trace):
 
     def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
         """Return the recorded program, with the results `outs`.  Its constants no longer share the user's memory."""
+        return Jaxpr(*self.contents(outs), debug_name=debug_name)
+
+    def contents(self, outs: Sequence[Value]) -> tuple[Any, ...]:
+        """Return the constant variables, arguments, equations, results and constants of the recorded program."""
         outvars = [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in outs]
         constants = self.constants.values()
         consts = [
             self.captured_const(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants
         ]
-        return Jaxpr([v for _, v in constants], self.invars, self.eqns, outvars, consts, debug_name=debug_name)
+        return [v for _, v in constants], self.invars, self.eqns, outvars, consts
 
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as a constant of the finished program, which nobody can change."""

@@ -1,0 +1,109 @@
+"""Linear programs as they are recorded, with steps in evaluation.
+
+One idea: running backwards needs no jaxpr, so one is made only where somebody looks at the program: steps become the
+equations that the rules give, and residuals become constants.
+
+Read next: `steps.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calque_autodiff.traces.steps import Step
+from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Var, typeof
+from calque_core.extend import copied_where_exposed
+
+Value = Any
+
+
+class Tape(NamedTuple):
+    """A linear program as it was recorded: equations, and steps where it was recorded in evaluation."""
+
+    constvars: Sequence[Var]
+    invars: Sequence[Var]
+    eqns: Sequence[Any]
+    outvars: Sequence[Atom]
+    consts: Sequence[Value]
+    debug_name: str
+
+    def kept_for_long(self, shared: Sequence[Value]) -> Tape:
+        """Return the program with copies of residuals that the user can write to: captured arrays, and `shared`."""
+        steps = [entry for entry in self.eqns if type(entry) is Step]
+        residuals = [x for step in steps for x in step.residuals]
+        safe = copied_where_exposed([*self.consts, *residuals], shared)
+        if all(a is b for a, b in zip(safe, [*self.consts, *residuals])):
+            return self
+        rest = iter(safe)
+        consts = [next(rest) for _ in self.consts]
+        eqns = [
+            entry._replace(residuals=tuple([next(rest) for _ in entry.residuals])) if type(entry) is Step else entry
+            for entry in self.eqns
+        ]
+        return self._replace(consts=consts, eqns=eqns)
+
+    def jaxpr(self) -> Jaxpr:
+        """Return the program as a jaxpr: a step becomes the equations of its operation."""
+        if any(type(entry) is Step for entry in self.eqns):
+            return _Expansion(self).jaxpr()
+        return Jaxpr(self.constvars, self.invars, self.eqns, self.outvars, self.consts, debug_name=self.debug_name)
+
+
+class _Expansion:
+    """The equations and constants of a tape, while its steps are replaced by equations.
+
+    The constants have the order of their first use, whether a step or an equation uses them.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.captured: dict[Any, Value] = dict(zip(tape.constvars, tape.consts))
+        self.constants: dict[int, tuple[Value, Var]] = {}
+        self.atoms: dict[Any, Atom] = {}  # of variables that another one replaces
+        self.eqns: list[JaxprEqn] = []
+
+    def jaxpr(self) -> Jaxpr:
+        """Return the program without steps."""
+        tape = self.tape
+        for entry in tape.eqns:
+            if type(entry) is Step:
+                self.open(entry)
+            else:
+                self.eqns.append(entry.replace(invars=self.renamed(entry.invars, self.atoms)))
+        outvars = self.renamed(tape.outvars, self.atoms)
+        consts, constvars = zip(*self.constants.values()) if self.constants else ((), ())
+        return Jaxpr(constvars, tape.invars, self.eqns, outvars, consts, debug_name=tape.debug_name)
+
+    def open(self, step: Step) -> None:
+        """Append the equations of a step."""
+        linear = step.operation.linear
+        operands = [*map(self.constant, step.residuals), *self.renamed(step.invars, self.atoms)]
+        atoms: dict[Any, Atom] = dict(zip(linear.constvars, map(self.constant, linear.consts)))
+        atoms.update(zip(linear.invars, operands))
+        for eqn in linear.eqns:
+            outvars = [step.outvar if v is linear.outvars[0] else Var(v.aval) for v in eqn.outvars]
+            atoms.update(zip(eqn.outvars, outvars))
+            invars = self.renamed(eqn.invars, atoms)
+            self.eqns.append(JaxprEqn(eqn.primitive, invars, outvars, eqn.params, step.position))
+        result = atoms[linear.outvars[0]]
+        if result is not step.outvar:
+            self.atoms[step.outvar] = result
+
+    def constant(self, x: Value) -> Atom:
+        """Return a literal for a scalar, and one variable per array."""
+        aval = typeof(x)
+        if not aval.shape:
+            return Literal(x if not hasattr(x, "ndim") or x.ndim else x[()], aval)
+        return self.constants.setdefault(id(x), (x, Var(aval)))[1]
+
+    def renamed(self, invars: Sequence[Atom], atoms: dict[Any, Atom]) -> list[Atom]:
+        """Return operands, each replaced by the atom that stands for it."""
+        return [self.kept(atoms.get(x, x)) for x in invars]
+
+    def kept(self, x: Any) -> Atom:
+        """Return an operand; a constant of the tape becomes one of the program."""
+        if x not in self.captured:
+            return x  # type: ignore[no-any-return]
+        value = self.captured[x]
+        return self.constants.setdefault(id(value), (value, x))[1]
