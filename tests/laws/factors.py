@@ -16,6 +16,8 @@ FIELD = (*FLOATS, *COMPLEX)
 SQUARE, TALL, WIDE = numbers((3, 3)), numbers((3, 2)), numbers((2, 3))
 RIGHT = numbers((3, 2), low=-1.7, high=2.3)
 BATCH = numbers((2, 3, 3))
+RIGHT_ROWS = numbers((2, 3), low=-1.7, high=2.3)
+SMALL = numbers((2, 2), low=-0.7, high=0.3)
 
 
 def row(name, fun, makers, ulps=64.0, complex_ulps=256.0):
@@ -44,6 +46,10 @@ def definite(x):
 
 def solution(**params):
     return lambda a, b: linalg.triangular_solve(dominant(a), b, **params)
+
+
+def products_with_reflections(a, taus, c):
+    return [linalg.ormqr(a, taus, c, left=left, transpose=adj) for left in (True, False) for adj in (True, False)]
 
 
 def tridiagonal(dl, d, du, b):
@@ -93,13 +99,40 @@ FACTORS: dict[str, list[Program]] = {
         row("qr of a wide matrix", lambda x: linalg.qr(dominant(x)), (WIDE,)),
         row("qr with pivoting", lambda x: linalg.qr(x, pivoting=True, full_matrices=False), (TALL,)),
     ],
+    "cholesky_update": [
+        row("cholesky_update", lambda r, w: linalg.cholesky_update(dominant(r), w), (SQUARE, numbers((3,)))),
+        row("cholesky_update of a batch", lambda r, w: linalg.cholesky_update(dominant(r), w), (BATCH, RIGHT_ROWS)),
+    ],
     "geqrf": [constant("geqrf", linalg.geqrf, TALL)],
     "householder_product": [
-        constant("householder_product", lambda x: [linalg.householder_product(*linalg.geqrf(x))], TALL)
+        row("householder_product", linalg.householder_product, (TALL, numbers((2,)))),
+        row("ormqr", products_with_reflections, (TALL, numbers((2,)), SQUARE)),
     ],
     "det": [
         row("det", linalg.det, (SQUARE,)),
         row("det of a batch of larger matrices", linalg.det, (numbers((2, 4, 4)),)),
+    ],
+    "slogdet": [
+        row("slogdet", lambda x: linalg.slogdet(dominant(x)), (SQUARE,)),
+        row("slogdet of a batch", lambda x: linalg.slogdet(dominant(x))[1], (numbers((2, 4, 4)),)),
+    ],
+    "sylvester_solve": [
+        row("sylvester_solve", lambda a, b, c: linalg.sylvester_solve(dominant(a), b, c), (SQUARE, SMALL, RIGHT), 256),
+        row(
+            "sylvester_solve of Hermitian matrices",
+            lambda a, c: linalg.sylvester_solve(definite(a), definite(a), c, hermitian=True),
+            (SQUARE, numbers((3, 3), low=-1.7, high=2.3)),
+            256,
+        ),
+    ],
+    "adjugate_slope": [
+        row(
+            "adjugate_slope",
+            lambda x, y: linalg.adjugate_slope(dominant(x), y),
+            (numbers((2, 4, 4)), numbers((2, 4, 4), low=-1.7, high=2.3)),
+            512,
+            1024,
+        )
     ],
     "adjugate": [
         row("adjugate", lambda x: linalg.adjugate(dominant(x)), (numbers((2, 4, 4)),), 128, 512),

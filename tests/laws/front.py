@@ -11,6 +11,7 @@ from program import FLOATS, Program, always, numbers
 
 import calque_numpy as numpy
 from calque_numpy import nn, segments
+from calque_numpy.scipy import linalg as slinalg
 from calque_numpy.scipy import special
 
 VECTOR, MATRIX = numbers((5,)), numbers((3, 4))
@@ -49,6 +50,13 @@ def inverse_and_determinants(x):
     return np.linalg.inv(a), np.linalg.det(x), *np.linalg.slogdet(a)
 
 
+def matrices_of_vectors(x):
+    return (
+        slinalg.toeplitz(x, x[:2]), slinalg.circulant(x), slinalg.hankel(x), slinalg.companion(x), slinalg.fiedler(x),
+        slinalg.fiedler_companion(x), slinalg.leslie(x, x[1:]), slinalg.convolution_matrix(x, 3, "same"),
+    )  # fmt: skip
+
+
 FRONT: list[Program] = [
     # elementwise
     row("copysign", lambda x, y: (np.copysign(x, y), np.signbit(x), np.copysign(x, -1.0)), VECTOR, VECTOR),
@@ -81,6 +89,21 @@ FRONT: list[Program] = [
     row("solve", lambda a, b: np.linalg.solve(a + 5.0 * np.eye(3), b), SQUARE, numbers((2, 3, 1))),
     row("inv det slogdet", inverse_and_determinants, SQUARE, ulps=256.0),
     row("qr cholesky", lambda x: (*np.linalg.qr(x.T), np.linalg.cholesky(x @ x.T + np.eye(3))), MATRIX, ulps=256.0),
+    row("polar sqrtm", lambda x: (*slinalg.polar(x), slinalg.sqrtm(x + 5.0 * np.eye(3))), SQUARE, ulps=512.0),
+    row(
+        "qr_multiply expm_frechet",
+        lambda x: (*slinalg.qr_multiply(x, x), slinalg.expm_frechet(x, x)),
+        SQUARE,
+        ulps=512.0,
+    ),
+    row(
+        "solve_sylvester eigh_tridiagonal",
+        lambda a, q: (slinalg.solve_sylvester(a + 5.0 * np.eye(3), a, q), slinalg.eigh_tridiagonal(q[0], q[1, :2])[0]),
+        SQUARE,
+        SQUARE,
+        ulps=512.0,
+    ),
+    row("matrices of vectors", matrices_of_vectors, POSITIVE),
     row("matrix_power multi_dot", lambda x: (np.linalg.matrix_power(x, 3), np.linalg.multi_dot([x, x, x[0]])), SQUARE),
     # reductions that skip NaN
     row("nan reductions", lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1), np.nanprod(x, 1)), with_nan),

@@ -11,7 +11,7 @@ from factors import constant
 from program import COMPLEX, FLOATS, Program, numbers
 
 from calque_core import lax, typeof
-from calque_core.extend import adjoint, matrix_product, on_diagonal, scale_columns
+from calque_core.extend import adjoint, identity_like, matrix_product, on_diagonal, scale_columns
 from calque_core.lax import linalg
 
 FIELD = (*FLOATS, *COMPLEX)
@@ -85,6 +85,12 @@ SPECTRA: dict[str, list[Program]] = {
         row("svd of a wide matrix", function_of_singular_values, WIDE),
         row("svd with full matrices", product_of_full, SQUARE),
     ],
+    "polar": [
+        row("polar", lambda x: linalg.polar(separated(x)), BATCH),
+        row("polar of a tall matrix", lambda x: linalg.polar(separated(x)), TALL),
+        row("polar of equal singular values", lambda x: linalg.polar(lax.add(lax.mul(x, 0), identity_like(x))), SQUARE),
+    ],
+    "sqrtm": [row("sqrtm", lambda x: linalg.sqrtm(separated(x)), BATCH, 1024)],
     "pinv": [
         row("pinv", lambda x: linalg.pinv(separated(x)), BATCH),
         row("pinv of a tall matrix", lambda x: linalg.pinv(separated(x)), TALL),

@@ -161,6 +161,12 @@ PROGRAMS = {
     "adjugate": [
         lambda x: linalg.adjugate(lax.dot(lax.concatenate([diagonal(x)] * 2, 0), lax.concatenate([diagonal(x)] * 2, 1)))
     ],
+    "slogdet": [lambda x, i=i: linalg.slogdet(diagonal(x))[i] for i in range(2)],
+    "adjugate_slope": [lambda x: linalg.adjugate_slope(diagonal(x), diagonal(x))],
+    "cholesky_update": [lambda x: linalg.cholesky_update(diagonal(x), x[:, 0])],
+    "sylvester_solve": [lambda x: linalg.sylvester_solve(diagonal(x), diagonal(x), x)],
+    "polar": [lambda x, i=i: linalg.polar(diagonal(x))[i] for i in range(2)],
+    "sqrtm": [lambda x: linalg.sqrtm(diagonal(x))],
     "geqrf": [lambda x: linalg.geqrf(x)[1]],
     "householder_product": [lambda x: linalg.householder_product(diagonal(x), lax.slice(x, (0, 0), (1, 2)).reshape(2))],
     "name": [lambda x: lax.name_p.bind(x, name="x")],

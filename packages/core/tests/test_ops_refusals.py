@@ -306,9 +306,16 @@ TABLE = {
     **{name: [[ALL], [MATRICES]] for name in ("eigh", "eig", "svd", "hessenberg", "tridiagonal", "schur")},
     "symmetric_product": [[MATRICES, MATRICES], [ALL, FEW]],
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
-    **{name: [[ALL], [MATRICES]] for name in ("cholesky", "lu", "geqrf", "qr", "det", "adjugate")},
+    **{
+        name: [[ALL], [MATRICES]]
+        for name in ("cholesky", "lu", "geqrf", "qr", "det", "slogdet", "adjugate", "polar", "sqrtm")
+    },
     "tridiagonal_solve": [[DIAGONALS, operands(np.array([5.0, 7.0])), DIAGONALS, MATRICES]],
     "solve": [[MATRICES, MATRICES], [FEW, FEW]],
+    "adjugate_slope": [[MATRICES, MATRICES], [FEW, FEW]],
+    "sylvester_solve": [[MATRICES, MATRICES, MATRICES], [FEW, FEW, MATRICES]],
+    "cholesky_update": [[MATRICES, FEW], [FEW, MATRICES]],
+    "ormqr": [[MATRICES, FEW, MATRICES], [MATRICES, [np.ones(2)], MATRICES, [True, False]]],
     "lu_pivots_to_permutation": [[operands(*ROWS_OF_PIVOTS), COUNTS], [ALL, [2]]],
     "householder_product": [[MATRICES, FEW], [FEW, MATRICES]],
     **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},

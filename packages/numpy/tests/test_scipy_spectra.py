@@ -155,7 +155,36 @@ def test_blocks_stand_on_the_diagonal():
         (lambda x: linalg.rsf2csf(x, x[:1]), ShapeError, "the shapes differ. Give a form with its vectors."),
         (lambda x: linalg.eigh(x, x, type=4), ValueError, "type is 4. Use 1, 2 or 3."),
         (lambda x: linalg.polar(x, "top"), ValueError, "side is 'top'. Use 'left' or 'right'."),
-        (lambda x: linalg.toeplitz(x), ShapeError, "an operand is float64[2,2]. Give vectors."),
+        (lambda x: linalg.toeplitz(x[0, 0]), ShapeError, "an operand is float64[]. Give vectors."),
+        (lambda x: linalg.hankel(x, np.ones((3, 1))), ShapeError, "the leading axes do not broadcast"),
+        (lambda x: linalg.companion(x[0, :1]), ShapeError, "there are too few coefficients. Give 2 or more."),
+        (lambda x: linalg.leslie(x[0], x[0]), ShapeError, "the vectors have the lengths 2 and 2"),
+        (lambda x: linalg.convolution_matrix(x, 0), ValueError, "n is 0. Give a positive number of columns."),
+        (lambda x: linalg.convolution_matrix(x, 2, "all"), ValueError, "mode is 'all'. Use 'full'"),
+        (lambda x: linalg.convolution_matrix(x[0, 0], 2), ShapeError, "there are no elements. Give a vector."),
+        (lambda x: linalg.polar(x[0]), ShapeError, "polar of float64[2]"),
+        (lambda x: linalg.solve_sylvester(x, x, x[0]), ShapeError, "an operand is float64[2]. Give matrices."),
+        (lambda x: linalg.solve_sylvester(x, x, x[:1]), ShapeError, "the shapes do not fit. The third must"),
+        (lambda x: linalg.qr_multiply(x, x, "top"), ValueError, "mode is 'top'. Use 'left' or 'right'."),
+        (lambda x: linalg.qr_multiply(x, x[:1], "left"), ShapeError, "must have 2 rows for the mode 'left'"),
+        (lambda x: linalg.expm_frechet(x, x[:1]), ShapeError, "the operands must be square matrices of one shape"),
+        (lambda x: linalg.expm_frechet(x, x, "Pade"), ValueError, "method is 'Pade'. Use 'SPS'"),
+        (lambda x: linalg.eigh_tridiagonal(x[0], x[0]), ShapeError, "The second must have one element fewer"),
+        (lambda x: linalg.eigh_tridiagonal(x[0], 1j * x[0, :1]), TypeError, "the diagonals are complex. Use eigh."),
+        (lambda x: linalg.eigh_tridiagonal(x[0], x[0, :1], select="x"), ValueError, "select is 'x'. Use 'a'"),
+        (lambda x: linalg.eigh_tridiagonal(x[0], x[0, :1], select="i"), ValueError, "select_range is None."),
+        (
+            lambda x: linalg.eigh_tridiagonal(x[0], x[0, :1], False, "i", (0, 5)),
+            ValueError,
+            "two positions from 0 to 1",
+        ),
+        (lambda x: linalg.eigh_tridiagonal(x, x[:, :1], False, "v", (0, 5)), ValueError, "Use select='i'."),
+        (lambda x: linalg.hadamard(6), ValueError, "n is 6, which is no power of 2."),
+        (lambda x: linalg.hilbert(-1), ValueError, "n is -1. Give a size of at least 0."),
+        (lambda x: linalg.pascal(3, "left"), ValueError, "kind is 'left'. Use 'symmetric'"),
+        (lambda x: linalg.pascal(40), ValueError, "elements for n=40 do not fit uint64. Use exact=False"),
+        (lambda x: linalg.invhilbert(400), ValueError, "do not fit float64. Use a smaller n."),
+        (lambda x: linalg.dft(3, "3"), ValueError, "scale is '3'. Use 'sqrtn', 'n' or None."),
         (lambda x: linalg.block_diag(x[None]), ShapeError, "an operand is float64[1,2,2]. Give matrices."),
         (lambda x: linalg.sqrtm(x[:1]), ShapeError, "the last two sizes differ"),
     ],
@@ -164,3 +193,16 @@ def test_wrong_arguments_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.eye(2))
     assert words in str(caught.value)
+
+
+def test_values_without_a_result_are_refused_in_evaluation():
+    with pytest.raises(ValueError, match=r"the first coefficient is 0\. Remove leading zeros\."):
+        linalg.companion([0.0, 1.0])
+    with pytest.raises(np.linalg.LinAlgError, match="the sum of an eigenvalue of a and an eigenvalue of b is 0"):
+        linalg.solve_sylvester(np.eye(2), -np.eye(2), np.ones((2, 2)))
+
+
+def test_the_orthogonal_factor_of_a_singular_matrix_is_one_of_several():
+    u, p = linalg.polar(np.diag([2.0, 0.0]))
+    close(u @ p, np.diag([2.0, 0.0]))
+    close(u @ u.T, np.eye(2))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import diagonal_of, eliminated, identity_like, integer, kind_of, where
+from calque_core.extend import identity_like, integer, kind_of, where
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
 from calque_core.lax import broadcast_shapes, linalg
 from calque_numpy.creation import asarray
@@ -82,17 +82,22 @@ def broadcast_solution(name: str, a: Value, b: Value, solve_for: Callable[[Value
         rows = moveaxis(b, -2, 0)
         columns = solve_for(a, lax.reshape(rows, (a_shape[0], prod(typeof(rows).shape[1:]))))
         return moveaxis(lax.reshape(columns, typeof(rows).shape), 0, -2)
-    leading = _leading(name, a, b)
+    leading = leading_axes(name, a, b)
     return solve_for(broadcast_to(a, leading + a_shape[-2:]), broadcast_to(b, leading + b_shape[-2:]))
 
 
-def _leading(name: str, a: Value, b: Value) -> tuple[int, ...]:
+def leading_axes(name: str, *operands: Value) -> tuple[int, ...]:
+    """Return the broadcast sizes of the axes before the last two of each operand.  Raises: ShapeError.
+
+    >>> leading_axes("solve", np.ones((5, 1, 2, 2)), np.ones((3, 2, 2)))
+    (5, 3)
+    """
     try:
-        return broadcast_shapes(typeof(a).shape[:-2], typeof(b).shape[:-2])
+        return broadcast_shapes(*(typeof(x).shape[:-2] for x in operands))
     except ValueError:
+        types = " and ".join(str(typeof(x)) for x in operands)
         raise ShapeError(
-            f"{name} of {typeof(a)} and {typeof(b)}{where()}: the leading axes do not broadcast. Make their sizes "
-            "equal, or 1."
+            f"{name} of {types}{where()}: the leading axes do not broadcast. Make their sizes equal, or 1."
         ) from None
 
 
@@ -174,7 +179,7 @@ def det(a: Value) -> Value:
     """Return the determinant of a matrix.
 
     Shapes: a [*s, n, n] -> [*s].  Dtype: a's, single or double precision; float64 for integers.
-    Derivatives: first derivatives are right for singular matrices, too; all are, if n is at most 3.
+    Derivatives: the first and second are right for singular matrices, too; all are, if n is at most 3.
     Raises: ShapeError unless `a` is square; TypeError for half precision.
 
     >>> import numpy as np
@@ -189,7 +194,8 @@ def det(a: Value) -> Value:
 def slogdet(a: Value) -> Any:
     """Return the sign of the determinant, a number of modulus 1, and the logarithm of its absolute value.
 
-    A singular matrix has the sign 0 and the logarithm -inf, and no derivative.
+    A singular matrix has the sign 0 and the logarithm -inf, and no derivative: it is a LinAlgError, and compiled not
+    finite.
     Shapes: a [*s, n, n] -> sign [*s], logabsdet [*s].  Dtypes: a's, and that of its real part; float64 for integers.
     Raises: ShapeError unless `a` is square; TypeError for half precision.
 
@@ -202,7 +208,4 @@ def slogdet(a: Value) -> Any:
     aval = typeof(a)
     if aval.ndim < 2 or aval.shape[-2] != aval.shape[-1]:
         raise ShapeError(f"slogdet of {aval}{where()}: it is no square matrix. Give one, or a stack.")
-    factors, sign = eliminated(a)
-    pivots, axis = diagonal_of(factors), aval.ndim - 2
-    signs = lax.mul(sign, lax.reduce_prod(lax.sign(pivots), axis))
-    return SlogdetResult(signs, lax.reduce_sum(lax.log(lax.abs(pivots)), axis))
+    return SlogdetResult(*linalg.slogdet(a))

@@ -1,34 +1,40 @@
-"""Derivatives of determinants, by adjugates, and of adjugates."""
+"""Derivatives of determinants, by adjugates, and of their logarithms, by inverses."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
-from calque_core import typeof
-from calque_core.extend import matrix_product, on_diagonal, transposed
-from calque_core.lax import broadcast_in_dim, mul, reduce_sum, sub
-from calque_core.lax.linalg import adjugate, adjugate_p, det_p, solve
+from calque_autodiff.define import defjvp, defjvp_all, not_linear
+from calque_core import Zero, typeof
+from calque_core.extend import identity_like, transposed, zero_tangent
+from calque_core.lax import complex, imag, mul, real, reduce_sum, zeros_like
+from calque_core.lax.linalg import adjugate, det_p, slogdet_p, solve
 
 Value = Any
+Results = tuple[list[Value], list[Value]]
 
 
-def _trace_of_product(x: Value, y: Value) -> Value:
+def trace_of_product(x: Value, y: Value) -> Value:
     """Return tr(x y)."""
     ndim = typeof(x).ndim
     return reduce_sum(mul(transposed(x), y), (ndim - 2, ndim - 1))
 
 
-def adjugate_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Return (tr(out dx) - out dx) x^-1, which follows from out x = det(x) for matrices that are not singular."""
-    product = matrix_product(out, x_dot)
-    ndim = typeof(x).ndim
-    trace = broadcast_in_dim(_trace_of_product(out, x_dot), typeof(x).shape, range(ndim - 2))
-    right = sub(on_diagonal(trace, 0), product)
-    return transposed(solve(x, transposed(right), transpose_a=True))
+def slogdet_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> Results:
+    """Return the parts of tr(x^-1 dx): its real part changes the logarithm, its imaginary part turns the sign."""
+    (x,), (x_dot,) = primals, tangents
+    sign, logarithm = slogdet_p.bind(x)
+    if type(x_dot) is Zero:
+        return [sign, logarithm], [zero_tangent(sign), zero_tangent(logarithm)]
+    trace = trace_of_product(solve(x, identity_like(x)), x_dot)
+    if typeof(x).kind != "c":
+        return [sign, logarithm], [zero_tangent(sign), trace]
+    turn = imag(trace)
+    return [sign, logarithm], [mul(sign, complex(zeros_like(turn), turn)), real(trace)]
 
 
 # Jacobi's formula.  Source: Magnus & Neudecker (1988), Matrix differential calculus, section 8.3.
-defjvp(det_p, lambda x_dot, out, x: _trace_of_product(adjugate(x), x_dot))
-defjvp(adjugate_p, adjugate_jvp)
-not_linear(det_p, adjugate_p)
+defjvp(det_p, lambda x_dot, out, x: trace_of_product(adjugate(x), x_dot))
+defjvp_all(slogdet_p, slogdet_jvp)
+not_linear(det_p, slogdet_p)

@@ -1,6 +1,7 @@
 """Batching rules, one module per family of primitives, named and ordered as in `calque_core.ops`."""
 
 from calque_batching.rules import (
+    adjugates,
     arithmetic,
     bessel,
     broadcast,
@@ -21,6 +22,7 @@ from calque_batching.rules import (
     equations,
     exchange,
     exponential,
+    factor_updates,
     factorizations,
     fft,
     gamma,
@@ -30,6 +32,7 @@ from calque_batching.rules import (
     joining,
     linear_call,
     linear_solve,
+    matrix_functions,
     platform,
     pseudo_inverse,
     reduce,
@@ -45,6 +48,7 @@ from calque_batching.rules import (
     similarity,
     sort,
     special,
+    sylvester,
     top_k,
     triangular,
     tridiagonal,

@@ -72,7 +72,8 @@ from calque_core.ops.diagonals import (
     on_diagonal,
     scale_columns,
 )
-from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, qr_slope
+from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
+from calque_core.ops.factor_updates import factor_triangle
 from calque_core.ops.factorizations import check_unique_q, lu_solve
 from calque_core.ops.gamma import gamma_of, stirling_series
 from calque_core.ops.gather import default_fill, gather_windows
@@ -103,6 +104,7 @@ from calque_core.ops.matrices import (
     transposed,
     upper_triangle,
 )
+from calque_core.ops.matrix_functions import column_by_column, with_diagonal
 from calque_core.ops.paddings import dilated_shape, transposed_pads
 from calque_core.ops.platform import Platforms, position_of_platform
 from calque_core.ops.reduce_function import split_reduction
@@ -110,6 +112,7 @@ from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
 from calque_core.ops.slides import Window
 from calque_core.ops.spaces import Space, space_of
+from calque_core.ops.sylvester import sylvester_product
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.ops.triangular import operator_tangent
 from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
@@ -184,7 +187,8 @@ __all__ = [
     "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
     "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",
     "column_products", "inverse", "inverse_gaps", "operator_tangent", "cholesky_slope", "lu_slope", "qr_slope",
-    "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
+    "polar_slope", "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
+    "sylvester_product", "factor_triangle", "column_by_column", "with_diagonal",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
     # Functions of NumPy's

@@ -1,9 +1,9 @@
-"""Determinants and adjugates, the matrices of their derivatives.
+"""Determinants, and their signs and logarithms.
 
 One idea: a determinant is a polynomial, so its derivative exists for singular matrices, too.  The adjugate gives it
 without a division: adj(x) x is det(x) times the identity, for every x.
 
-Read next: `factorizations.py`, for the elimination that computes determinants.
+Read next: `adjugates.py`; `factorizations.py`, for the elimination that computes determinants.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import mul, neg, rem, sub
-from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.arithmetic import abs, mul, rem, sub
+from calque_core.ops.arithmetic import sign as sign_of
 from calque_core.ops.compare import ne
+from calque_core.ops.complex import real_dtype
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import broadcasted_iota, full_like, ones_like
-from calque_core.ops.cumulative import cumprod
-from calque_core.ops.diagonals import diagonal_of, scale_columns
-from calque_core.ops.eigen import svd
+from calque_core.ops.create import broadcasted_iota, full_like
+from calque_core.ops.diagonals import diagonal_of
+from calque_core.ops.exponential import log
 from calque_core.ops.factorizations import lu
-from calque_core.ops.joining import concatenate, stack, unstack
-from calque_core.ops.matrices import adjoint, check_square, field_operands, matrix_product
+from calque_core.ops.matrices import check_square, field_operands
 from calque_core.ops.reduce import reduce_prod, reduce_sum
-from calque_core.ops.slices import slice_in_dim
-from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
 Value = Any
@@ -74,8 +72,8 @@ def det(x: Value) -> Value:
     """Return the determinants of square matrices.
 
     Shapes: x [*s, n, n] -> [*s]; of no rows, 1.  Dtype: one of the four dtypes of LAPACK; integers become floats.
-    First derivatives are right for singular matrices, too, and all derivatives if n is at most 3; for larger n, second
-    derivatives at singular matrices are refused in evaluation, and NaN when compiled.
+    First and second derivatives are right for singular matrices, too, and all derivatives if n is at most 3; for larger
+    n, third derivatives at singular matrices are refused in evaluation, and NaN when compiled.
     Raises: TypeError for another dtype; ShapeError unless the matrices are square.
 
     >>> import numpy as np
@@ -88,70 +86,43 @@ def det(x: Value) -> Value:
     return det_p.bind(x)
 
 
-adjugate_p = Primitive("adjugate")
+slogdet_p = Primitive("slogdet", multiple_results=True)
 
 
-@adjugate_p.def_abstract_eval(cached=True)
-def adjugate_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
-    check_square("adjugate", x_aval)
-    return x_aval.strip_weak_type()
+@slogdet_p.def_abstract_eval(cached=True)
+def slogdet_abstract_eval(x_aval: ShapedArray) -> list[ShapedArray]:
+    check_square("slogdet", x_aval)
+    return [shaped_array(x_aval.shape[:-2], dtype) for dtype in (x_aval.dtype, real_dtype(x_aval.dtype))]
 
 
-@adjugate_p.def_impl
-@adjugate_p.def_rule("decomposition")
-def adjugate_decomposition(x: Value) -> Value:
-    """Reverse the product u s vh: the adjugate of an orthogonal matrix is its adjoint times its determinant.
-
-    That of the diagonal matrix s has the products of the other elements of s, which needs no division.
-    """
-    u, s, vh = svd(x)
-    axis = typeof(s).ndim - 1
-    one = ones_like(slice_in_dim(s, 0, 1, axis=axis))
-    before = cumprod(concatenate([one, slice_in_dim(s, 0, -1, axis=axis)], axis), axis)
-    after = cumprod(concatenate([slice_in_dim(s, 1, None, axis=axis), one], axis), axis, reverse=True)
-    turned = scale_columns(adjoint(vh), mul(before, after))
-    return mul(_over_matrices(det(matrix_product(u, vh)), x), matrix_product(turned, adjoint(u)))
+def slogdet_impl(x: Value) -> list[Value]:
+    return list(np.linalg.slogdet(x))
 
 
-def _over_matrices(numbers: Value, x: Value) -> Value:
-    shape = typeof(x).shape
-    return broadcast_in_dim(numbers, shape, range(len(shape) - 2))
+slogdet_p.def_impl(slogdet_impl, leaf=True)
 
 
-def adjugate(x: Value) -> Value:
-    """Return the adjugates of square matrices: the transposes of the matrices of their cofactors.
+@slogdet_p.def_rule("decomposition")
+def slogdet_decomposition(x: Value) -> list[Value]:
+    """Add the logarithms of the pivots of elimination."""
+    factors, sign = eliminated(x)
+    pivots, axis = diagonal_of(factors), typeof(sign).ndim
+    return [mul(sign, reduce_prod(sign_of(pivots), axis)), reduce_sum(log(abs(pivots)), axis)]
 
-    Shapes: x [*s, n, n] -> [*s, n, n].  Dtype: one of the four dtypes of LAPACK; integers become floats.
-    Derivatives: of every order if n is at most 3; for larger n, of matrices that are not singular.
-    Raises: TypeError for another dtype; ShapeError unless the matrices are square; LinAlgError if the iteration for the
-    singular values does not converge.  Compiled, the result is then NaN.
+
+def slogdet(x: Value) -> tuple[Value, Value]:
+    """Return the signs of the determinants, numbers of modulus 1, and the logarithms of their absolute values.
+
+    A singular matrix has the sign 0 and the logarithm -inf, and no derivative: it is refused in evaluation, and
+    infinite or NaN when compiled.
+    Shapes: x [*s, n, n] -> [*s], [*s].  Dtypes: x's, one of the four dtypes of LAPACK, and that of its real part;
+    integers become floats.
+    Raises: TypeError for another dtype; ShapeError unless the matrices are square.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import adjugate
-    >>> adjugate(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    array([[ 4., -2.],
-           [-3.,  1.]])
+    >>> from calque_core.lax.linalg import slogdet
+    >>> slogdet(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    (np.float64(-1.0), np.float64(0.0))
     """
-    (x,) = field_operands("adjugate", x)
-    adjugate_p.abstract(typeof(x))
-    n = typeof(x).shape[-1]
-    return _SMALL[n](x) if n in _SMALL else adjugate_p.bind(x)
-
-
-def _adjugate_of_two(x: Value) -> Value:
-    (a, b), (c, d) = (unstack(row, -1) for row in unstack(x, -2))
-    return stack([stack([d, neg(b)], -1), stack([neg(c), a], -1)], -2)
-
-
-def _adjugate_of_three(x: Value) -> Value:
-    """Return the columns y z, z x and x y, as vector products of rows."""
-    rows = unstack(x, -2)
-    return stack([_vector_product(rows[i - 2], rows[i - 1]) for i in range(3)], -1)
-
-
-def _vector_product(x: Value, y: Value) -> Value:
-    a, b = unstack(x, -1), unstack(y, -1)
-    return stack([sub(mul(a[i - 2], b[i - 1]), mul(a[i - 1], b[i - 2])) for i in range(3)], -1)
-
-
-_SMALL = {0: lambda x: x, 1: ones_like, 2: _adjugate_of_two, 3: _adjugate_of_three}
+    sign, logarithm = bind_checked(slogdet_p, *field_operands("slogdet", x))
+    return sign, logarithm

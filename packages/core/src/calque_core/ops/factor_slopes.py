@@ -12,6 +12,7 @@ from typing import Any
 
 from calque_core.ops.arithmetic import add, mul, sub
 from calque_core.ops.create import full_like
+from calque_core.ops.equations import solve
 from calque_core.ops.joining import concatenate
 from calque_core.ops.matrices import (
     adjoint,
@@ -19,9 +20,11 @@ from calque_core.ops.matrices import (
     identity_like,
     lower_triangle,
     matrix_product,
+    transposed,
     upper_triangle,
 )
 from calque_core.ops.slices import slice_in_dim
+from calque_core.ops.sylvester import sylvester_solve
 from calque_core.ops.triangular import triangular_solve
 from calque_core.types.avals import typeof
 
@@ -81,6 +84,28 @@ def qr_slope(q: Value, r: Value, change: Value, excess: Value = None) -> tuple[V
         w = sub(_skew(add(f, half)), half)
     q_dot = add(solved, matrix_product(q, sub(w, f)))
     return q_dot, upper_triangle(sub(matrix_product(adjoint(q), change), matrix_product(w, r)))
+
+
+def polar_slope(u: Value, p: Value, change: Value, excess: Value = None) -> tuple[Value, Value]:
+    """Return dU and dP for which dU P + U dP is `change`, and U^H dU + dU^H U is -`excess` e, zero for None.
+
+    Let b = U^H c, and U^H dU = w = s - e / 2 with a skew-Hermitian s.  dP = b - w P is Hermitian, so that
+    s P + P s = b - b^H + (e P - P e) / 2, which divides by sums of eigenvalues of P.  For a tall matrix, the part of dU
+    orthogonal to U is that of c P^-1.
+    """
+    b = matrix_product(adjoint(u), change)
+    if excess is None:
+        w = sylvester_solve(p, p, sub(b, adjoint(b)), hermitian=True)
+    else:
+        half = mul(full_like(excess, 0.5, shape=()), excess)
+        twist = matrix_product(half, p)
+        w = sub(sylvester_solve(p, p, sub(add(b, twist), adjoint(add(b, twist))), hermitian=True), half)
+    u_dot, p_dot = matrix_product(u, w), sub(b, matrix_product(w, p))
+    m, n = typeof(u).shape[-2:]
+    if m > n:
+        outside = sub(change, matrix_product(u, b))
+        u_dot = add(u_dot, transposed(solve(p, transposed(outside), transpose_a=True)))
+    return u_dot, p_dot
 
 
 def _skew(f: Value) -> Value:

@@ -8,13 +8,27 @@ Read next: `factorizations.py`, whose `qr` has derivatives.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.matrices import check_matrices, field_operands
+from calque_core.ops.arithmetic import add, mul, sub
+from calque_core.ops.diagonals import as_rows
+from calque_core.ops.matrices import (
+    adjoint,
+    check_matrices,
+    conjugated,
+    field_operands,
+    identity_like,
+    lower_triangle,
+    matrix_product,
+    transposed,
+)
+from calque_core.ops.slices import slice_in_dim
+from calque_core.ops.triangular import triangular_solve
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
@@ -85,31 +99,17 @@ def check_reflections(name: str, a_aval: ShapedArray, taus_aval: ShapedArray) ->
         )
 
 
-def householder_product_impl(a: Value, taus: Value) -> Value:
-    out = np.zeros_like(a)
-    out[...] = np.eye(*a.shape[-2:], dtype=a.dtype)
-    for k in range(taus.shape[-1] - 1, -1, -1):
-        out = reflected(out, a, taus, k)
-    return out
-
-
-def reflected(x: Value, a: Value, taus: Value, k: int) -> Value:
-    """Return reflection k, of the reflections that are stored in `a`, times x."""
-    v = a[..., k:, k : k + 1].copy()
-    v[..., 0, 0] = 1
-    out = x.copy()
-    out[..., k:, :] -= taus[..., k, None, None] * v * (v.conj().mT @ x[..., k:, :])
-    return out
-
-
-householder_product_p.def_impl(householder_product_impl, leaf=True)
+@householder_product_p.def_impl
+@householder_product_p.def_rule("decomposition")
+def householder_product_decomposition(a: Value, taus: Value) -> Value:
+    return ormqr(a, taus, identity_like(a))
 
 
 def householder_product(a: Value, taus: Value) -> Value:
     """Return the first columns of the orthogonal matrix Q whose reflections `geqrf` stored in `a` and `taus`.
 
     Shapes: a [*s, m, n] with n <= m, taus [*s, k] with k <= n -> [*s, m, n].  Dtype: promoted, one of the four dtypes
-    of LAPACK.  It has no derivative; `qr` has one.
+    of LAPACK.
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
@@ -121,3 +121,54 @@ def householder_product(a: Value, taus: Value) -> Value:
     a, taus = field_operands("householder_product", a, taus)
     householder_product_p.abstract(typeof(a), typeof(taus))
     return householder_product_p.bind(a, taus)
+
+
+def ormqr(a: Value, taus: Value, c: Value, *, left: bool = True, transpose: bool = False) -> Value:
+    """Return q c, or c q without `left`, for the orthogonal matrix q that `geqrf` stored in `a` and `taus`.
+
+    With `transpose`, the adjoint of q takes its place.  q is square; it is not formed.
+    Shapes: a [*s, m, n], taus [*s, k] with k <= min(m, n), c [*s, m, l], or [*s, l, m] without `left` -> as c.
+    Dtype: promoted, one of the four dtypes of LAPACK; integers become floats.
+    Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
+
+    >>> import numpy as np
+    >>> from calque_core.lax.linalg import geqrf, ormqr
+    >>> ormqr(*geqrf(np.array([[3.0], [4.0]])), np.array([[5.0], [10.0]]), transpose=True)
+    array([[-11.],
+           [  2.]])
+    """
+    a, taus, c = field_operands("ormqr", a, taus, c)
+    a_aval, c_aval = typeof(a), typeof(c)
+    check_reflections("ormqr", a_aval, typeof(taus))
+    check_matrices("ormqr", a_aval, c_aval)
+    if c_aval.shape[-2 if left else -1] != a_aval.shape[-2]:
+        side = "rows" if left else "columns"
+        raise ShapeError(
+            f"ormqr of {a_aval} and {c_aval}{where()}: the last operand must have {a_aval.shape[-2]} {side}. Use "
+            f"left={not left} for matrices on the other side."
+        )
+    if not left:  # c q is the adjoint of q^H c^H
+        return adjoint(_product_of_reflections(a, taus, adjoint(c), is_adjoint=not transpose))
+    return _product_of_reflections(a, taus, c, is_adjoint=transpose)
+
+
+def _product_of_reflections(a: Value, taus: Value, c: Value, *, is_adjoint: bool) -> Value:
+    """Return q c, or q^H c, where q is I - V T V^H, with the vectors of the reflections as the columns of V.
+
+    T is upper triangular; its inverse is the strict upper triangle of V^H V with the 1 / tau on the diagonal, so
+    T = (I + D S)^-1 D for D = diag(taus) and this strict triangle S.
+    Source: Schreiber & Van Loan (1989), A storage-efficient WY representation for products of Householder matrices.
+    """
+    count = typeof(taus).shape[-1]
+    below = slice_in_dim(a, 0, count, axis=-1)
+    vectors = add(lower_triangle(below, -1), identity_like(below))
+    rows = transposed(as_rows(taus, count))
+    triangle = mul(rows, matrix_product(adjoint(vectors), vectors))  # its strict upper triangle is D S
+    shares = matrix_product(adjoint(vectors), c)
+    solve = partial(triangular_solve, triangle, left_side=True, unit_diagonal=True)
+    scales = transposed(as_rows(taus, typeof(c).shape[-1]))
+    if is_adjoint:
+        shares = mul(conjugated(scales), solve(shares, transpose_a=True, conjugate_a=True))
+    else:
+        shares = solve(mul(scales, shares))
+    return sub(c, matrix_product(vectors, shares))

@@ -4,6 +4,7 @@ A primitive that core declares linear, bilinear or constant needs none: `derived
 """
 
 from calque_jet.rules import (
+    adjugates,
     arithmetic,
     bessel,
     checkpoint,
@@ -12,7 +13,6 @@ from calque_jet.rules import (
     convert,
     create,
     custom,
-    determinants,
     eigen,
     equations,
     exponential,
@@ -23,6 +23,7 @@ from calque_jet.rules import (
     incomplete_beta,
     linear_call,
     linear_solve,
+    matrix_functions,
     platform,
     reduce,
     reduce_window,
@@ -35,6 +36,7 @@ from calque_jet.rules import (
     similarity,
     sort,
     special,
+    sylvester,
     top_k,
     triangular,
     tridiagonal,

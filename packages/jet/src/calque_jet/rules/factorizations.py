@@ -39,7 +39,7 @@ def cholesky_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     out = cholesky_p.bind(x)
     factors: Series = [out]
     for k, c in enumerate(xs, 1):
-        products = _inner_products(factors, [None if f is None else adjoint(f) for f in factors], k)
+        products = inner_products(factors, [None if f is None else adjoint(f) for f in factors], k)
         change = minus(None if c is None else hermitian_of(c), products)
         factors.append(None if change is None else cholesky_slope(out, change))
     return out, factors[1:]
@@ -56,7 +56,7 @@ def lu_jet(primals: Sequence[Value], series: Sequence[Series]) -> Results:
     for k, c in enumerate(xs, 1):
         lowers = [None if f is None else slice_in_dim(lower_triangle(f, -1), 0, size, axis=-1) for f in packed]
         uppers = [None if f is None else slice_in_dim(upper_triangle(f), 0, size, axis=-2) for f in packed]
-        change = minus(None if c is None else permuted_rows(c, permutation), _inner_products(lowers, uppers, k))
+        change = minus(None if c is None else permuted_rows(c, permutation), inner_products(lowers, uppers, k))
         packed.append(None if change is None else lu_slope(factors, change))
     return outs, [packed[1:], [None] * len(xs), [None] * len(xs)]
 
@@ -72,8 +72,8 @@ def qr_jet(primals: Sequence[Value], series: Sequence[Series], *, pivoting: bool
     rs: Series = [r]
     for k, c in enumerate(xs, 1):
         x_coefficient = permuted_columns(c, order[0]) if pivoting and c is not None else c
-        change = minus(x_coefficient, _inner_products(qs, rs, k))
-        excess = _inner_products([None if f is None else adjoint(f) for f in qs], qs, k)
+        change = minus(x_coefficient, inner_products(qs, rs, k))
+        excess = inner_products([None if f is None else adjoint(f) for f in qs], qs, k)
         is_zero = change is None and excess is None
         slopes = (None, None) if is_zero else qr_slope(q, r, instantiate(x, change), excess)
         qs.append(slopes[0])
@@ -81,6 +81,6 @@ def qr_jet(primals: Sequence[Value], series: Sequence[Series], *, pivoting: bool
     return outs, [qs[1:], rs[1:], *([None] * len(xs) for _ in order)]
 
 
-def _inner_products(lefts: Series, rights: Series, k: int) -> Coefficient:
+def inner_products(lefts: Series, rights: Series, k: int) -> Coefficient:
     """Return the sum of the products of coefficients 1 and k - 1, 2 and k - 2, ..., k - 1 and 1."""
     return coefficient([None, *lefts[1:], None], [None, *rights[1:], None], k, matrix_product)

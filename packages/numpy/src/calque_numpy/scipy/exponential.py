@@ -15,6 +15,7 @@ from calque_core.extend import identity_like, integer, matrix_product, where
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_core.lax import linalg
 from calque_numpy.equations import as_field
+from calque_numpy.joining import concatenate
 
 Value = Any
 
@@ -62,10 +63,14 @@ def expm(A: Value, *, upper_triangular: bool = False, max_squarings: int = 16) -
 
 def _squarings(a: Value) -> Value:
     """Return how often each matrix is halved, so that its norm is small enough: a whole number, as a float."""
-    ndim = typeof(a).ndim
-    norm = lax.reduce_max(lax.reduce_sum(lax.abs(a), ndim - 2), ndim - 2)
-    excess = lax.max(lax.div(norm, _GREATEST_NORM), 1.0)
+    excess = lax.max(lax.div(_norm(a), _GREATEST_NORM), 1.0)
     return lax.ceil(lax.div(lax.log(excess), float(np.log(2.0))))
+
+
+def _norm(a: Value) -> Value:
+    """Return the greatest sum of the moduli in a column."""
+    ndim = typeof(a).ndim
+    return lax.reduce_max(lax.reduce_sum(lax.abs(a), ndim - 2), ndim - 2)
 
 
 def _over_matrices(numbers: Value, x: Value) -> Value:
@@ -97,3 +102,38 @@ def _combined(factors: Any, matrices: Any) -> Value:
         term = lax.mul(matrix, typeof(matrix).dtype.type(factor))
         total = term if total is None else lax.add(total, term)
     return total
+
+
+def expm_frechet(A: Value, E: Value, method: str | None = None, compute_expm: bool = True) -> Any:
+    """Return the exponential of a square matrix and its derivative along the change `E`; or the derivative alone.
+
+    `method` is as in SciPy, "SPS" or "blockEnlarge"; both mean the same computation.
+    Shapes: A, E [*s, n, n] -> [*s, n, n].  Dtype: promoted, single or double precision; float64 for integers.
+    Raises: ShapeError unless both are square, of one shape; TypeError for half precision; ValueError for another
+    `method`.
+    Source: Van Loan (1978), Computing integrals involving the matrix exponential: the derivative is the upper right
+    part of the exponential of [[A, E], [0, A]].
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import expm_frechet
+    >>> expm_frechet(np.zeros((1, 1)), np.array([[3.0]]))
+    (array([[1.]]), array([[3.]]))
+    """
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"expm_frechet{where()}: method is {method!r}. Use 'SPS' or 'blockEnlarge'.")
+    a, e = as_field("expm_frechet", A, E)
+    aval = typeof(a)
+    if aval.ndim < 2 or aval.shape[-2] != aval.shape[-1] or typeof(e).shape != aval.shape:
+        raise ShapeError(
+            f"expm_frechet of {aval} and {typeof(e)}{where()}: the operands must be square matrices of one shape."
+        )
+    n = aval.shape[-1]
+    if not aval.size:
+        return (a, e) if compute_expm else e
+    # The derivative is linear in E, so E is scaled: a large one needs no more squarings than A.
+    size = lax.stop_gradient(_over_matrices(lax.add(_norm(e), float(np.finfo(aval.dtype).tiny)), e))
+    size = lax.convert_element_type(size, aval.dtype)
+    upper = concatenate([a, lax.div(e, size)], -1)
+    whole = expm(concatenate([upper, concatenate([lax.zeros_like(a), a], -1)], -2))
+    slope = lax.mul(whole[..., :n, n:], size)
+    return (whole[..., :n, :n], slope) if compute_expm else slope

@@ -3,8 +3,7 @@
 One idea: a function of a triangular matrix commutes with it, so each of its columns follows from those before it by one
 triangular system.
 
-Sources: Parlett (1976), A recurrence among the elements of functions of triangular matrices; Bjorck & Hammarling
-(1983), A Schur method for the square root of a matrix.
+Source: Parlett (1976), A recurrence among the elements of functions of triangular matrices.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from calque_core import ShapeError, lax, typeof
 from calque_core.extend import (
     adjoint,
     as_rows,
+    column_by_column,
     diagonal_of,
     identity_like,
     matrix_product,
@@ -26,9 +26,11 @@ from calque_core.extend import (
     transposed,
     upper_triangle,
     where,
+    with_diagonal,
 )
-from calque_core.extend.numpy_functions import as_dtype
+from calque_core.extend.numpy_functions import as_dtype, broadcast_to
 from calque_core.lax import linalg
+from calque_numpy.equations import as_field, leading_axes
 from calque_numpy.norms import norm
 
 Value = Any
@@ -113,50 +115,12 @@ def hessenberg(a: Value, *, calc_q: bool = False) -> Any:
 # Functions of matrices
 
 
-def _column_by_column(triangle: Value, start: Value, equation: Callable[..., tuple[Value, Value]]) -> Value:
-    """Return an upper triangular matrix with the diagonal `start`, whose columns solve triangular systems.
-
-    `equation(out, column, at)` returns the system's matrix and its right-hand side.  `out` has the columns before this
-    one, `column` has the elements of `triangle` above the diagonal, and `at(vector)` is the element of this column.
-    """
-    n = typeof(start).shape[-1]
-    positions = lax.iota(np.int32, n)
-
-    def step(j: Value, out: Value) -> Value:
-        is_column = lax.eq(positions, j)
-
-        def at(vector: Value) -> Value:
-            last = typeof(vector).ndim - 1
-            return lax.expand_dims(lax.reduce_sum(lax.select(is_column, vector, 0), last), (last,))
-
-        column = lax.select(lax.lt(positions, j), lax.squeeze(at(triangle), (-1,)), 0)
-        matrix, right = equation(out, column, at)
-        solution = linalg.triangular_solve(matrix, lax.expand_dims(right, (-1,)), left_side=True)
-        return lax.add(out, lax.select(is_column, solution, 0))
-
-    return lax.fori_loop(0, n, step, on_diagonal(as_rows(start, n), 0))
-
-
-def _with_diagonal(matrix: Value, diagonal: Value, of_zeros: float) -> Value:
-    """Return matrices with another diagonal, on which `of_zeros` stands for 0."""
-    diagonal = lax.select(lax.eq(diagonal, 0), of_zeros, diagonal)
-    off = lax.sub(matrix, on_diagonal(matrix, 0))
-    return lax.add(off, on_diagonal(as_rows(diagonal, typeof(diagonal).shape[-1]), 0))
-
-
-def _times(matrix: Value, vector: Value) -> Value:
-    return lax.squeeze(matrix_product(matrix, lax.expand_dims(vector, (-1,))), (-1,))
-
-
-def _back(vectors: Value, triangle: Value) -> Value:
-    return matrix_product(matrix_product(vectors, triangle), adjoint(vectors))
-
-
 def sqrtm(A: Value) -> Value:
     """Return the principal square root of a square matrix, r with r @ r = A.
 
-    Shapes: A [*b, n, n] -> [*b, n, n].  Dtype: complex.  It has no derivative.  A matrix without a square root gives
-    numbers that are not finite, or huge.
+    Shapes: A [*b, n, n] -> [*b, n, n].  Dtype: complex.  A matrix without a square root gives numbers that are not
+    finite, or huge.
+    Derivatives: for matrices without the eigenvalue 0; at singular matrices there are none.
     Raises: ShapeError unless `A` is square; TypeError for half precision; LinAlgError if the Schur form does not
     converge, for which compiled programs return NaN.
 
@@ -166,15 +130,29 @@ def sqrtm(A: Value) -> Value:
     array([[2., 0.],
            [0., 3.]])
     """
-    form, vectors = schur(A, "complex")
-    tiny = float(np.finfo(typeof(form).dtype).tiny)
+    return linalg.sqrtm(*as_field("sqrtm", A))
 
-    def equation(out: Value, column: Value, at: Callable[[Value], Value]) -> tuple[Value, Value]:
-        """Solve (r + r_jj) x = t, where t is column j of r @ r."""
-        roots = diagonal_of(out)
-        return _with_diagonal(out, lax.add(roots, at(roots)), tiny), column
 
-    return _back(vectors, _column_by_column(form, lax.sqrt(diagonal_of(form)), equation))
+def solve_sylvester(a: Value, b: Value, q: Value) -> Value:
+    """Return the solution x of a @ x + x @ b = q.
+
+    Shapes: a [*s, m, m], b [*s, n, n], q [*s, m, n] -> [*s, m, n]; the axes s broadcast.  Dtype: promoted, single or
+    double precision; float64 for integers.
+    Raises: ShapeError if the shapes do not fit; TypeError for half precision; LinAlgError if an eigenvalue of `a` and
+    one of `b` have the sum 0, or if a Schur form does not converge; compiled, the result is then not finite.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import solve_sylvester
+    >>> solve_sylvester(np.diag([1.0, 2.0]), np.array([[2.0]]), np.array([[6.0], [8.0]]))
+    array([[2.],
+           [2.]])
+    """
+    operands = as_field("solve_sylvester", a, b, q)
+    for x in operands:
+        if typeof(x).ndim < 2:
+            raise ShapeError(f"solve_sylvester{where()}: an operand is {typeof(x)}. Give matrices.")
+    leading = leading_axes("solve_sylvester", *operands)
+    return linalg.sylvester_solve(*(broadcast_to(x, leading + typeof(x).shape[-2:]) for x in operands))
 
 
 def funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Any:
@@ -193,14 +171,16 @@ def funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Any:
     """
     form, vectors = schur(A, "complex")
     values = diagonal_of(form)
-
-    def equation(out: Value, column: Value, at: Callable[[Value], Value]) -> tuple[Value, Value]:
-        """Solve (t - t_jj) x = f t_j - t_j f_jj, as f and t commute."""
-        right = lax.sub(_times(out, column), lax.mul(column, at(diagonal_of(out))))
-        return _with_diagonal(form, lax.sub(values, at(values)), 1.0), right
-
     start = as_dtype(func(values), typeof(form).dtype)
-    out = _back(vectors, _column_by_column(form, start, equation))
+
+    def equation(out: Value, column: Value, j: Value) -> tuple[Value, Value]:
+        """Solve (t - t_jj) x = f t_j - t_j f_jj, as f and t commute."""
+        own, image = (lax.dynamic_slice_in_dim(diagonal, j, 1, -1) for diagonal in (values, start))
+        right = lax.sub(matrix_product(out, column), matrix_product(column, lax.expand_dims(image, (-2,))))
+        return with_diagonal(form, lax.sub(values, own), 1.0), right
+
+    triangle = column_by_column(form, start, equation)
+    out = matrix_product(matrix_product(vectors, triangle), adjoint(vectors))
     return out if disp else (out, _error_of_function(form, values))
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.extend import adjoint, hermitian_of, matrix_product, scale_columns, where
+import numpy as np
+
+from calque_core import ShapeError, lax, typeof
+from calque_core.extend import adjoint, hermitian_of, integer, matrix_product, where
 from calque_core.lax import linalg
 from calque_numpy.equations import as_field
+from calque_numpy.scipy.special_matrices import looked_up
 from calque_numpy.spectra import svd as numpy_svd
 
 Value = Any
@@ -80,7 +84,8 @@ def polar(a: Value, side: str = "right") -> tuple[Value, Value]:
 
     `p` is Hermitian without negative eigenvalues; the columns of `u`, or its rows if they are fewer, are orthonormal.
     Shapes: a [*b, m, n] -> u [*b, m, n], p [*b, n, n] or [*b, m, m].  Dtype: a's; float64 for integers.
-    Derivatives: those of singular vectors, which are NaN for equal singular values.
+    Derivatives: of every order for matrices of the rank min(m, n), equal singular values included; of lower rank they
+    are NaN, where `u` is not unique.
     Raises: ShapeError unless `a` is a matrix; TypeError for half precision; ValueError for another `side`; LinAlgError
     if the iteration does not converge, for which compiled programs return NaN.
 
@@ -93,6 +98,74 @@ def polar(a: Value, side: str = "right") -> tuple[Value, Value]:
     """
     if side not in ("left", "right"):
         raise ValueError(f"polar{where()}: side is {side!r}. Use 'left' or 'right'.")
-    u, values, vh = linalg.svd(a, full_matrices=False)
-    vectors = adjoint(vh) if side == "right" else u
-    return matrix_product(u, vh), matrix_product(scale_columns(vectors, values), adjoint(vectors))
+    (a,) = as_field("polar", a)
+    aval = typeof(a)
+    if aval.ndim < 2:
+        raise ShapeError(f"polar of {aval}{where()}: the operand must have at least two axes. Give a matrix.")
+    m, n = aval.shape[-2:]
+    u, p = linalg.polar(a if m >= n else adjoint(a))
+    if m < n:  # a^H = u p, so a = p u^H
+        u = adjoint(u)
+        return u, p if side == "left" else matrix_product(matrix_product(adjoint(u), p), u)
+    return u, p if side == "right" else matrix_product(matrix_product(u, p), adjoint(u))
+
+
+def eigh_tridiagonal(
+    d: Value, e: Value, eigvals_only: bool = False, select: str = "a", select_range: tuple[float, float] | None = None
+) -> Any:
+    """Return the eigenvalues and eigenvectors of a real symmetric matrix of three diagonals: `d`, and `e` beside it.
+
+    The values ascend.  `select_range` is a pair: for `select="i"`, the first and the last position of the values to
+    return; for "v", the limits of values, of which the upper one is included, and which must be known.
+    Shapes: d [*b, n], e [*b, n - 1] -> values [*b, k], vectors [*b, n, k].  Dtype: promoted; float64 for integers.
+    Derivatives: as `eigh`.
+    Raises: ShapeError if the sizes do not fit; TypeError for complex numbers and half precision; ValueError for another
+    `select` or a range that does not fit; LinAlgError as `eigh`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import eigh_tridiagonal
+    >>> eigh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]), eigvals_only=True)
+    array([1., 3.])
+    """
+    d, e = as_field("eigh_tridiagonal", d, e)
+    d_aval, e_aval = typeof(d), typeof(e)
+    if d_aval.kind == "c":
+        raise TypeError(f"eigh_tridiagonal of {d_aval}{where()}: the diagonals are complex. Use eigh.")
+    if not d_aval.shape or e_aval.shape != (*d_aval.shape[:-1], max(d_aval.shape[-1] - 1, 0)):
+        raise ShapeError(
+            f"eigh_tridiagonal of {d_aval} and {e_aval}{where()}: the shapes do not fit. The second must have one "
+            "element fewer along the last axis."
+        )
+    n = d_aval.shape[-1]
+    table = np.where(np.eye(n), np.arange(n), np.where(np.eye(n, k=-1), n + np.arange(n), -2))
+    vectors, values = linalg.eigh(looked_up([d, e], table), symmetrize_input=False)
+    start, stop = _selected(values, select, select_range)
+    values, vectors = values[..., start:stop], vectors[..., start:stop]
+    return values if eigvals_only else (values, vectors)
+
+
+def _selected(values: Value, select: Any, limits: Any) -> tuple[int, int]:
+    """Return the first position of the selected values, and the one after the last."""
+    count = typeof(values).shape[-1]
+    if select in ("a", "all"):
+        return 0, count
+    if select not in ("i", "v", "index", "value"):
+        raise ValueError(f"eigh_tridiagonal{where()}: select is {select!r}. Use 'a', 'i' or 'v'.")
+    if limits is None or len(limits) != 2 or limits[0] > limits[1]:
+        raise ValueError(
+            f"eigh_tridiagonal{where()}: select_range is {limits!r}. Give the least and the greatest of the range."
+        )
+    low, high = limits
+    if select[0] == "v":
+        if typeof(values).ndim > 1:
+            raise ValueError(
+                f"eigh_tridiagonal{where()}: the matrices of a batch may have different numbers of values in a range. "
+                "Use select='i'."
+            )
+        below, upto = (int(lax.reduce_sum(lax.convert_element_type(lax.le(values, x), np.int32))) for x in limits)
+        return below, upto
+    if not 0 <= low <= high < count:
+        raise ValueError(
+            f"eigh_tridiagonal{where()}: select_range is {limits!r}. Give two positions from 0 to {count - 1}."
+        )
+    return integer("eigh_tridiagonal", "select_range", low), integer("eigh_tridiagonal", "select_range", high) + 1

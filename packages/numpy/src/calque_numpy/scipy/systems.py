@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax, typeof
+from calque_core import ShapeError, lax, typeof
 from calque_core.extend import (
     conjugated,
     identity_like,
@@ -235,3 +235,35 @@ def qr(a: Value, *, mode: str = "full", pivoting: bool = False) -> tuple[Value, 
         raise ValueError(f"qr{where()}: mode is {mode!r}. Use 'full', 'economic' or 'r'.")
     outs = linalg.qr(*as_field("qr", a), full_matrices=mode != "economic", pivoting=pivoting)
     return outs[1:] if mode == "r" else outs
+
+
+def qr_multiply(
+    a: Value, c: Value, mode: str = "right", pivoting: bool = False, conjugate: bool = False
+) -> tuple[Value, ...]:
+    """Return c @ Q and R, or Q @ c and R for the mode "left", for the economic QR factorisation of `a`.
+
+    With `conjugate`, the conjugate of Q takes its place.  With `pivoting`, the order of the columns comes third.
+    Shapes: a [*s, m, n], c [l, m] or [m], or [k, l] or [k] for "left", k = min(m, n) -> [l, k] or [k], or [m, l] or [m]
+    for "left", R [*s, k, n], and order [*s, n].
+    Raises: ShapeError if the shapes do not fit; TypeError for half precision; ValueError for another mode.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.linalg import qr_multiply
+    >>> qr_multiply(np.array([[3.0], [4.0]]), np.array([5.0, 10.0]))
+    (array([-11.]), array([[-5.]]))
+    """
+    if mode not in ("left", "right"):
+        raise ValueError(f"qr_multiply{where()}: mode is {mode!r}. Use 'left' or 'right'.")
+    a, c = as_field("qr_multiply", a, c)
+    q, *others = linalg.qr(a, full_matrices=False, pivoting=pivoting)
+    q = conjugated(q) if conjugate else q
+    m, k = typeof(q).shape[-2:]
+    c_aval = typeof(c)
+    needed = k if mode == "left" else m
+    axis = -2 if mode == "left" and c_aval.ndim > 1 else -1
+    if not c_aval.ndim or c_aval.shape[axis] != needed:
+        raise ShapeError(
+            f"qr_multiply of {typeof(a)} and {c_aval}{where()}: the second must have {needed} "
+            f"{'rows' if mode == 'left' else 'columns'} for the mode {mode!r}."
+        )
+    return matmul(q, c) if mode == "left" else matmul(c, q), *others
