@@ -187,6 +187,13 @@ FRONT: list[Program] = [
     row("beta betaln", lambda x, y: (special.beta(x, y), special.betaln(x, 20 * y)), *[POSITIVE] * 2, ulps=256.0),
     row("digamma zeta", lambda x: (special.digamma(x), special.polygamma(1, x), special.zeta(2.5, x)), POSITIVE),
     row("i0 i1", lambda x: (special.i0(x), special.i0e(x), special.i1(x), special.i1e(x)), VECTOR),
+    row("erfcx dawsn", lambda x: (special.erfcx(x), special.dawsn(x), special.dawsn(x * 9)), VECTOR),
+    row("wofz", lambda x, y: (special.wofz(x + 1j * y), special.erfcx(y - 1j * x)), *[POSITIVE] * 2),
+    row("fresnel sici", lambda x: (*special.fresnel(x), *special.sici(x)), POSITIVE),
+    row("exp1 expi expn", lambda x: (special.exp1(x), special.expi(x), special.expn(2, x)), POSITIVE),
+    row("spence ndtri", lambda x: (special.spence(x), special.ndtri(x / 3)), POSITIVE),
+    row("owens_t comb", lambda x, y: (special.owens_t(x, y), special.comb(x + 4, y)), *[POSITIVE] * 2),
+    row("boxcox", lambda x, y: (special.boxcox(x, y), special.boxcox1p(x, y)), *[POSITIVE] * 2),
     # running sums and differences
     row("prod", lambda x: (np.prod(x, 1), np.prod(x)), MATRIX),
     row("cumsum cumprod", lambda x: (np.cumsum(x, 1), np.cumprod(x, 0), np.cumulative_sum(x[0])), MATRIX),

@@ -17,6 +17,8 @@ scipys = pytest.importorskip("scipy.special", reason="scipy is not installed")
 POSITIVE = np.logspace(-3, 1.5, 200)
 REAL = np.linspace(-6.0, 6.0, 241)
 PAIRS = tuple(x.ravel() for x in np.meshgrid(np.logspace(-3, 1.3, 30), np.logspace(-3, 1.3, 30)))
+WIDE = np.concatenate([REAL, np.logspace(-30, 30, 61), -np.logspace(-30, 1, 41)])
+PROBABILITIES = np.concatenate([np.logspace(-30, -1, 59), np.linspace(0.01, 0.99, 99)])
 # name -> points, bound in ulp against SciPy, bound between the evaluators
 POINTS = {
     "expit": ((REAL * 10,), 8, 8),
@@ -30,8 +32,28 @@ POINTS = {
     "xlog1py": (PAIRS, 8, 8),
     "rel_entr": (PAIRS, 8, 8),
     "i0": ((REAL * 6,), 64, 64),
+    "erfcx": ((np.concatenate([REAL, np.logspace(-30, 30, 61)]),), 64, 8),
+    "dawsn": ((WIDE,), 80, 8),  # SciPy's own error is 78 ulp
+    "wofz": ((WIDE[np.abs(WIDE) < 6],), 80, 32),
+    "fresnel": ((np.concatenate([REAL * 3, np.logspace(-9, 2, 61)]),), 64, 8),
+    "exp1": ((np.concatenate([POSITIVE, np.logspace(-30, 1.8, 61)]),), 16, 8),
+    "expi": ((np.concatenate([REAL + 0.01, np.logspace(-30, 1.5, 61)]),), 32, 16),
+    "expn": ((np.floor(PAIRS[0] * 3), PAIRS[1]), 32, 16),
+    "sici": ((np.linspace(0.01, 3.2, 200),), 64, 64),
+    "spence": ((np.concatenate([POSITIVE, np.logspace(-30, 30, 61)]),), 16, 16),
+    "ndtri": ((PROBABILITIES,), 8, 8),
+    "owens_t": ((np.tile(REAL[::4], 3), np.repeat([0.3, -1.1, 7.0], 61)), 128, 16),
+    "boxcox": ((np.repeat(np.logspace(-9, 9, 37), 5), np.tile([-1.5, 0.0, 1e-12, 0.5, 3.0], 37)), 64, 64),
+    "boxcox1p": ((np.repeat(np.logspace(-9, 9, 37), 5), np.tile([-1.5, 0.0, 1e-12, 0.5, 3.0], 37)), 64, 64),
+    "comb": ((np.floor(PAIRS[0] * 2), np.floor(PAIRS[1])), 16, 16),
     "i1": ((REAL * 6 + 0.01,), 64, 64),
 }
+
+
+def parts(out):
+    """Return one array of real numbers: a pair is stacked, and so are the parts of complex numbers."""
+    out = np.asarray(out)
+    return np.stack([out.real, out.imag]) if out.dtype.kind == "c" else out
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -39,10 +61,10 @@ POINTS = {
 def test_values_are_scipys_evaluated_and_compiled(name, dtype):
     points, bound, gap = POINTS[name]
     x, function = [p.astype(dtype) for p in points], getattr(special, name)
-    want = getattr(scipys, name)(*[p.astype(np.float64) for p in x])
-    is_used = (np.abs(want) > np.finfo(dtype).tiny) & (np.abs(want) < np.finfo(dtype).max)
-    evaluated, compiled = function(*x), np.asarray(jit(function)(*x))
+    want = parts(getattr(scipys, name)(*[p.astype(np.float64) for p in x]))
+    evaluated, compiled = parts(function(*x)), parts(jit(function)(*x))
     assert evaluated.dtype == compiled.dtype == dtype
+    is_used = (np.abs(want) > np.finfo(dtype).tiny) & (np.abs(want) < np.finfo(dtype).max)
     scale = np.spacing(np.abs(want[is_used].astype(dtype))).astype(float)
     assert (np.abs(evaluated.astype(float) - want)[is_used] / scale).max() <= bound
     assert (np.abs(compiled.astype(float) - evaluated.astype(float))[is_used] / scale).max() <= gap
@@ -69,7 +91,63 @@ def test_derivatives_at_edges():
     np.testing.assert_allclose(grad(grad(special.log_ndtr))(-1e3), -0.999999000006, rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["expit", "logit", "erf", "gammaln", "psi", "digamma", "gamma", "entr", "i0", "ndtr"])
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_the_faddeeva_function_has_scipys_digits_in_the_upper_half_plane(part):
+    random = np.random.default_rng(0)
+    angle = np.exp(1j * random.uniform(0.0, np.pi, 2000))
+    z = np.concatenate([10.0 ** random.uniform(-8, 6, 2000) * angle, REAL + 1j * np.logspace(-20, 0.5, 241)])
+    got, want = special.wofz(z), scipys.wofz(z)
+    np.testing.assert_allclose(getattr(got, part), getattr(want, part), rtol=3e-13)
+    low = z[np.abs(z) < 5].conj()
+    np.testing.assert_allclose(special.wofz(low), scipys.wofz(low), rtol=1e-13)
+    np.testing.assert_allclose(special.erfcx(low), scipys.erfcx(low), rtol=1e-12)
+
+
+SLOPES = {
+    "erfcx": [-3.0, 0.0, 6.99, 7.01, 50.0],
+    "dawsn": [0.0, 0.3, 6.99, 7.01, 50.0],
+    "exp1": [0.5, 3.0],
+    "expi": [-2.0, 0.3725, 5.0, 20.0],
+    "spence": [0.1, 1.0, 1.2, 5.0],
+    "ndtri": [0.1, 0.5],
+}
+
+
+def difference(f, x, h=1e-3):
+    """Return the derivative by differences of fourth order."""
+    return (8 * (f(x + h) - f(x - h)) - (f(x + 2 * h) - f(x - 2 * h))) / (12 * h)
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_first_and_second_derivatives_are_differences(name):
+    ours, theirs = getattr(special, name), getattr(scipys, name)
+    for x in SLOPES[name]:
+        np.testing.assert_allclose(grad(ours)(x), difference(theirs, x), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(grad(grad(ours))(x), difference(grad(ours), x), rtol=1e-7, atol=1e-12)
+
+
+def test_derivatives_of_far_arguments_do_not_cancel():
+    np.testing.assert_allclose(grad(special.erfcx)(1e6), -1e-12 / math.sqrt(math.pi), rtol=1e-11)
+    np.testing.assert_allclose(grad(special.dawsn)(-1e6), -0.5e-12, rtol=1e-11)
+    np.testing.assert_allclose(grad(special.boxcox, argnums=1)(2.0, 0.0), math.log(2.0) ** 2 / 2, rtol=1e-15)
+    np.testing.assert_allclose(grad(grad(special.boxcox, 1), 1)(2.0, 0.0), math.log(2.0) ** 3 / 3, rtol=1e-15)
+    np.testing.assert_allclose(grad(special.expn, argnums=1)(0, 0.5), -6.0 * math.exp(-0.5), rtol=1e-14)
+    with pytest.raises(NotImplementedError, match=r"expn.*no derivative with respect to the order n"):
+        grad(special.expn)(2.0, 0.5)
+
+
+UFUNCS = ["expit", "logit", "erf", "gammaln", "psi", "digamma", "gamma", "entr", "i0", "ndtr"]
+UFUNCS += ["erfcx", "dawsn", "exp1", "expi", "spence", "ndtri"]
+
+
+@pytest.mark.parametrize("name", ["fresnel", "sici", "boxcox", "boxcox1p", "expn", "owens_t", "wofz"])
+def test_a_ufunc_of_several_operands_or_results_is_traced_by_its_name(name):
+    theirs, ours, x = getattr(scipys, name), getattr(special, name), np.array([1.2, 2.7])
+    args = (x,) * theirs.nin
+    np.testing.assert_array_equal(jit(lambda *args: theirs(*args))(*args), jit(ours)(*args))
+
+
+@pytest.mark.parametrize("name", UFUNCS)
 def test_a_ufunc_of_scipy_is_traced_by_its_name(name):
     theirs, ours = getattr(scipys, name), getattr(special, name)
     x = np.array([0.2, 0.7])

@@ -24,8 +24,22 @@ EDGES = {
     "loggamma": [((-0.5,), NAN), ((0.0,), INF), ((1.0,), 0.0), ((NAN,), NAN)],
     "factorial": [((-1.0,), 0.0), ((-0.5,), 0.0), ((NAN,), NAN)],
     "poch": [((2.5, 0.0), 1.0), ((0.0, 0.0), 1.0), ((0.0, 2.0), 0.0)],
+    "erfcx": [((INF,), 0.0), ((-INF,), INF), ((NAN,), NAN), ((-30.0,), INF)],
+    "dawsn": [((INF,), 0.0), ((-INF,), -0.0), ((NAN,), NAN), ((0.0,), 0.0), ((1e-300,), 1e-300)],
+    "exp1": [((0.0,), INF), ((INF,), 0.0), ((-1.0,), NAN), ((NAN,), NAN)],
+    "expi": [((0.0,), -INF), ((INF,), INF), ((-INF,), 0.0), ((NAN,), NAN)],
+    "expn": [((0.0, 0.0), INF), ((1.0, 0.0), INF), ((3.0, 0.0), 0.5), ((2.0, INF), 0.0), ((-1.0, 1.0), NAN)],
+    "spence": [((0.0,), math.pi**2 / 6), ((1.0,), 0.0), ((-1e-300,), NAN), ((INF,), -INF), ((NAN,), NAN)],
+    "ndtri": [((0.0,), -INF), ((1.0,), INF), ((0.5,), 0.0), ((-0.1,), NAN), ((1.1,), NAN), ((NAN,), NAN)],
+    "owens_t": [((0.0, INF), 0.25), ((INF, 1.0), 0.0), ((-INF, -INF), 0.0), ((1.0, 0.0), 0.0), ((NAN, 1.0), NAN)],
+    "boxcox": [((0.0, 2.0), -0.5), ((0.0, 0.0), -INF), ((0.0, -1.0), -INF), ((INF, -2.0), 0.5), ((-1.0, 2.0), NAN)],
+    "boxcox1p": [((-1.0, 2.0), -0.5), ((-1.0, 0.0), -INF), ((1e-300, 3.0), 1e-300), ((-2.0, 2.0), NAN)],
+    "comb": [((5.0, 2.0), 10.0), ((2.0, 5.0), 0.0), ((-3.0, 2.0), 0.0), ((0.0, 0.0), 1.0), ((5.0, NAN), 0.0)],
+    "wofz": [((0.0,), 1.0 + 0.0j), ((INF,), 0.0j)],
     "i0": [((INF,), INF), ((-INF,), INF), ((NAN,), NAN)],
     "i1": [((INF,), INF), ((-INF,), -INF), ((0.0,), 0.0)],
+    "fresnel": [((INF,), (0.5, 0.5)), ((-INF,), (-0.5, -0.5)), ((0.0,), (0.0, 0.0)), ((NAN,), (NAN, NAN))],
+    "sici": [((INF,), (math.pi / 2, 0.0)), ((0.0,), (0.0, -INF)), ((-INF,), (-math.pi / 2, NAN))],
 }
 
 
@@ -36,7 +50,8 @@ def test_values_at_edges_evaluated_and_traced(name):
         args = [np.float64(x) for x in args]
         jaxpr = make_jaxpr(function)(*args)
         with np.errstate(all="ignore"):
-            outs = function(*args), *eval_jaxpr(jaxpr, jaxpr.consts, *args)
+            traced = eval_jaxpr(jaxpr, jaxpr.consts, *args)
+            outs = function(*args), tuple(traced) if isinstance(want, tuple) else traced[0]
         for out in outs:
             np.testing.assert_array_equal(out, want)
 
@@ -47,6 +62,20 @@ def test_integers_become_float64_and_half_precision_is_kept():
         for out in (special.expit(x), special.xlogy(x, x), special.softmax(x), special.logsumexp(x), special.zeta(x)):
             assert out.dtype == want
     assert special.xlogy(np.ones((2, 1), np.float32), [1.0, 2.0]).shape == (2, 2)
+
+
+def test_functions_of_complex_numbers_keep_their_precision():
+    for dtype, want in (
+        ("float16", "complex64"),
+        ("float32", "complex64"),
+        ("int8", "complex128"),
+        ("bool", "complex128"),
+    ):
+        assert special.wofz(np.ones(2, dtype)).dtype == want
+    z = np.array([0.5 + 0.3j, 2.0 - 1.0j], np.complex64)
+    assert special.wofz(z).dtype == special.erfcx(z).dtype == np.complex64
+    np.testing.assert_allclose(special.erfcx(z), special.wofz(1j * z), rtol=1e-6)
+    np.testing.assert_allclose(special.wofz(-z), 2 * np.exp(-z * z) - special.wofz(z), rtol=1e-6)
 
 
 def test_sums_of_exponentials_do_not_overflow():
@@ -63,6 +92,9 @@ def test_sums_of_exponentials_do_not_overflow():
     [
         (lambda: special.expit(1j), TypeError, "expit of complex128.* complex numbers are not supported"),
         (lambda: special.factorial(3, exact=True), ValueError, "exact=True needs integers of any length"),
+        (lambda: special.comb(3, 2, exact=True), ValueError, "comb.*exact=True needs integers.*Use math.comb"),
+        (lambda: special.bernoulli(-1), ValueError, "bernoulli.*n is -1. Give the last index"),
+        (lambda: special.dawsn(1j), TypeError, "dawsn of complex128.* complex numbers are not supported"),
         (lambda: special.multigammaln(3.0, 0), ValueError, "multigammaln.*d is 0. Give the dimension"),
         (lambda: special.softmax(np.ones(3), axis=1), ValueError, "softmax.*axis"),
     ],

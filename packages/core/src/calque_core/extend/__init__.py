@@ -52,7 +52,7 @@ from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
-from calque_core.ops.approximate import declare_formula, polynomial, summed
+from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
 from calque_core.ops.axes import integer
 from calque_core.ops.batch_axes import merge_axis, split_axis
 from calque_core.ops.broadcast import spread
@@ -112,6 +112,7 @@ from calque_core.ops.scatter import scatter_windows
 from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
 from calque_core.ops.slides import Window
 from calque_core.ops.spaces import Space, space_of
+from calque_core.ops.special import normal_quantile, scaled_erfc
 from calque_core.ops.sylvester import sylvester_product
 from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_core.ops.triangular import operator_tangent
@@ -175,7 +176,8 @@ __all__ = [
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "gamma_of", "stirling_series",
+    "declare_formula", "polynomial", "chebyshev", "summed", "where_any", "deviance", "gamma_of", "stirling_series",
+    "scaled_erfc", "normal_quantile",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
     "product_with_updates", "extreme_shares",

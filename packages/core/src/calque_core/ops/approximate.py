@@ -37,15 +37,16 @@ _SINGLE = np.dtype("float32")
 MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its parameters
 
 
-def declare_formula(name: str, formula: Formula) -> Primitive:
+def declare_formula(name: str, formula: Formula, kinds: str = FLOAT) -> Primitive:
     """Return a new elementwise primitive of floats that is `formula` of its operands, in at least single precision.
 
+    `kinds` are the kinds of dtypes that it takes, as NumPy writes them: "f" are floats, "c" complex numbers.
     Evaluation ignores NumPy's warnings, and checks the result alone for nan: a formula computes all its branches, and
     chooses afterwards.
     """
     primitive = Primitive(name)
     primitive.is_elementwise = True
-    primitive.def_abstract_eval(elementwise(name, FLOAT), cached=True)
+    primitive.def_abstract_eval(elementwise(name, kinds), cached=True)
 
     def decomposition(*args: Value) -> Value:
         dtype = typeof(args[0]).dtype
@@ -70,7 +71,7 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     """Return the sum of c_k x**k by Horner's rule."""
     total: Value = coefficients[-1]
     for c in coefficients[-2::-1]:
-        total = add(mul(total, x), c)
+        total = total * x + c  # operators: three times faster than functions for arrays of NumPy
     return total
 
 
@@ -79,12 +80,12 @@ def chebyshev(t: Value, coefficients: Sequence[float]) -> Value:
 
     Source: Clenshaw (1955), A note on the summation of Chebyshev series.
     """
-    twice = add(t, t)
+    twice = t + t
     now: Value = coefficients[-1]
     before: Value = 0.0
     for c in coefficients[-2:0:-1]:
-        now, before = add(sub(mul(twice, now), before), c), now
-    return add(sub(mul(t, now), before), coefficients[0])
+        now, before = twice * now - before + c, now
+    return t * now - before + coefficients[0]
 
 
 def summed(step: Callable[[Value, Values], Values], start: Values, count: int = 1) -> Values:

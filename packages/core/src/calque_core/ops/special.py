@@ -13,9 +13,9 @@ import numpy as np
 from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, add, div, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
-from calque_core.ops.compare import lt, select
+from calque_core.ops.compare import le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.exponential import exp, square
+from calque_core.ops.exponential import exp, log, sqrt, square
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
 
@@ -48,15 +48,21 @@ def logistic(x: Value) -> Value:
 # (1 + 2x) exp(x**2) erfc(x) in 0 <= x < inf, Mathematics of Computation 36, 249-253.
 
 
+def scaled_erfc(x: Value) -> Value:
+    """Return exp(x**2) erfc(x) for x >= 0."""
+    near = min(x, _LARGEST)
+    return div(chebyshev(div(sub(near, 3.75), add(near, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
+
+
 def _upper_tail(x: Value) -> Value:
     """Return erfc(x) for x >= 0; exp(-x**2) is split where x is a multiple of 1/16, so that its square is exact."""
     x = min(x, _UNDERFLOW)
     near = mul(floor(mul(x, 16.0)), 1 / 16)
-    scaled = div(chebyshev(div(sub(x, 3.75), add(x, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
-    return mul(mul(exp(neg(square(near))), scaled), exp(neg(mul(sub(x, near), add(x, near)))))
+    return mul(mul(exp(neg(square(near))), scaled_erfc(x)), exp(neg(mul(sub(x, near), add(x, near)))))
 
 
 _UNDERFLOW = 100.0  # erfc(x) is 0 long before
+_LARGEST = 1e30  # the series is constant long before
 _ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(16)]
 
 
@@ -134,11 +140,16 @@ _TAIL = (
 
 def _ratio(r: Value, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Value:
     """Return the quotient of two polynomials in r, by Horner's rule."""
-    numerator, denominator = (np.full_like(r, c[-1]) for c in coefficients)
-    for a, b in zip(coefficients[0][-2::-1], coefficients[1][-2::-1]):
-        numerator = numerator * r + a
-        denominator = denominator * r + b
-    return numerator / denominator
+    numerator, denominator = coefficients
+    return div(polynomial(r, numerator), polynomial(r, denominator))
+
+
+def normal_quantile(q: Value, tail: Value) -> Value:
+    """Return the x with a normal distribution function of 1/2 + q, where `tail` is 1/2 - |q|, without its rounding."""
+    r = sqrt(neg(log(tail)))
+    size = select(le(r, 5.0), _ratio(sub(r, 1.6), _MIDDLE), _ratio(sub(r, 5.0), _TAIL))
+    centre = mul(q, _ratio(sub(0.180625, mul(q, q)), _CENTRE))
+    return select(le(abs(q), 0.425), centre, select(lt(q, 0.0), neg(size), size))
 
 
 def erf_inv_impl(x: Value) -> Value:
@@ -146,10 +157,7 @@ def erf_inv_impl(x: Value) -> Value:
     x = np.asarray(x)
     q, size = x.astype(np.float64) / 2, np.abs(x.astype(np.float64))
     is_inside = size < 1
-    r = np.sqrt(-np.log(np.where(is_inside, (1 - size) / 2, 0.25)))
-    tails = np.where(r <= 5, _ratio(r - 1.6, _MIDDLE), _ratio(r - 5, _TAIL))
-    centre = q * _ratio(0.180625 - q * q, _CENTRE)
-    inside = np.where(size <= 0.85, centre, np.copysign(tails, q)) * np.sqrt(0.5)
+    inside = normal_quantile(q, np.where(is_inside, (1 - size) / 2, 0.25)) * np.sqrt(0.5)
     outside = np.where(size == 1, np.copysign(np.inf, q), np.nan)
     return np.where(is_inside, inside, outside).astype(x.dtype)[()]
 

@@ -1,7 +1,7 @@
 """The operands of scipy's special functions: floats of one dtype and one shape.
 
 Integers and bools become float64, as in SciPy (float32 in the regime of 32 bits).  Half precision is kept, and computed
-in single precision.  Complex numbers are refused.
+in single precision.  Complex numbers are refused, save by functions that say otherwise.
 """
 
 from __future__ import annotations
@@ -23,23 +23,29 @@ F = TypeVar("F", bound=Callable[..., Value])
 _SINGLE = np.dtype("float32")
 
 
-def float_dtype(name: str, *args: Value) -> np.dtype[Any]:
+def float_dtype(name: str, *args: Value, takes_complex: bool = False) -> np.dtype[Any]:
     """Return the dtype of the function `name` of these operands.
 
-    Raises: TypeError for complex numbers.
+    Raises: TypeError for complex numbers, unless the function takes them.
     """
     dtype = promoted_dtype(name, *args)
-    if dtype.kind == "c":
+    if dtype.kind == "c" and not takes_complex:
         types = " and ".join(str(typeof(x)) for x in args)
         raise TypeError(f"{name} of {types}{place()}: complex numbers are not supported. Give real numbers.")
     return scalar_dtype(float) if dtype.kind in "biu" else dtype
 
 
-def elementwise(*second_names: str) -> Callable[[F], F]:
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the complex dtype of the precision of a dtype, single precision at least."""
+    bits = 8 * dtype.itemsize if dtype.kind == "c" else 16 * max(dtype.itemsize, _SINGLE.itemsize)
+    return np.dtype(f"complex{bits}")
+
+
+def elementwise(*second_names: str, takes_complex: bool = False) -> Callable[[F], F]:
     """Return a decorator for a function of floats of one shape, in at least single precision.
 
     The function implements SciPy's ufunc of its name, and those of the second names.  It ignores NumPy's warnings: a
-    formula computes all its branches, and chooses afterwards.
+    formula computes all its branches, and chooses afterwards.  A tuple of results is of one dtype.
     """
 
     def decorate(function: F) -> F:
@@ -48,13 +54,14 @@ def elementwise(*second_names: str) -> Callable[[F], F]:
         @wraps(function)
         def of_floats(*args: Value) -> Value:
             args = tuple(array_of(x) if isinstance(x, (list, tuple)) else x for x in args)
-            dtype = float_dtype(name, *args)
+            dtype = float_dtype(name, *args, takes_complex=takes_complex)
             shape = lax.broadcast_shapes(*(typeof(x).shape for x in args)) if len(args) > 1 else None
             wide = dtype if dtype.itemsize >= _SINGLE.itemsize else _SINGLE
             operands = [as_dtype(x, wide) for x in args]
             operands = operands if shape is None else [broadcast_to(x, shape) for x in operands]
             with np.errstate(all="ignore"):
-                return as_dtype(function(*operands), dtype)
+                out = function(*operands)
+                return tuple(as_dtype(x, dtype) for x in out) if type(out) is tuple else as_dtype(out, dtype)
 
         return implements_by_name("scipy.special", name, *second_names)(of_floats)  # type: ignore[return-value]
 

@@ -1,7 +1,9 @@
-"""The gamma function with its relatives: factorials, beta functions, derivatives of the logarithm, Bessel functions.
+"""The gamma function with its relatives: beta functions, incomplete functions, derivatives of the logarithm.
 
 One idea: the functions of `lax` serve where they have all digits; a function whose logarithm is large has a formula of
 its own.
+
+Read next: `combinatorics.py`, `bessel.py`.
 """
 
 from __future__ import annotations
@@ -119,46 +121,6 @@ def loggamma(x: Value, /) -> Value:
     """
     is_negative = lax.lt(x, 0.0)
     return lax.select(is_negative, np.nan, lax.lgamma(lax.select(is_negative, 1.0, x)))
-
-
-def factorial(n: Value, exact: bool = False) -> Value:
-    """Return gamma(n + 1), and 0 for negative n.
-
-    Shapes: n [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 64 ulp.
-    Raises: TypeError for complex numbers; ValueError for exact=True, which needs integers of any length.
-
-    >>> import numpy as np
-    >>> from calque_numpy.scipy.special import factorial
-    >>> np.round(factorial(np.array([0, 4, -1])), 9)
-    array([ 1., 24.,  0.])
-    """
-    if exact:
-        raise ValueError(f"factorial{place()}: exact=True needs integers of any length. Use math.factorial.")
-    return _factorial(n)
-
-
-@elementwise()
-def _factorial(n: Value) -> Value:
-    return lax.select(lax.lt(n, 0.0), 0.0, gamma(lax.add(n, 1.0)))
-
-
-@elementwise()
-def poch(z: Value, m: Value, /) -> Value:
-    """Return the rising factorial gamma(z + m) / gamma(z).
-
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: the absolute error of gammaln, as a relative
-    error.  NaN where z is a negative whole number.
-    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
-
-    >>> import numpy as np
-    >>> from calque_numpy.scipy.special import poch
-    >>> np.round(poch(2.0, np.array([0.0, 1.0, 3.0])), 12)
-    array([ 1.,  2., 24.])
-    """
-    total = lax.add(z, m)
-    sign = lax.mul(gammasgn(total), gammasgn(z))
-    out = lax.mul(sign, lax.exp(lax.sub(lax.lgamma(total), lax.lgamma(z))))
-    return lax.select(lax.eq(m, 0.0), lax.full_like(z, 1.0), out)
 
 
 def multigammaln(a: Value, d: int) -> Value:
@@ -352,68 +314,3 @@ def zeta(x: Value, q: Value = 1.0) -> Value:
 @elementwise()
 def _zeta(x: Value, q: Value) -> Value:
     return lax.zeta(x, q)
-
-
-# Modified Bessel functions of the first kind
-
-
-def _times_exp(scaled: Value, x: Value, at_infinity: Value) -> Value:
-    """Return scaled * exp(|x|); half of the exponent at a time, since exp(|x|) overflows first."""
-    half = lax.exp(lax.mul(0.5, lax.abs(x)))
-    return lax.select(lax.eq(lax.abs(x), np.inf), at_infinity, lax.mul(lax.mul(scaled, half), half))
-
-
-@elementwise()
-def i0(x: Value, /) -> Value:
-    """Return the modified Bessel function of order 0.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 16 + |x| ulp.
-    Raises: TypeError for complex numbers.
-
-    >>> from calque_numpy.scipy.special import i0
-    >>> i0(0.0)
-    np.float64(1.0)
-    """
-    return _times_exp(lax.bessel_i0e(x), x, lax.abs(x))
-
-
-@elementwise()
-def i0e(x: Value, /) -> Value:
-    """Return exp(-|x|) i0(x).  Accuracy: 16 ulp.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
-    Raises: TypeError for complex numbers.
-
-    >>> from calque_numpy.scipy.special import i0e
-    >>> i0e(0.0)
-    np.float64(1.0)
-    """
-    return lax.bessel_i0e(x)
-
-
-@elementwise()
-def i1(x: Value, /) -> Value:
-    """Return the modified Bessel function of order 1.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 16 + |x| ulp.
-    Raises: TypeError for complex numbers.
-
-    >>> from calque_numpy.scipy.special import i1
-    >>> i1(0.0)
-    np.float64(0.0)
-    """
-    return _times_exp(lax.bessel_i1e(x), x, x)
-
-
-@elementwise()
-def i1e(x: Value, /) -> Value:
-    """Return exp(-|x|) i1(x).  Accuracy: 16 ulp.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
-    Raises: TypeError for complex numbers.
-
-    >>> from calque_numpy.scipy.special import i1e
-    >>> i1e(0.0)
-    np.float64(0.0)
-    """
-    return lax.bessel_i1e(x)

@@ -1,25 +1,25 @@
-"""Logistic and normal distributions, and the terms of entropies and divergences.
+"""The logistic function, the error functions, and the terms of entropies and divergences.
 
 One idea: each is a formula in `lax` with operands that are safe in the branches that are not chosen, so its derivatives
 are right everywhere, and it needs no rule of its own.
+
+Read next: `normal.py`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import polynomial
 from calque_numpy.scipy.floats import elementwise
 
 Value = Any
 
 
-def _where(mask: Value, x: Value, otherwise: float) -> Value:
+def where_safe(mask: Value, x: Value, otherwise: float) -> Value:
     """Return x where the mask holds; elsewhere a number at which the branch is finite."""
     return lax.select(mask, x, typeof(x).dtype.type(otherwise))
 
@@ -55,8 +55,8 @@ def logit(x: Value, /) -> Value:
     """
     excess = lax.sub(x, 0.5)  # exact near 0.5, where the two logarithms cancel
     is_near = lax.lt(lax.abs(excess), 0.25)
-    near = lax.mul(2.0, lax.atanh(lax.mul(2.0, _where(is_near, excess, 0.0))))
-    far = _where(lax.bitwise_not(is_near), x, 0.25)
+    near = lax.mul(2.0, lax.atanh(lax.mul(2.0, where_safe(is_near, excess, 0.0))))
+    far = where_safe(lax.bitwise_not(is_near), x, 0.25)
     return lax.select(is_near, near, lax.sub(lax.log(far), lax.log1p(lax.neg(far))))
 
 
@@ -105,59 +105,12 @@ def erfinv(y: Value, /) -> Value:
     return lax.erf_inv(y)
 
 
-# The normal distribution
-
-_ROOT_HALF = math.sqrt(0.5)
-
-
-@elementwise()
-def ndtr(x: Value, /) -> Value:
-    """Return the area under the normal density from minus infinity to x.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 8 + 2 x**2 ulp, as the density's.
-    Raises: TypeError for complex numbers.
-
-    >>> import numpy as np
-    >>> from calque_numpy.scipy.special import ndtr
-    >>> ndtr(np.array([-np.inf, 0.0, 1.0]))
-    array([0.        , 0.5       , 0.84134475])
-    """
-    return lax.mul(0.5, lax.erfc(lax.mul(x, -_ROOT_HALF)))
-
-
-_TAIL = {4: -10.0, 8: -20.0}  # by the size of the dtype: below, ten terms of the asymptotic series have all digits
-_TAIL_SERIES = [float((-1) ** n * math.prod(range(1, 2 * n, 2))) for n in range(11)]
-
-
-@elementwise()
-def log_ndtr(x: Value, /) -> Value:
-    """Return log(ndtr(x)), also in the tail, where ndtr underflows.  Accuracy: 16 ulp below 0.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; float64 for integers.
-    Raises: TypeError for complex numbers.
-
-    >>> import numpy as np
-    >>> from calque_numpy.scipy.special import log_ndtr
-    >>> log_ndtr(np.array([-1000.0, 0.0, 10.0]))
-    array([-5.00007827e+05, -6.93147181e-01, -7.61985302e-24])
-    """
-    is_tail, is_upper = lax.lt(x, _TAIL[typeof(x).dtype.itemsize]), lax.gt(x, -1.0)
-    is_middle = lax.bitwise_not(lax.bitwise_or(is_tail, is_upper))
-    size = lax.neg(_where(is_tail, x, -30.0))
-    series = polynomial(lax.reciprocal(lax.mul(size, size)), _TAIL_SERIES)  # DLMF 7.12.1
-    rest = lax.add(lax.log(lax.mul(size, math.sqrt(2 * math.pi))), lax.neg(lax.log(series)))
-    tail = lax.neg(lax.add(lax.mul(lax.mul(0.5, size), size), rest))
-    middle = lax.log(lax.mul(0.5, lax.erfc(lax.mul(_where(is_middle, x, -1.0), -_ROOT_HALF))))
-    upper = lax.log1p(lax.mul(-0.5, lax.erfc(lax.mul(_where(is_upper, x, 0.0), _ROOT_HALF))))
-    return lax.select(is_tail, tail, lax.select(is_upper, upper, middle))
-
-
 # Terms of entropies and divergences
 
 
 def _vanishing(x: Value, is_edge: Value) -> Value:
     """Return a function that is 0 at x = 0 with an infinite derivative, as x log(x) but for its sign."""
-    return lax.sqrt(_where(is_edge, x, 1.0))
+    return lax.sqrt(where_safe(is_edge, x, 1.0))
 
 
 def _product(x: Value, y: Value, log: Callable[[Value], Value], zero: float) -> Value:
@@ -165,7 +118,7 @@ def _product(x: Value, y: Value, log: Callable[[Value], Value], zero: float) -> 
     is_zero = lax.eq(x, 0.0)
     is_edge = lax.bitwise_and(is_zero, lax.eq(y, zero))
     is_unsafe = lax.bitwise_and(is_zero, lax.bitwise_or(lax.le(y, zero), lax.eq(y, np.inf)))
-    product = lax.mul(x, log(_where(lax.bitwise_not(is_unsafe), y, zero + 1.0)))
+    product = lax.mul(x, log(where_safe(lax.bitwise_not(is_unsafe), y, zero + 1.0)))
     return lax.select(is_edge, lax.sub(0.0, _vanishing(x, is_edge)), product)
 
 
@@ -213,7 +166,7 @@ def entr(x: Value, /) -> Value:
     array([-inf,   0.,  -0.])
     """
     is_edge, is_negative = lax.eq(x, 0.0), lax.lt(x, 0.0)
-    y = _where(lax.bitwise_not(lax.bitwise_or(is_edge, is_negative)), x, 1.0)
+    y = where_safe(lax.bitwise_not(lax.bitwise_or(is_edge, is_negative)), x, 1.0)
     return lax.select(
         is_edge, _vanishing(x, is_edge), lax.select(is_negative, -np.inf, lax.neg(lax.mul(y, lax.log(y))))
     )
@@ -225,7 +178,7 @@ def _divergence(x: Value, y: Value) -> tuple[Value, Value]:
     is_inner = lax.bitwise_and(lax.gt(x, 0.0), lax.gt(y, 0.0))
     is_nan = lax.bitwise_or(lax.ne(x, x), lax.ne(y, y))
     is_used = lax.bitwise_or(is_inner, is_nan)
-    p, q = _where(is_used, x, 1.0), _where(is_used, y, 1.0)
+    p, q = where_safe(is_used, x, 1.0), where_safe(is_used, y, 1.0)
     edge = _vanishing(x, is_edge)
     edge = lax.select(lax.eq(y, 0.0), edge, lax.sub(0.0, edge))
     out = lax.select(is_edge, edge, lax.mul(p, _log_of_ratio(p, q)))
@@ -236,7 +189,7 @@ def _log_of_ratio(p: Value, q: Value) -> Value:
     """Return log(p / q), also where the ratio overflows or loses digits."""
     ratio, info = lax.stop_gradient(lax.div(p, q)), np.finfo(typeof(p).dtype)
     is_normal = lax.bitwise_and(lax.ge(ratio, float(info.tiny)), lax.le(ratio, float(info.max)))
-    near = lax.div(_where(is_normal, p, 1.0), _where(is_normal, q, 1.0))
+    near = lax.div(where_safe(is_normal, p, 1.0), where_safe(is_normal, q, 1.0))
     return lax.select(is_normal, lax.log(near), lax.sub(lax.log(p), lax.log(q)))
 
 

@@ -1,53 +1,43 @@
 """Special functions by scipy's names, also of traced arrays.
 
-Read next: `probability.py`, `softmax.py`, `gammas.py`; `floats.py` for the operands.
+Read next: `probability.py`, `softmax.py`, `gammas.py`, `faddeeva.py`; `floats.py` for the operands, `slopes.py` for
+derivatives.
 """
 
 from __future__ import annotations
 
+from calque_numpy.scipy.bessel import i0, i0e, i1, i1e
+from calque_numpy.scipy.combinatorics import bernoulli, comb, factorial, poch
+from calque_numpy.scipy.faddeeva import dawsn, erfcx, fresnel, wofz
 from calque_numpy.scipy.gammas import (
     beta,
     betainc,
     betaln,
     digamma,
-    factorial,
     gamma,
     gammainc,
     gammaincc,
     gammaln,
     gammasgn,
-    i0,
-    i0e,
-    i1,
-    i1e,
     loggamma,
     multigammaln,
-    poch,
     polygamma,
     psi,
     zeta,
 )
-from calque_numpy.scipy.probability import (
-    entr,
-    erf,
-    erfc,
-    erfinv,
-    expit,
-    kl_div,
-    log_ndtr,
-    logit,
-    ndtr,
-    rel_entr,
-    xlog1py,
-    xlogy,
-)
+from calque_numpy.scipy.integrals import exp1, expi, expn, sici, spence
+from calque_numpy.scipy.normal import log_ndtr, ndtr, ndtri, owens_t
+from calque_numpy.scipy.powers import boxcox, boxcox1p
+from calque_numpy.scipy.probability import entr, erf, erfc, erfinv, expit, kl_div, logit, rel_entr, xlog1py, xlogy
 from calque_numpy.scipy.softmax import log_softmax, logsumexp, softmax
 
 __all__ = [
     "expit", "logit", "logsumexp", "softmax", "log_softmax",
-    "erf", "erfc", "erfinv", "ndtr", "log_ndtr",
+    "erf", "erfc", "erfinv", "erfcx", "dawsn", "wofz", "fresnel",
+    "ndtr", "log_ndtr", "ndtri", "owens_t", "boxcox", "boxcox1p",
     "xlogy", "xlog1py", "entr", "rel_entr", "kl_div",
-    "gamma", "gammaln", "loggamma", "gammasgn", "factorial", "poch", "multigammaln",
+    "exp1", "expi", "expn", "sici", "spence",
+    "gamma", "gammaln", "loggamma", "gammasgn", "multigammaln", "factorial", "poch", "comb", "bernoulli",
     "beta", "betaln", "betainc", "gammainc", "gammaincc",
     "digamma", "psi", "polygamma", "zeta",
     "i0", "i0e", "i1", "i1e",

@@ -1,0 +1,188 @@
+"""Factorials, binomial coefficients and Bernoulli's numbers.
+
+Read next: `gammas.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_core.extend import integer, scalar_dtype, stirling_series, where_any
+from calque_core.extend import where as place
+from calque_numpy.scipy.floats import elementwise
+from calque_numpy.scipy.gammas import betaln, gamma, gammasgn
+from calque_numpy.scipy.slopes import declare
+
+Value = Any
+
+
+def factorial(n: Value, exact: bool = False) -> Value:
+    """Return gamma(n + 1), and 0 for negative n.
+
+    Shapes: n [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 64 ulp.
+    Raises: TypeError for complex numbers; ValueError for exact=True, which needs integers of any length.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import factorial
+    >>> np.round(factorial(np.array([0, 4, -1])), 9)
+    array([ 1., 24.,  0.])
+    """
+    if exact:
+        raise ValueError(f"factorial{place()}: exact=True needs integers of any length. Use math.factorial.")
+    return _factorial(n)
+
+
+@elementwise()
+def _factorial(n: Value) -> Value:
+    return lax.select(lax.lt(n, 0.0), 0.0, gamma(lax.add(n, 1.0)))
+
+
+@elementwise()
+def poch(z: Value, m: Value, /) -> Value:
+    """Return the rising factorial gamma(z + m) / gamma(z).
+
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: the absolute error of gammaln, as a relative
+    error.  NaN where z is a negative whole number.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_numpy.scipy.special import poch
+    >>> np.round(poch(2.0, np.array([0.0, 1.0, 3.0])), 12)
+    array([ 1.,  2., 24.])
+    """
+    total = lax.add(z, m)
+    sign = lax.mul(gammasgn(total), gammasgn(z))
+    out = lax.mul(sign, lax.exp(lax.sub(lax.lgamma(total), lax.lgamma(z))))
+    return lax.select(lax.eq(m, 0.0), lax.full_like(z, 1.0), out)
+
+
+# Binomial coefficients
+
+_PRODUCT = 30  # so many factors at most are multiplied
+_EXACT = 2.0**53  # larger products are rounded, and could overflow
+
+
+def _binomial_formula(n: Value, k: Value) -> Value:
+    """Return gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)) for 0 <= k <= n, and 0 elsewhere.
+
+    For a whole k it is a product of quotients, each a binomial coefficient: whole numbers are exact.
+    """
+    is_valid = (n >= 0.0) & (k >= 0.0) & (k <= n)
+    n, k = lax.select(is_valid, n, 1.0), lax.select(is_valid, k, 1.0)
+    rest = n - k
+    count = lax.select((rest < k) & (lax.floor(rest) == rest), rest, k)
+    is_product = (count <= float(_PRODUCT)) & (lax.floor(count) == count)
+    exact = rounded = lax.full_like(n, 1.0)
+    for i in range(1, _PRODUCT + 1):
+        is_used = count >= float(i)
+        factor, divisor = (
+            lax.select(is_used, (n - count) + float(i), 1.0),
+            lax.select(is_used, lax.full_like(n, float(i)), 1.0),
+        )
+        exact, rounded = exact * factor / divisor, rounded * (factor / divisor)
+    product = lax.select(exact < _EXACT, exact, rounded)
+    is_other = is_valid & ~is_product
+    (other,) = where_any(is_other, _by_gammas, 1, lax.select(is_other, k, 1.0), lax.select(is_other, rest, 1.0))
+    return lax.select(is_valid, lax.select(is_product, product, other), 0.0)
+
+
+def _by_gammas(k: Value, rest: Value) -> tuple[Value]:
+    """Return gamma(k + r + 1) / (gamma(k + 1) gamma(r + 1)): by Stirling's series (DLMF 5.11.1) from 8 on."""
+    is_large = (k >= 8.0) & (rest >= 8.0)
+    a, b = lax.select(is_large, k, 8.0), lax.select(is_large, rest, 8.0)
+    powers = a * lax.log1p(b / a) + b * lax.log1p(a / b)
+    series = stirling_series(a + b) - (stirling_series(a) + stirling_series(b))
+    root = lax.sqrt((1.0 / a + 1.0 / b) * (0.5 / math.pi))
+    half = lax.exp(0.5 * (powers + series))  # the power overflows before the result
+    large = half * root * half
+    small = lax.exp(-betaln(rest + 1.0, k + 1.0) - lax.log1p(k + rest))
+    return (lax.select(is_large, large, small),)
+
+
+def _binomial_slope(out: Value, n: Value, k: Value, after: Value) -> Value:
+    """Return the derivative in the numbers whose factorials are that of `after` and, in the divisor, of n - k."""
+    is_valid = (n >= 0.0) & (k >= 0.0) & (k <= n)
+    rest = lax.select(is_valid, n - k, 1.0) + 1.0
+    return out * (lax.digamma(lax.select(is_valid, after, 1.0) + 1.0) - lax.digamma(rest))
+
+
+binomial_p = declare(
+    "binomial",
+    _binomial_formula,
+    lambda out, n, k: _binomial_slope(out, n, k, n),
+    lambda out, n, k: -_binomial_slope(out, n, k, k),
+)
+
+
+def comb(N: Value, k: Value, *, exact: bool = False, repetition: bool = False) -> Value:
+    """Return how many sets of k of N things there are; with `repetition`, of things that may be chosen again.
+
+    It is 0 where N or k is negative, and where k is larger than N.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 32 ulp for a whole k or N - k up to 30, and
+    exact where the result is a whole number of few digits; otherwise 16 ulp of the logarithm, as a relative error.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast; ValueError for exact=True, which
+    needs integers of any length.
+
+    >>> from calque_numpy.scipy.special import comb
+    >>> comb(5, 2), comb(5, 2, repetition=True)
+    (np.float64(10.0), np.float64(15.0))
+    """
+    if exact:
+        raise ValueError(f"comb{place()}: exact=True needs integers of any length. Use math.comb.")
+    return _with_repetition(N, k) if repetition else _comb(N, k)
+
+
+@elementwise()
+def _comb(N: Value, k: Value) -> Value:
+    return binomial_p.bind(N, k)
+
+
+@elementwise()
+def _with_repetition(N: Value, k: Value) -> Value:
+    is_empty = (N >= 0.0) & (k == 0.0)
+    return lax.select(is_empty, 1.0, binomial_p.bind(lax.select(is_empty, 1.0, N + k - 1.0), k))
+
+
+# Bernoulli's numbers
+
+
+def bernoulli(n: int) -> Value:
+    """Return Bernoulli's numbers from B_0 to B_n, with B_1 = -1/2.
+
+    Shapes: [n + 1].  Dtype: float64; float32 where `enable_x64` is off.  Accuracy: 1 ulp; infinite from B_260 on.
+    Raises: TypeError if `n` is no integer; ValueError if it is negative.
+
+    >>> from calque_numpy.scipy.special import bernoulli
+    >>> bernoulli(4)
+    array([ 1.        , -0.5       ,  0.16666667,  0.        , -0.03333333])
+    """
+    count = integer("bernoulli", "n", n)
+    if count < 0:
+        raise ValueError(f"bernoulli{place()}: n is {count}. Give the last index, 0 or more.")
+    even = {2 * k: x for k, x in enumerate(_even_bernoulli(count // 2), 1)}
+    numbers = [1.0, -0.5, *(even.get(k, 0.0) for k in range(2, count + 1))][: count + 1]
+    with np.errstate(over="ignore"):
+        return np.array(numbers).astype(scalar_dtype(float))
+
+
+def _even_bernoulli(count: int) -> list[float]:
+    """Return B_2, B_4, ... from whole numbers, those of the power series of the tangent.
+
+    Source: Brent & Harvey (2013), Fast computation of Bernoulli, tangent and secant numbers, section 6.
+    """
+    exact = min(count, _LAST_FINITE)
+    tangents = [math.factorial(k) for k in range(exact)]
+    for k in range(1, exact):
+        for j in range(k, exact):
+            tangents[j] = (j - k) * tangents[j - 1] + (j - k + 2) * tangents[j]
+    signs = [(-1) ** k for k in range(count)]
+    finite = [float(Fraction(2 * (k + 1) * t, 16 ** (k + 1) - 4 ** (k + 1))) for k, t in enumerate(tangents)]
+    return [s * x for s, x in zip(signs, finite + [math.inf] * (count - exact), strict=True)]
+
+
+_LAST_FINITE = 129
