@@ -179,7 +179,7 @@ from calque_numpy import fft, linalg
 from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
 from calque_numpy.bits import packbits, unpackbits
 from calque_numpy.complex import angle, iscomplex, isreal
-from calque_numpy.contractions import einsum
+from calque_numpy.contractions import einsum, einsum_path
 from calque_numpy.creation import (
     array,
     asarray,
@@ -454,7 +454,7 @@ __all__ = [
     "format_float_scientific", "save", "savetxt", "savez", "savez_compressed", "frombuffer", "fromfile", "fromiter",
     "fromregex", "fromstring", "genfromtxt", "load", "loadtxt", "get_printoptions", "printoptions", "set_printoptions",
     # questions
-    "isscalar", "iterable",
+    "isscalar", "iterable", "einsum_path",
 ]  # fmt: skip
 
 globals().update(_evaluated_by_numpy(_np, globals()))

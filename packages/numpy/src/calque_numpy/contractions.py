@@ -1,11 +1,13 @@
 """`einsum`: products and sums by named axes.
 
-One idea: an operand is an array and one label per axis.  Operands are multiplied from left to right; a label of both
-operands is a batch axis if the result or a later operand has it, otherwise it is summed at once.
+One idea: an operand is an array and one label per axis.  Operands are multiplied in pairs, in an order that keeps
+products small; a label of both operands is a batch axis if the result or another operand has it, otherwise it is summed
+at once.
 """
 
 from __future__ import annotations
 
+import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -33,11 +35,11 @@ class Operand(NamedTuple):
 
 @implements(np.einsum)
 def einsum(
-    subscripts: str,
+    subscripts: Any,
     /,
     *operands: Value,
     out: None = None,
-    optimize: Any = False,
+    optimize: Any = "greedy",
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
     **options: Any,
@@ -45,10 +47,13 @@ def einsum(
     """Return the products of the operands' elements, summed over the labels that the result lacks.
 
     Without '->', the result has the labels that occur once, in alphabetical order.  '...' stands for any number of
-    axes, which broadcast.  `optimize` changes nothing: operands are multiplied from left to right.
+    axes, which broadcast.  In place of a string, each operand may be followed by a list of its labels, integers from 0
+    to 51 and Ellipsis, and the last operand also by the list of the result.
+    Three operands or more are multiplied in pairs, in the order that `numpy.einsum_path` finds by `optimize`: "greedy"
+    (or True), "optimal", a path, or from left to right for False.
     Dtype: promoted, or `preferred_element_type`, and kept by sums; `precision` is that of `lax.dot_general`.
-    Raises: ValueError if `subscripts` does not fit the operands; ShapeError if axes of one label differ in size;
-    TypeError for options that concern only arrays in memory.
+    Raises: ValueError if `subscripts` does not fit the operands, or for another `optimize`; ShapeError if axes of one
+    label differ in size; TypeError for options that concern only arrays in memory.
 
     >>> import numpy as np
     >>> from calque_numpy import einsum
@@ -59,22 +64,120 @@ def einsum(
     """
     refuse("einsum", out=out, **options)
     if not isinstance(subscripts, str):
-        kind = describe_value(subscripts)
-        raise NumpyRuleError(f"einsum{where()}: the subscripts are {kind}. Give a string such as 'ij,jk->ik'.")
+        subscripts, operands = _from_lists((subscripts, *operands))
+    if not _LISTS.isdisjoint(map(type, operands)):
+        operands = tuple(asarray(x) if type(x) in _LISTS else x for x in operands)
     dtype = promoted_dtype("einsum", *operands) if operands else None
     labelled, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
     sizes = _sizes(subscripts, labelled)
-    product, *factors = [_simple(operand, sizes) for operand in labelled]
-    for position, factor in enumerate(factors, 1):
-        needed = {*result, *(label for later in factors[position:] for label in later.labels)}
-        left, right = _sum_out(product, {*needed, *factor.labels}), _sum_out(factor, {*needed, *product.labels})
-        product = _contract(left, right, needed, (precision, preferred_element_type))
-    summed = _sum_out(product, set(result))
-    out = lax.transpose(summed.array, [summed.labels.index(label) for label in result])
+    factors = [_simple(operand, sizes) for operand in labelled]
+    path = _path(subscripts, factors, result, optimize) if len(factors) > 2 and optimize is not False else ()
+    for group in path:
+        chosen = [factors.pop(position) for position in sorted(group, reverse=True)]
+        needed = {*result, *(label for factor in factors for label in factor.labels)}
+        factors.append(_product(chosen[::-1], needed, (precision, preferred_element_type)))
+    product = factors[0] if path else _product(factors, {*result}, (precision, preferred_element_type))
+    out = lax.transpose(product.array, [product.labels.index(label) for label in result])
     return out if preferred_element_type is None else lax.convert_element_type(out, preferred_element_type)
 
 
+@implements(np.einsum_path)
+def einsum_path(*operands: Value, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """Return the order in which `einsum` multiplies its operands, and a text about its cost; as `numpy.einsum_path`.
+
+    It depends on shapes alone, so operands may be traced.
+
+    >>> import numpy as np
+    >>> from calque_numpy import einsum_path
+    >>> einsum_path("ij,jk,k", np.ones((5, 5)), np.ones((5, 5)), np.ones(5))[0]
+    ['einsum_path', (1, 2), (0, 1)]
+    """
+    arrays = range(1, len(operands)) if isinstance(operands[0], str) else range(0, len(operands) - 1, 2)
+    shapes_alone = [_shape_alone(typeof(asarray(x)).shape) if i in arrays else x for i, x in enumerate(operands)]
+    return np.einsum_path(*shapes_alone, optimize=optimize, einsum_call=einsum_call)  # type: ignore[arg-type]
+
+
+def _shape_alone(shape: Sequence[int]) -> Value:
+    """Return an array of this shape that has one element in memory."""
+    return np.broadcast_to(np.zeros(()), shape)
+
+
+# The order of the products
+
+
+def _path(subscripts: str, factors: Sequence[Operand], result: Labels, optimize: Any) -> Sequence[Sequence[int]]:
+    """Return the positions of the factors that are multiplied, step by step; a product is put behind the others.
+
+    Raises: ValueError for an `optimize` that NumPy does not know.
+    """
+    if optimize is True or isinstance(optimize, str):  # NumPy's own limit is the largest operand
+        optimize = ("greedy" if optimize is True else optimize, _NO_LIMIT)
+    names = dict(zip(dict.fromkeys(label for factor in factors for label in factor.labels), _LETTERS))
+    terms = ("".join(names[label] for label in labels) for labels in (*(factor.labels for factor in factors), result))
+    *inputs, output = terms
+    arrays = [_shape_alone(typeof(factor.array).shape) for factor in factors]
+    try:
+        path = np.einsum_path(f"{','.join(inputs)}->{output}", *arrays, optimize=optimize)[0][1:]
+        _check_path(path, len(factors))
+    except (IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"einsum {subscripts!r}{where()}: optimize is {optimize!r}. Use True, False, 'greedy', 'optimal', or the "
+            "first result of numpy.einsum_path."
+        ) from error
+    return path
+
+
+def _check_path(path: Sequence[Sequence[int]], count: int) -> None:
+    for group in path:
+        if not group or not all(0 <= position < count for position in group):
+            raise ValueError(f"the step {group} of the path has {count} operands")
+        count -= len(group) - 1
+    if count != 1:
+        raise ValueError(f"{count} operands are left at the end of the path")
+
+
+_LISTS = frozenset((list, tuple))
+_LETTERS = string.ascii_letters
+_NO_LIMIT = 2**62
+
+
+def _product(factors: Sequence[Operand], needed: set[Any], options: Options) -> Operand:
+    """Return the product of factors, from left to right, summed over the labels that are not needed."""
+    product, *others = factors
+    for position, factor in enumerate(others, 1):
+        kept = {*needed, *(label for later in others[position:] for label in later.labels)}
+        left, right = _sum_out(product, {*kept, *factor.labels}), _sum_out(factor, {*kept, *product.labels})
+        product = _contract(left, right, kept, options)
+    return _sum_out(product, needed)
+
+
 # Subscripts
+
+
+def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Value, ...]]:
+    """Return the subscripts and the operands for operands that are followed by lists of labels.
+
+    Raises: NumpyRuleError unless the labels are integers from 0 to 51 and Ellipsis.
+    """
+    pairs = len(arguments) // 2
+    lists = [*arguments[1 : 2 * pairs : 2], *arguments[2 * pairs :]]
+    terms = [_term(labels) for labels in lists]
+    arrow = "->" if len(terms) > pairs else ""
+    return ",".join(terms[:pairs]) + arrow + "".join(terms[pairs:]), tuple(arguments[0 : 2 * pairs : 2])
+
+
+_BY_NUMBER = string.ascii_uppercase + string.ascii_lowercase  # so that alphabetical order is that of the numbers
+
+
+def _term(labels: Any) -> str:
+    is_sequence = isinstance(labels, (list, tuple)) or (isinstance(labels, np.ndarray) and labels.ndim == 1)
+    if not is_sequence or not all(x is Ellipsis or (isinstance(x, (int, np.integer)) and 0 <= x < 52) for x in labels):
+        kind = describe_value(labels)
+        raise NumpyRuleError(
+            f"einsum{where()}: the subscripts are {kind}. Give a string such as 'ij,jk->ik', or after each operand a "
+            "list of labels, which are integers from 0 to 51."
+        )
+    return "".join("..." if x is Ellipsis else _BY_NUMBER[x] for x in labels)
 
 
 def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Labels]:

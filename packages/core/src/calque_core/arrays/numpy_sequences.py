@@ -116,7 +116,9 @@ _ARRAYS = frozenset((
 ))  # fmt: skip
 _SEQUENCES = frozenset((list, tuple))
 _SEQUENCES_OF_ARRAYS = frozenset(["arrays", "choicelist", "condlist", "tup"])
-_OF_LISTS = frozenset(["array", "asarray", "block", "from_dlpack", "histogram2d", "histogramdd"])  # they read lists
+_OF_LISTS = frozenset((  # functions that read their lists
+    "array", "asarray", "block", "einsum", "einsum_path", "from_dlpack", "histogram2d", "histogramdd",
+))  # fmt: skip
 
 
 def with_arrays(
