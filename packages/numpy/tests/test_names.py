@@ -35,7 +35,8 @@ def test_every_dispatched_function_is_the_one_of_that_name():
 def test_every_dispatched_function_is_public():
     modules = (cnp, cnp.linalg, cnp.fft)
     public = [inspect.unwrap(getattr(module, name)) for module in modules for name in module.__all__]
-    assert [f.__name__ for f in array_functions.values() if f not in public] == []
+    elsewhere = {"sliding_window_view"}  # in numpy.lib.stride_tricks
+    assert {f.__name__ for f in array_functions.values() if f not in public} == elsewhere
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

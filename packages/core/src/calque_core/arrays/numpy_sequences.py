@@ -111,8 +111,8 @@ def _row(item: Value) -> Value:
 _ARRAYS = frozenset((
     "A", "a", "a1", "a2", "a_max", "a_min", "append", "ar", "ar1", "ar2", "args", "arr", "array", "ary", "arys", "b",
     "bins", "c", "condition", "default", "element", "f", "fill_value", "filt", "fp", "initial", "m", "max", "min",
-    "nan", "neginf", "operands", "p", "posinf", "prepend", "prototype", "q", "start", "stop", "test_elements", "v",
-    "val", "values", "weights", "where", "x", "x1", "x2", "xi", "xp", "y", "z",
+    "nan", "neginf", "operands", "p", "posinf", "prepend", "prototype", "q", "seq_of_zeros", "start", "stop",
+    "test_elements", "u", "v", "val", "values", "w", "weights", "where", "x", "x1", "x2", "xi", "xp", "y", "z",
 ))  # fmt: skip
 _SEQUENCES = frozenset((list, tuple))
 _SEQUENCES_OF_ARRAYS = frozenset(["arrays", "choicelist", "condlist", "tup"])
