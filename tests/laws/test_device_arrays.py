@@ -221,6 +221,16 @@ def test_functions_with_a_rule_and_indices_give_device_arrays():
     assert type(np.trim_zeros(x)) is np.ndarray  # a function without a rule
 
 
+def test_a_device_array_is_broadcast_beside_a_value_that_is_no_number():
+    x = calque.device_put(VECTOR)  # matplotlib's bar() asks for this
+    heights, linewidth, hatch = np.broadcast_arrays(x, None, "/")
+    np.testing.assert_array_equal(heights, VECTOR)
+    assert linewidth.tolist() == [None] * 3
+    assert hatch.tolist() == ["/"] * 3
+    with pytest.raises(TypeError, match=r"broadcast_arrays at .*: None is not an array or a scalar\. Leave it out\."):
+        calque.jit(lambda x: np.broadcast_arrays(x, None))(VECTOR)
+
+
 def test_calques_functions_of_values_know_those_of_a_device_array():
     x = calque.jit(lambda x: x)(VECTOR[[0, 1, 0]])
     numpy = calque.numpy

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import NumpyRuleError, implements, lax, typeof
 from calque_core.extend import where
 from calque_core.extend.numpy_functions import broadcast_to as broadcast
 from calque_core.extend.numpy_functions import canonical_axis, integers, swapaxes
@@ -73,13 +73,16 @@ def broadcast_to(array: Value, shape: Axes, subok: bool = False) -> Value:
 def broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     """Return the arrays, all broadcast to one shape.
 
-    Raises: ValueError if their shapes are incompatible.
+    Raises: ValueError if their shapes are incompatible; TypeError for None and strings beside a traced array.
 
     >>> import numpy as np
     >>> from calque_numpy import broadcast_arrays
     >>> [x.shape for x in broadcast_arrays(np.zeros((2, 1)), np.zeros(3))]
     [(2, 3), (2, 3)]
     """
+    for x in args:
+        if x is None or isinstance(x, str):  # as in a bar chart: matplotlib passes heights and hatches
+            raise NumpyRuleError(f"broadcast_arrays{where()}: {x!r} is not an array or a scalar. Leave it out.")
     shape = broadcast_shapes(*[typeof(x).shape for x in args])
     return tuple(broadcast_to(asarray(x), shape, subok) for x in args)
 
