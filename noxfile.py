@@ -31,6 +31,10 @@ EXAMPLES = [
     "hmc.py",
     "pca_ridge.py",
     "kmeans.py",
+    "spectral_solver.py",
+    "neural_ode.py",
+    "vae.py",
+    "sinkhorn.py",
 ]
 
 # What a package promises to do without: its own cell must not be able to import these.
