@@ -89,6 +89,8 @@ CONTAINERS = {
     "calque_core.arrays.devices._backends": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.array_functions": "a registry: functions",
     "calque_core.arrays.numpy_protocol._named": "a registry: functions",
+    "calque_core.arrays.numpy_protocol.ufunc_methods": "a registry: functions",
+    "calque_core.arrays.ufunc_methods._accumulations": "a registry: functions",
     "calque_core.arrays.numpy_protocol.reductions": "a registry: functions",
     "calque_batching.verbs.vmappable.vmappables": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",

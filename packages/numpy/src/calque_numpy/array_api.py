@@ -37,14 +37,16 @@ class NamespaceInfo:
     def capabilities(self) -> dict[str, Any]:
         """Return whether shapes may depend on values, not while a function is traced, and the most axes of an array.
 
+        Reading by a mask works where values are known, but arrays cannot be assigned to; so programs that ask choose
+        `where` over assignment by a mask.
+
         >>> from calque_numpy import __array_namespace_info__
         >>> __array_namespace_info__().capabilities()
-        {'boolean indexing': True, 'data-dependent shapes': True, 'max dimensions': 64}
+        {'boolean indexing': False, 'data-dependent shapes': True, 'max dimensions': 64}
         """
-        has_values = here().trace is evaluation
         return {
-            "boolean indexing": has_values,
-            "data-dependent shapes": has_values,
+            "boolean indexing": False,
+            "data-dependent shapes": here().trace is evaluation,
             "max dimensions": _MOST_AXES,
         }
 
