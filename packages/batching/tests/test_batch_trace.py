@@ -114,7 +114,7 @@ def test_a_batched_predicate_is_refused_with_the_users_line_and_a_way_out():
     message = str(caught.value)
     assert "under vmap of absolute (test_batch_trace.py:" in message
     assert "at test_batch_trace.py:" in message
-    assert "Use lax.cond, lax.select or numpy.where" in message
+    assert "Use numpy.where, lax.cond or lax.while_loop" in message
 
 
 def test_a_tracer_does_not_become_an_array():

@@ -466,7 +466,8 @@ def test_a_staged_value_is_not_known_and_the_error_names_the_argument_that_decid
     )
     assert "The value is not known here" in text
     assert (
-        "Use lax.cond, lax.select or numpy.where, or make the argument that decides it static (static_argnums)." in text
+        "Use numpy.where, lax.cond or lax.while_loop, or make the argument that decides it static (static_argnums)."
+        in text
     )
 
 

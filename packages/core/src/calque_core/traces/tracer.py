@@ -145,7 +145,7 @@ _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
 _EXPORT = "Its elements are not in memory. Return the array from the transformed function, and export the result"
 _FILLING = f"Instead of filling an array, build it from its elements: {_STACK}"
 _STAGED = (
-    "The value is not known here. Use lax.cond, lax.select or numpy.where, or make the argument that decides it "
+    "The value is not known here. Use numpy.where, lax.cond or lax.while_loop, or make the argument that decides it "
     "static (static_argnums)"
 )
 
