@@ -112,3 +112,9 @@ def test_the_rule_matrix_is_printed_by_a_command():
     header, first, *_ = done.stdout.splitlines()
     assert header.split() == ["impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering"]
     assert first.split()[0] == "abs"
+
+
+def test_settings_with_names_of_jax_are_those_of_config():
+    names = ("checking_leaks", "debug_infs", "debug_nans", "disable_jit", "enable_checks", "enable_x64")
+    for name in (*names, "numpy_dtype_promotion", "numpy_rank_promotion"):
+        assert getattr(calque, name) is getattr(calque.config, name)

@@ -43,7 +43,16 @@ from calque_core import (
     typeof,
 )
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_core.config import disable_jit
+from calque_core.config import (
+    checking_leaks,
+    debug_infs,
+    debug_nans,
+    disable_jit,
+    enable_checks,
+    enable_x64,
+    numpy_dtype_promotion,
+    numpy_rank_promotion,
+)
 from calque_core.lax import stop_gradient
 from calque_jet import jet
 
@@ -97,6 +106,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ShapeDtypeStruct",
     "check_grads",
+    "checking_leaks",
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",
@@ -108,7 +118,11 @@ __all__ = [
     "custom_rules",
     "custom_vjp",
     "custom_vmap",
+    "debug_infs",
+    "debug_nans",
     "disable_jit",
+    "enable_checks",
+    "enable_x64",
     "ensure_compile_time_eval",
     "eval_shape",
     "flatten_util",
@@ -129,6 +143,8 @@ __all__ = [
     "map",
     "nn",
     "numpy",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
     "print_saved_residuals",
     "random",
     "remat",
