@@ -339,7 +339,7 @@ EDGES = {
     "safe division": Edge(ALWAYS, r"out= is not supported"),
     # the course of the program depends on values
     "mask of values": Edge(WITHOUT_VALUES, r"Use numpy\.where\(mask, x, other\), which keeps the shape"),
-    "min of Python": Edge(WITHOUT_VALUES, r"Use lax\.cond, lax\.select or numpy\.where"),
-    "sorted of Python": Edge(WITHOUT_VALUES, r"Use lax\.cond, lax\.select or numpy\.where"),
-    "a loop that waits for values": Edge(WITHOUT_VALUES, r"Use lax\.cond, lax\.select or numpy\.where"),
+    "min of Python": Edge(WITHOUT_VALUES, r"Use numpy\.where, lax\.cond or lax\.while_loop"),
+    "sorted of Python": Edge(WITHOUT_VALUES, r"Use numpy\.where, lax\.cond or lax\.while_loop"),
+    "a loop that waits for values": Edge(WITHOUT_VALUES, r"Use numpy\.where, lax\.cond or lax\.while_loop"),
 }

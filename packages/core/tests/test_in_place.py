@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import operator
 import re
 
@@ -139,3 +140,47 @@ def test_a_value_that_was_overwritten_may_not_be_returned():
 
     with pytest.raises(UnexpectedTracerError, match=r"changed its array in place"):
         make_jaxpr(f)(np.ones(2))
+
+
+COPIES = {
+    "x.copy()": lambda x: x.copy(),
+    "np.copy(x)": np.copy,
+    "a copy of a view": lambda x: x[:].copy(),
+    "x.flatten()": lambda x: x.flatten(),
+    "x.astype(x.dtype)": lambda x: x.astype(x.dtype),
+    "+x": lambda x: +x,
+    "np.positive(x)": np.positive,
+    "copy.copy(x)": copy.copy,
+    "copy.deepcopy([x])": lambda x: copy.deepcopy([x])[0],
+}
+
+
+@pytest.mark.parametrize("make", COPIES.values(), ids=COPIES)
+def test_a_copy_is_an_array_of_its_own(make):
+    def changed(x):
+        y = make(x)
+        y += 1.0
+        return x * y
+
+    def kept(x):
+        y = make(x)
+        x *= 2.0
+        return x * y
+
+    x = np.array([1.0, 3.0])
+    for fun in (changed, kept):
+        np.testing.assert_array_equal(traced(fun, x)[0], fun(x.copy()))
+
+
+def test_a_copy_takes_no_equation():
+    assert len(make_jaxpr(lambda x: x.copy())(np.ones(2)).eqns) == 0
+
+
+def test_a_conversion_that_needs_no_copy_is_the_array_itself():
+    def fun(x):
+        y = x.astype(x.dtype, copy=False)
+        y += 1.0
+        return x
+
+    with pytest.raises(UnexpectedTracerError, match="changed its array in place"):
+        make_jaxpr(fun)(np.ones(2))

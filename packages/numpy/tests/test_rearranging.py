@@ -5,7 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import jaxpr_as_fun, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -86,3 +86,27 @@ def test_wrong_arguments_of_a_rearrangement_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         make_jaxpr(call)(np.ones((2, 3)))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.roll(x, 0),
+        lambda x: np.roll(x, 2, axis=0),
+        lambda x: np.tile(x, 1),
+        lambda x: np.concatenate([x]),
+        lambda x: np.concatenate([x], axis=None),
+        np.hstack,
+        cnp.array,
+        lambda x: cnp.asarray(x, copy=True),
+    ],
+    ids=["roll", "roll an axis", "tile", "concatenate", "flat concatenate", "hstack", "array", "asarray"],
+)
+def test_the_same_elements_are_an_array_of_their_own(make):
+    def fun(x):
+        y = make([x] if make is np.hstack else x)
+        y += 1.0
+        return x * y
+
+    x = np.array([1.0, 3.0])
+    np.testing.assert_array_equal(jaxpr_as_fun(make_jaxpr(fun)(x))(x)[0], fun(x.copy()))

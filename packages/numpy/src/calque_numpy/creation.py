@@ -40,7 +40,7 @@ def asarray(a: Value, dtype: DType = None, *, device: Any = None, copy: bool | N
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
     for Python scalars.  An array that has the dtype already and is on `device` is returned unchanged, unless `copy` is
-    true and it can change; if `copy` is False, nothing else is accepted.
+    true and it can change or is traced; if `copy` is False, nothing else is accepted.
     Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number; OverflowError
     for an integer of a list that does not fit `dtype`; ValueError for an unknown device, or a copy that `copy` forbids.
 
@@ -54,7 +54,7 @@ def asarray(a: Value, dtype: DType = None, *, device: Any = None, copy: bool | N
         raise ValueError(
             f"asarray{where()} got copy=False, but an array of type {typeof(out)} is a copy here. Use copy=None."
         )
-    shares_memory = isinstance(out, np.ndarray) and (out is a or out.base is not None)
+    shares_memory = (out is a or out.base is not None) if isinstance(out, np.ndarray) else is_tracer(out)
     return out.copy() if copy and shares_memory else out
 
 

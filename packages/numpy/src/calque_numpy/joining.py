@@ -19,6 +19,7 @@ from calque_core.extend import integer, where
 from calque_core.extend.numpy_functions import (
     astype,
     canonical_axis,
+    copy,
     dtype_argument,
     integers,
     promoted_dtype,
@@ -61,8 +62,8 @@ def concatenate(
     """
     operands = _operands("concatenate", arrays, dtype, {"out": out, "casting": casting})
     if axis is None:
-        return lax.concatenate([ravel(x) for x in operands], 0)
-    return lax.concatenate(operands, axis)
+        return copy(lax.concatenate([ravel(x) for x in operands], 0))
+    return copy(lax.concatenate(operands, axis))
 
 
 @implements(np.stack)

@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core import implements, lax, typeof
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import canonical_axis, ravel, refuse, swapaxes
+from calque_core.extend.numpy_functions import canonical_axis, copy, ravel, refuse, swapaxes
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
 from calque_numpy.shapes import Axes, distinct_axes, moveaxis, one_or_several
@@ -90,7 +90,7 @@ def tile(A: Value, reps: Axes) -> Value:
     shape = typeof(A).shape
     ndim = max(len(shape), len(counts))
     whole = lax.reshape(A, (1,) * (ndim - len(shape)) + shape)
-    return lax.tile(whole, (1,) * (ndim - len(counts)) + counts)
+    return copy(lax.tile(whole, (1,) * (ndim - len(counts)) + counts))
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)
@@ -210,7 +210,7 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     """
     shifts = one_or_several("roll", "shift", shift)
     if axis is None:
-        return lax.reshape(_roll(ravel(a), sum(shifts), 0), typeof(a).shape)
+        return copy(lax.reshape(_roll(ravel(a), sum(shifts), 0), typeof(a).shape))
     ndim = typeof(a).ndim
     positions = [canonical_axis("roll", d, ndim) for d in one_or_several("roll", "the axis", axis)]
     count = max(len(shifts), len(positions))
@@ -222,7 +222,7 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     moves = zip(shifts * (count // len(shifts)), positions * (count // len(positions)))
     for places, position in moves:
         a = _roll(a, places, position)
-    return asarray(a)
+    return copy(asarray(a))
 
 
 def _roll(a: Value, places: int, axis: int) -> Value:

@@ -19,7 +19,7 @@ from calque_core.arrays.numpy_protocol import implements
 from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
-from calque_core.traces.tracer import view_of
+from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method, array_property
 from calque_core.types.avals import Shape, typeof
 
@@ -135,7 +135,7 @@ def transpose(self: Value, *axes: Any) -> Value:
 @array_method
 def flatten(self: Value, order: str = "C") -> Value:
     """Return the elements in row-major order, along one axis."""
-    return numpy_shapes.ravel(self, order)
+    return copy_of(numpy_shapes.ravel(self, order))
 
 
 @array_method

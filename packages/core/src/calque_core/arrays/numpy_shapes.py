@@ -21,7 +21,7 @@ from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
-from calque_core.traces.tracer import view_of
+from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method
 from calque_core.types.avals import Shape, typeof
 from calque_core.types.dtypes import canonicalize_dtype
@@ -163,7 +163,7 @@ def astype(
     *,
     device: Any = None,
 ) -> Value:
-    """Return the array in another dtype; `order`, `subok` and `copy` are about memory, and have no effect here.
+    """Return the array in another dtype; `order` and `subok` are about memory, and have no effect here.
 
     As in NumPy, a nonzero number becomes True, and a warning tells of lost imaginary parts.
     Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype; ValueError for an
@@ -178,7 +178,8 @@ def astype(
     old, new = typeof(x).dtype, canonicalize_dtype(dtype)
     if not can_cast(old, new, casting):
         raise TypeError(f"astype{where()} cannot cast {old} to {new} with casting={casting!r}. Use casting='unsafe'.")
-    return on_device("astype", _converted(x, old, new), device)
+    out = _converted(x, old, new)
+    return on_device("astype", copy_of(out) if out is x and copy else out, device)
 
 
 def _converted(x: Value, old: np.dtype[Any], new: np.dtype[Any]) -> Value:
@@ -193,13 +194,13 @@ def _converted(x: Value, old: np.dtype[Any], new: np.dtype[Any]) -> Value:
 @implements(np.copy)
 @array_method
 def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
-    """Return the array itself, which is immutable.
+    """Return the array as an array of its own: an operator in place on it keeps `a`.
 
     Raises: ValueError for an `order` other than "C", "F", "A" and "K".
     """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"copy{where()}: the order of elements is {order!r}. Use 'C', 'F', 'A' or 'K'.")
-    return a
+    return copy_of(a)
 
 
 @implements(np.clip)

@@ -104,10 +104,10 @@ class Tracer(ArrayMethods):
         )
 
     def __copy__(self) -> Tracer:
-        return self
+        return copy_of(self)  # type: ignore[no-any-return]
 
     def __deepcopy__(self, _: Any) -> Tracer:
-        return self
+        return copy_of(self)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aval!r})"
@@ -215,6 +215,21 @@ def view_of(x: Value, out: Value) -> Value:
     """Return `out`, marked as a view of `x`, as in NumPy: an operator in place on it changes `x` too."""
     if isinstance(out, Tracer) and isinstance(x, Tracer) and out is not x and out.aval.shape:
         out._viewed = (weakref.ref(x), *getattr(x, "_viewed", ()))
+    return out
+
+
+def copy_of(x: Value) -> Value:
+    """Return `x` as an array of its own, as NumPy's copies are: an operator in place on either keeps the other.
+
+    It has no operation: another tracer of the same value, which views no tracer.
+    """
+    if not isinstance(x, Tracer):
+        return x
+    out = object.__new__(type(x))
+    slots = {name for base in type(x).__mro__ for name in getattr(base, "__slots__", ())}
+    for name in [*slots - {"__weakref__", "__dict__", "_viewed"}, *getattr(x, "__dict__", ())]:
+        if hasattr(x, name):
+            setattr(out, name, getattr(x, name))
     return out
 
 
