@@ -21,6 +21,8 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
+# Libraries that take our arrays by protocol; each has a test.
+NEIGHBOURS = ["array-api-compat", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
 EXAMPLES = [
     "digits.py",
     "digits_cnn.py",
@@ -156,7 +158,7 @@ def bench(session: nox.Session) -> None:
 
 def run_laws(session: nox.Session, *args: str) -> None:
     """Run the laws beside all packages."""
-    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "mypy>=1.18")
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, *NEIGHBOURS, "mypy>=1.18")
     session.chdir(session.create_tmp())
     run_pytest(session, ROOT / "tests" / "laws", *args)
 

@@ -14,35 +14,44 @@ from numpy import (
     broadcast_shapes,
     complex64,
     complex128,
+    complexfloating,
+    dtype,
     e,
     euler_gamma,
     float16,
     float32,
     float64,
+    floating,
     frombuffer,
     fromfile,
     fromiter,
     fromregex,
     fromstring,
+    generic,
     genfromtxt,
     get_printoptions,
+    inexact,
     inf,
     int8,
     int16,
     int32,
     int64,
+    integer,
     iterable,
     load,
     loadtxt,
     nan,
     newaxis,
+    number,
     pi,
     printoptions,
     set_printoptions,
+    signedinteger,
     uint8,
     uint16,
     uint32,
     uint64,
+    unsignedinteger,
 )
 
 from calque_core import finfo, iinfo, isdtype, issubdtype, promote_types
@@ -177,6 +186,7 @@ from calque_core.lax import neg as negative
 from calque_core.lax import sub as subtract
 from calque_numpy import fft, linalg
 from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
+from calque_numpy.array_types import ndarray
 from calque_numpy.bits import packbits, unpackbits
 from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum, einsum_path
@@ -376,6 +386,8 @@ __all__ = [
     "e", "euler_gamma", "inf", "nan", "newaxis", "pi",
     "bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128",
+    "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating",
+    "dtype", "ndarray",
     "result_type", "promote_types", "issubdtype", "isdtype", "finfo", "iinfo", "astype", "iscomplexobj",
     "isrealobj", "can_cast",
     # the array API
