@@ -171,6 +171,15 @@ FRONT: list[Program] = [
     # functions that take functions, further products
     row("piecewise", lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 7, lambda v: v * v]), VECTOR),
     row("apply_along_axis", lambda x: np.apply_along_axis(lambda r: np.cumsum(r)[1:], 0, x), MATRIX),
+    row(
+        "vectorize frompyfunc",
+        lambda x: (
+            numpy.vectorize(lambda a, b: np.sin(a) * b)(x, x[0]),
+            numpy.vectorize(np.cumprod, signature="(n)->(n)")(x),
+            numpy.frompyfunc(lambda a, b: a * 0.5 + b, 2, 1).accumulate(x, 1),
+        ),
+        MATRIX,
+    ),
     row("matvec vecdot", lambda x, v: (np.matvec(x, v), np.vecdot(x, v)), MATRIX, numbers((4,))),
     row("geomspace", lambda x: np.geomspace(x, 9.0, 4), numbers((3,), 1.0, 3.0), dtypes=DOUBLE),
     # special functions by scipy's names

@@ -376,6 +376,8 @@ from calque_numpy.stacks import (
 )
 from calque_numpy.statistics import average, count_nonzero, ptp
 from calque_numpy.taking import append, choose, compress, delete, extract, insert, resize, take, take_along_axis
+from calque_numpy.ufuncs import frompyfunc, ufunc
+from calque_numpy.vectorizing import vectorize
 
 _register_internal_folder(__path__[0])
 
@@ -467,6 +469,8 @@ __all__ = [
     "fromregex", "fromstring", "genfromtxt", "load", "loadtxt", "get_printoptions", "printoptions", "set_printoptions",
     # questions
     "isscalar", "iterable", "einsum_path",
+    # functions of elements
+    "vectorize", "frompyfunc", "ufunc",
 ]  # fmt: skip
 
 globals().update(_evaluated_by_numpy(_np, globals()))

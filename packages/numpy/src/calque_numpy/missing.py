@@ -28,7 +28,6 @@ _FAMILIES = {
     "has a dtype or a shape that depends on values": "real_if_close",
     "has another name since NumPy 2.0: trunc": "fix",
     "has another name since NumPy 2.0: vstack": "row_stack",
-    "is not written yet": "frompyfunc",
     "has another name: asarray, since there are no subclasses of arrays": "asanyarray",
 }
 MISSING = {name: reason for reason, names in _FAMILIES.items() for name in names.split()}
