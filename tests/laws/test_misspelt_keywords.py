@@ -9,7 +9,11 @@ import calque
 SPELLINGS = [
     (calque.jit, "static_argnum", "Did you mean 'static_argnums'?"),
     (calque.jit, "donate_argnum", "Did you mean 'donate_argnums'?"),
-    (calque.jit, "in_axes", "It takes fun, static_argnums, static_argnames, donate_argnums, inline, compiler_options."),
+    (
+        calque.jit,
+        "in_axes",
+        "It takes fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, compiler_options.",
+    ),
     (calque.grad, "argnum", "Did you mean 'argnums'?"),
     (calque.value_and_grad, "hasaux", "Did you mean 'has_aux'?"),
     (calque.jacfwd, "argnum", "Did you mean 'argnums'?"),

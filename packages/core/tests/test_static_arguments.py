@@ -38,8 +38,10 @@ def test_positions_are_unchanged_if_the_parameters_are_unknown():
 
 @pytest.mark.parametrize("option", ["static", "donate"])
 def test_the_user_s_option_is_named(option):
-    by_name = r", or choose the argument by static_argnames" if option == "static" else ""
-    words = rf"got {option}_argnums=\(0, 1\), but the function has 1 positional argument\. Count from 0{by_name}\.$"
+    words = (
+        rf"got {option}_argnums=\(0, 1\), but the function has 1 positional argument\. "
+        rf"Count from 0, or choose the argument by {option}_argnames\.$"
+    )
     with pytest.raises(ValueError, match=words):
         chosen(lambda x, *, n: x, (0, 1), None, option)
 

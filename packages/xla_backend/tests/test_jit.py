@@ -884,8 +884,9 @@ def test_every_leaf_of_a_donated_argument_is_donated():
     assert d["b"].is_deleted()
 
 
-def test_a_donated_argument_is_donated_by_name_too():
-    f = jit(lambda keep, d, more: tree_map(lambda v: v + keep + more, d), donate_argnums=(1, 2))
+@pytest.mark.parametrize("choice", [{"donate_argnums": (1, 2)}, {"donate_argnames": ("d", "more")}], ids=str)
+def test_a_donated_argument_is_donated_by_name_too(choice):
+    f = jit(lambda keep, d, more: tree_map(lambda v: v + keep + more, d), **choice)
     for call in (
         lambda k, d, m: f(k, more=m, d=d),
         lambda k, d, m: f(k, d, more=m),
@@ -894,6 +895,20 @@ def test_a_donated_argument_is_donated_by_name_too():
         keep, more, d = (device_put(np.ones(1000)) for _ in range(3))
         call(keep, {"a": d, "b": 1.0}, more)
         assert [x.is_deleted() for x in (keep, d, more)] == [False, True, True]
+
+
+def test_arguments_without_a_position_are_donated_by_name():
+    f = jit(lambda x, *, state, **more: (state + x, more), donate_argnames=("state", "other"))
+    x, state, other = (device_put(np.ones(1000)) for _ in range(3))
+    f(x, state=state, other=other)
+    assert [x.is_deleted(), state.is_deleted(), other.is_deleted()] == [False, True, True]
+
+
+def test_a_donated_name_must_be_an_argument():
+    with pytest.raises(
+        ValueError, match=r"donate_argnames='sate', which is no argument of the function\. Name one of: x"
+    ):
+        jit(lambda x, state: x, donate_argnames="sate")
 
 
 def test_the_last_argument_of_a_variadic_function_is_donated():

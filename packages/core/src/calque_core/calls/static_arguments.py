@@ -133,10 +133,9 @@ def _from_the_front(caller: str, option: str, argnums: Any, positions: Sequence[
     """Return positions in `range(count)`.  Raises: ValueError if one is outside, or occurs twice."""
     for i in positions:
         if not -count <= i < count:
-            by_name = "" if option == "donate" else f", or choose the argument by {option}_argnames"
             raise ValueError(
                 f"{caller} got {option}_argnums={argnums!r}, but the function has {count} positional "
-                f"argument{'s' * (count != 1)}. Count from 0{by_name}."
+                f"argument{'s' * (count != 1)}. Count from 0, or choose the argument by {option}_argnames."
             )
     positions = tuple(i % count for i in positions)
     check_distinct(caller, f"{option}_argnums", argnums, positions)

@@ -24,7 +24,7 @@ class DonatedArguments:
 
     def leaves(self, args: Args, in_tree: PyTreeDef) -> tuple[int, ...]:
         """Return the numbers of the leaves of `(args, kwargs)` that belong to donated arguments."""
-        if not self.positions:
+        if not (self.positions or self.names):
             return ()
         by_position, by_name = in_tree.children()
         node = by_name.node_data()
@@ -37,10 +37,10 @@ class DonatedArguments:
         return tuple(i for i, donated in enumerate(flags) if donated)
 
 
-def donated_arguments(fun: Callable[..., Any], argnums: Any) -> DonatedArguments:
-    """Return the arguments at the positions `argnums`, which a call may also pass by name.
+def donated_arguments(fun: Callable[..., Any], argnums: Any, argnames: Any) -> DonatedArguments:
+    """Return the arguments at the positions `argnums` and with the names `argnames`, however a call passes them.
 
     Raises: as `static_arguments`.
     """
-    donated = static_arguments(f"jit of {describe_function(fun)}", fun, argnums, None, "donate")
+    donated = static_arguments(f"jit of {describe_function(fun)}", fun, argnums, argnames, "donate")
     return DonatedArguments(donated.positions, donated.names)

@@ -191,6 +191,7 @@ def jit(
     static_argnums: int | Sequence[int] | None = ...,
     static_argnames: str | Iterable[str] | None = ...,
     donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Iterable[str] | None = ...,
     inline: bool = ...,
     compiler_options: Mapping[str, Any] | None = ...,
 ) -> Jitted[P, R]: ...
@@ -203,6 +204,7 @@ def jit(
     static_argnums: int | Sequence[int] | None = ...,
     static_argnames: str | Iterable[str] | None = ...,
     donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Iterable[str] | None = ...,
     inline: bool = ...,
     compiler_options: Mapping[str, Any] | None = ...,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
@@ -215,6 +217,7 @@ def jit(
     static_argnums: Any = None,
     static_argnames: Any = None,
     donate_argnums: Any = None,
+    donate_argnames: Any = None,
     inline: bool = False,
     compiler_options: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -223,12 +226,12 @@ def jit(
     Arguments and results are pytrees of arrays and scalars; results are device arrays.  A result that would be a Python
     scalar without `jit` is a weak device array: in an operation with an array it takes the dtype of that array.  Static
     arguments, at the positions `static_argnums` or with the names `static_argnames`, reach `fun` unchanged and must be
-    hashable; each value has a trace of its own.  XLA may overwrite the arrays in the arguments of `donate_argnums`; do
-    not use them again.  With `inline`, a call under a trace records the function's own equations, not one `jit`
-    equation.  `compiler_options` are XLA's flags by name.  Without `fun`, return a decorator.
+    hashable; each value has a trace of its own.  XLA may overwrite the arrays in the arguments of `donate_argnums` and
+    `donate_argnames`; do not use them again.  With `inline`, a call under a trace records the function's own equations,
+    not one `jit` equation.  `compiler_options` are XLA's flags by name.  Without `fun`, return a decorator.
     While `config.disable_jit` is on, a call of the result calls `fun`.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
-    ValueError if a static argument does not exist.
+    ValueError if a static or donated argument does not exist.
 
     >>> from calque_core import lax
     >>> from calque_xla_backend import jit
@@ -240,12 +243,14 @@ def jit(
             "static_argnums": static_argnums,
             "static_argnames": static_argnames,
             "donate_argnums": donate_argnums,
+            "donate_argnames": donate_argnames,
         }
         return functools.partial(jit, **options, inline=inline, compiler_options=compiler_options)
     check_callable(fun, "jit")
     static = static_arguments(f"jit of {describe_function(fun)}", fun, static_argnums, static_argnames)
     compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
-    function = JitFunction(TracedFunction(fun, static), compiler, donated_arguments(fun, donate_argnums), inline)
+    donated = donated_arguments(fun, donate_argnums, donate_argnames)
+    function = JitFunction(TracedFunction(fun, static), compiler, donated, inline)
     arity = 0 if static.positions or static.names else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
     jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
