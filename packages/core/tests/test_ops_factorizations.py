@@ -71,9 +71,14 @@ def test_cholesky_of_integers_is_that_of_floats():
 
 
 def test_cholesky_of_a_matrix_that_is_not_positive_definite_is_an_error_with_the_place():
-    words = r"cholesky of float64\[2,2\] at test_ops_factorizations\.py:\d+ .*the matrix is not positive definite"
+    place = r"cholesky of float64\[2,2\] at test_ops_factorizations\.py:\d+ .*"
+    words = (
+        place + r"the matrix is not positive definite, its smallest eigenvalue is -2\. Add a multiple of the identity"
+    )
     with pytest.raises(np.linalg.LinAlgError, match=words):
-        linalg.cholesky(-np.eye(2))
+        linalg.cholesky(np.diag([1.0, -2.0]))
+    with pytest.raises(np.linalg.LinAlgError, match=place + r"the matrix has elements that are not finite\. Check"):
+        linalg.cholesky(np.array([[-1.0, 0.0], [np.nan, 1.0]]), symmetrize_input=False)
 
 
 # LU

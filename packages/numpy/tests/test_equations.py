@@ -103,3 +103,12 @@ def test_the_result_of_slogdet_has_numpys_class():
 def test_operands_that_do_not_fit_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         make_jaxpr(call)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("function", [cnp.linalg.solve, lambda a, b: cnp.linalg.inv(a) @ b], ids=["solve", "inv"])
+def test_a_singular_matrix_is_an_error_with_the_place_and_a_way_out(function):
+    words = (
+        r"solve of float64\[2,2\] at test_equations\.py:\d+ .*the matrix is singular\. .* use numpy\.linalg\.lstsq\."
+    )
+    with pytest.raises(np.linalg.LinAlgError, match=words):
+        function(np.ones((2, 2)), np.ones(2))

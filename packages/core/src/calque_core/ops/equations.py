@@ -41,7 +41,9 @@ def solve_impl(a: Value, b: Value, *, transpose_a: bool) -> Value:
     try:
         return np.linalg.solve(a.mT if transpose_a else a, b)
     except np.linalg.LinAlgError:
-        raise failure("solve", a, "the matrix is singular") from None
+        raise failure(
+            "solve", a, "the matrix is singular. For the shortest of the best solutions use numpy.linalg.lstsq"
+        ) from None
 
 
 solve_p.def_impl(solve_impl, leaf=True)

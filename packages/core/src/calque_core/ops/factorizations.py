@@ -56,7 +56,17 @@ def cholesky_impl(x: Value) -> Value:
     try:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
-        raise failure("cholesky", x, "the matrix is not positive definite") from None
+        raise failure("cholesky", x, _indefiniteness(x)) from None
+
+
+def _indefiniteness(x: Value) -> str:
+    if not np.all(np.isfinite(x)):
+        return "the matrix has elements that are not finite. Check the values that it is made of"
+    least = np.min(np.linalg.eigvalsh(x)) + 0.0  # -0.0 reads as 0
+    return (
+        f"the matrix is not positive definite, its smallest eigenvalue is {least:.2g}. "
+        "Add a multiple of the identity, such as 1e-10 * numpy.eye(n), or check the values that it is made of"
+    )
 
 
 cholesky_p.def_impl(cholesky_impl, leaf=True)
