@@ -11,7 +11,7 @@ from calque_numpy import random
 
 KEY = random.PRNGKey(0)
 CASES = json.loads((Path(__file__).parent / "recorded_random.json").read_text())["cases"]
-MAKERS = {"KeyArray", "key", "PRNGKey", "wrap_key_data"}
+MAKERS = {"KeyArray", "prng_key", "key", "PRNGKey", "wrap_key_data"}
 TAKERS = {name: {"call": name, "args": []} for name in ("clone", "key_data", "key_impl")}
 TAKERS |= {case["call"]: case for case in CASES if case["x64"] and case["call"] != "key"}
 ANY_NUMBER = {"clone", "key_data", "key_impl"}  # of keys

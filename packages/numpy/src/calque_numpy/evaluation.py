@@ -7,7 +7,7 @@ the function of this package, which has traces, device arrays, bfloat16 and erro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from calque_core import NumpyRuleError
 from calque_core.extend import active, has_tracer, host_values
 from calque_core.extend.numpy_functions import with_arrays
+from calque_numpy.key_arrays import has_keys, of_keys
 
 Value = Any
 Function = Callable[..., Value]
@@ -72,13 +73,23 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
                 arrays, options = with_arrays(function, args, kwargs)
                 return function(*arrays, **options)
             return function(*args, **kwargs)
-        except NumpyRuleError:
-            if _are_numpys((*args, *kwargs.values())) or has_tracer(args) or has_tracer(kwargs):
-                raise
-            return numpy_function(*host_values(args), **host_values(kwargs))
+        except TypeError as error:
+            return _after_refusal(error, numpy_function, args, kwargs)
 
     first.__module__, first.__name__, first.__qualname__ = module, name, name
     return first
+
+
+def _after_refusal(
+    error: TypeError, numpy_function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """Return the result for keys, which our functions refuse; without a rule, that of NumPy for the known values."""
+    if has_keys((args, kwargs)):
+        return of_keys(numpy_function, args, kwargs)
+    is_known = not (_are_numpys((*args, *kwargs.values())) or has_tracer(args) or has_tracer(kwargs))
+    if isinstance(error, NumpyRuleError) and is_known:
+        return numpy_function(*host_values(args), **host_values(kwargs))
+    raise error
 
 
 def _are_numpys(args: Iterable[Value]) -> bool:

@@ -8,6 +8,7 @@ Read next: `keys.py`; then by subject: `floats.py`, `integers.py`, `gaussian.py`
 `gammas.py`, `choices.py`, `counts.py`, `binomials.py`, `matrices.py`.
 """
 
+from calque_numpy.key_arrays import KeyArray, prng_key
 from calque_numpy.random.binomials import binomial, multinomial
 from calque_numpy.random.choices import categorical, choice
 from calque_numpy.random.counts import geometric, poisson
@@ -37,7 +38,6 @@ from calque_numpy.random.gammas import (
 )
 from calque_numpy.random.gaussian import normal
 from calque_numpy.random.integers import randint
-from calque_numpy.random.key_arrays import KeyArray
 from calque_numpy.random.keys import (
     PRNGKey,
     clone,
@@ -54,7 +54,7 @@ from calque_numpy.random.random_bits import bits
 
 __all__ = [
     # keys
-    "KeyArray", "key", "PRNGKey", "split", "fold_in", "clone", "key_data", "wrap_key_data", "key_impl",
+    "KeyArray", "prng_key", "key", "PRNGKey", "split", "fold_in", "clone", "key_data", "wrap_key_data", "key_impl",
     # bits, floats, integers, orders
     "bits", "uniform", "bernoulli", "rademacher", "randint", "permutation", "normal",
     # formulas of uniform numbers

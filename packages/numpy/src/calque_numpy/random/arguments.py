@@ -16,7 +16,7 @@ from calque_core import ShapeError, canonicalize_dtype, lax, typeof
 from calque_core.extend import kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import broadcast_to, dtype_argument, integers
 from calque_core.lax import broadcast_shapes
-from calque_numpy.random.key_arrays import KeyArray
+from calque_numpy.key_arrays import KeyArray
 from calque_numpy.random.threefry import Shape
 
 Value = Any

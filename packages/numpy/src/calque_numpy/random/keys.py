@@ -16,8 +16,8 @@ import numpy as np
 from calque_core import config, lax, typeof
 from calque_core.extend import integer, strong, where
 from calque_core.extend.numpy_functions import integers
+from calque_numpy.key_arrays import KeyArray
 from calque_numpy.random.arguments import check_key
-from calque_numpy.random.key_arrays import KeyArray
 from calque_numpy.random.threefry import Shape, random_words, threefry2x32
 
 Value = Any

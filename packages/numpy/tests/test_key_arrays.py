@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import calque_numpy
 from calque_core import eval_jaxpr, lax, make_jaxpr
 from calque_numpy import random
 from calque_numpy.random import KeyArray
@@ -80,6 +81,31 @@ MOVES = {
     "tile": lambda x: np.tile(x, (2, 2)),
     "repeat": lambda x: np.repeat(x, 2, axis=1),
     "split": lambda x: np.split(x, 3, axis=1)[1],
+    "take": lambda x: np.take(x, np.array([2, 0]), axis=1),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.array([[1, 0, 1]]), 0),
+    "append": lambda x: np.append(x, x),
+    "delete": lambda x: np.delete(x, 1, axis=1),
+    "broadcast_arrays": lambda x: np.broadcast_arrays(x, x[:1])[1],
+    "atleast_3d": np.atleast_3d,
+    "rot90": np.rot90,
+    "copy": np.copy,
+}
+FRONT_MOVES = {
+    "stack": lambda np, x: np.stack([x[0], x[1]], 1),
+    "stack of an array": lambda np, x: np.stack(x),
+    "concatenate": lambda np, x: np.concatenate([x, x], axis=1),
+    "reshape": lambda np, x: np.reshape(x, (3, 2)),
+    "ravel": lambda np, x: np.ravel(x),
+    "squeeze": lambda np, x: np.squeeze(x[:1]),
+    "expand_dims": lambda np, x: np.expand_dims(x, 0),
+    "broadcast_to": lambda np, x: np.broadcast_to(x, (4, 2, 3)),
+    "take": lambda np, x: np.take(x, [2, 0], axis=1),
+    "where": lambda np, x: np.where([True, False, True], x, x[::-1]),
+    "moveaxis": lambda np, x: np.moveaxis(x, 0, 1),
+    "split": lambda np, x: np.split(x, 3, axis=1)[2],
+    "repeat": lambda np, x: np.repeat(x, 2, axis=0),
+    "array": lambda np, x: np.array([x[1], x[0]]),
+    "asarray": lambda np, x: np.asarray(x),
 }
 
 
@@ -90,6 +116,39 @@ def test_functions_that_move_elements_move_keys(name):
     check(MOVES[name](KEYS), words)
     jaxpr = make_jaxpr(lambda x: MOVES[name](x).words)(KEYS)
     np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, WORDS)[0], words)
+
+
+@pytest.mark.parametrize("name", FRONT_MOVES)
+def test_functions_of_this_package_move_keys_too(name):
+    move = FRONT_MOVES[name]
+    words = WORDS.reshape(6, 2)[move(np, np.arange(6).reshape(2, 3))]
+    check(move(calque_numpy, KEYS), words)
+    jaxpr = make_jaxpr(lambda x: move(calque_numpy, x).words)(KEYS)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, WORDS)[0], words)
+
+
+@pytest.mark.parametrize("front", [np, calque_numpy], ids=["numpy", "calque_numpy"])
+def test_keys_have_a_shape_a_dtype_and_no_numbers_beside_them(front):
+    assert (front.shape(KEYS), front.ndim(KEYS), front.size(KEYS)) == ((2, 3), 2, 6)
+    assert front.issubdtype(KEYS.dtype, random.prng_key)
+    assert not front.issubdtype(WORDS.dtype, random.prng_key)
+    assert front.array_equal(KEYS, KEYS.reshape(2, 3))
+    assert front.equal(KEYS, KEYS).all()
+    for mixed in (
+        lambda: front.where([True, False, True], KEYS, 0),
+        lambda: front.append(KEYS, 1.5),
+        lambda: front.concatenate([KEYS, np.ones((2, 3))]),
+    ):
+        with pytest.raises(TypeError, match=r"numpy\.\w+ at .* of keys and of .*join keys with keys alone"):
+            mixed()
+    for number in (lambda: front.add(KEYS, 1), lambda: front.sum(KEYS), lambda: front.zeros_like(KEYS)):
+        with pytest.raises(TypeError, match=r"numpy\.\w+ at .* of keys: only functions that move elements take keys"):
+            number()
+
+
+def test_a_traced_index_chooses_a_key():
+    jaxpr = make_jaxpr(lambda i: KEYS[i, 1].words)(0)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, 1)[0], WORDS[1, 1])
 
 
 def test_equality_is_of_each_key():
@@ -104,11 +163,12 @@ def test_equality_is_of_each_key():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: np.asarray(KEYS), r"numpy.asarray at .* Use random.key_data\(keys\)"),
+        (lambda: np.asarray(KEYS), r"numpy.asarray at .* Use numpy.stack to join keys, and random.key_data\(keys\)"),
         (lambda: np.sum(KEYS), "numpy.sum at .* of keys: only functions that move elements"),
-        (lambda: KEYS + 1, "unsupported operand"),
-        (lambda: np.ones(2) * KEYS, "unsupported operand"),
-        (lambda: np.sin(KEYS), "does not support ufuncs"),
+        (lambda: KEYS + 1, "numpy.add at .* of keys: only functions that move elements"),
+        (lambda: np.ones(2) * KEYS, "numpy.multiply at .* of keys"),
+        (lambda: np.sin(KEYS), "numpy.sin at .* of keys"),
+        (lambda: bool(KEYS[0]), "a key at .* has no truth value"),
         (lambda: lax.add(KEYS, 1), "KeyArray"),
     ],
 )

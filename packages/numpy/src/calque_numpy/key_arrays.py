@@ -1,0 +1,245 @@
+"""Arrays of random keys: the class of the keys that `random.key` and `random.split` return.
+
+One idea: a key counts as one element, though it is two words.  The class is a pytree node over its words, uint32 with a
+last axis of 2, so that transformations, loops and branches take keys; indexing and NumPy's functions that only move
+elements act on the axes of the keys, by acting on each of the two words alone.
+
+Read next: `random/keys.py`, the functions that make keys; `evaluation.py`, through which this package's functions take
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax, typeof
+from calque_core.extend import has_tracer, where
+from calque_core.extend.numpy_functions import at
+from calque_pytree import register_pytree_node, tree_leaves, tree_map
+
+Value = Any
+
+_OF_SEVERAL = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays))
+_MOVING = _OF_SEVERAL | frozenset((
+    np.stack, np.concatenate, np.vstack, np.hstack, np.dstack, np.column_stack, np.block,
+    np.append, np.where, np.split, np.array_split, np.vsplit, np.hsplit, np.dsplit, np.reshape, np.ravel, np.squeeze,
+    np.expand_dims, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.broadcast_to, np.flip, np.flipud, np.fliplr,
+    np.rot90, np.roll, np.tile, np.repeat, np.take, np.take_along_axis, np.compress, np.extract, np.delete, np.resize,
+    np.copy,
+)) | ({np.unstack} if hasattr(np, "unstack") else set())  # fmt: skip
+_ABOUT: dict[Callable[..., Any], Callable[[Any], Any]] = {
+    np.shape: lambda keys: keys.shape,
+    np.ndim: lambda keys: keys.ndim,
+    np.size: lambda keys: keys.size,
+}
+
+
+class prng_key(np.void):  # type: ignore[misc]  # NumPy subclasses it likewise, for records
+    """The type of one key: `numpy.issubdtype(keys.dtype, prng_key)` tells keys from numbers.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import key, prng_key
+    >>> np.issubdtype(key(0).dtype, prng_key), np.issubdtype(np.dtype("uint32"), prng_key)
+    (True, False)
+    """
+
+
+_DTYPE = np.dtype((prng_key, [("words", np.uint32, (2,))]))
+
+
+class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """Random keys; `shape`, `ndim`, `size` and indices count keys, not their words.
+
+    `numpy.stack`, `concatenate`, `where`, `reshape` and other functions that move elements take keys.
+
+    >>> from calque_numpy.random import key, split
+    >>> keys = split(key(42), 3)
+    >>> keys.shape, keys[0].shape
+    ((3,), ())
+    """
+
+    __slots__ = ("words",)
+    __hash__ = None  # type: ignore[assignment]  # as of arrays: equality is elementwise
+
+    def __init__(self, words: Value) -> None:
+        self.words = words
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes of keys."""
+        return typeof(self.words).shape[:-1]  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes of keys."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of keys."""
+        return typeof(self.words).size // 2  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of keys, whose type is `prng_key`."""
+        return _DTYPE
+
+    @property
+    def T(self) -> KeyArray:
+        """The keys with their axes in reverse order."""
+        return self.transpose()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"len{where()} of a single key. Make several with split(key, num).")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[KeyArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a key{where()} has no truth value. Use random.bernoulli(key) for a random one.")
+
+    def __getitem__(self, index: Any) -> KeyArray:
+        each = index if isinstance(index, tuple) else (index,)
+        has_ellipsis = any(x is Ellipsis for x in each)
+        full = (*each, slice(None)) if has_ellipsis else (*each, Ellipsis, slice(None))
+        return KeyArray(at(self.words)[full].get() if has_tracer(each) else self.words[full])
+
+    def __eq__(self, other: object) -> Value:
+        """Return, for each key, whether both words are equal."""
+        return lax.reduce_and(self.words == other.words, -1) if isinstance(other, KeyArray) else NotImplemented
+
+    def __ne__(self, other: object) -> Value:
+        return lax.reduce_or(self.words != other.words, -1) if isinstance(other, KeyArray) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"KeyArray({self.words!r})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(
+            f"numpy.asarray{where()} of keys, which are no numbers. Use numpy.stack to join keys, and "
+            "random.key_data(keys) for their words."
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc in (np.equal, np.not_equal) and method == "__call__" and not kwargs:
+            first, second = inputs
+            if _is_keys(first) and _is_keys(second):
+                return first == second if ufunc is np.equal else first != second
+        raise _no_numbers(ufunc.__name__)
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return of_keys(func, args, kwargs)
+
+    def reshape(self, *shape: Any) -> KeyArray:
+        """Return the keys in another shape, in row-major order."""
+        return self._moved(lambda x: x.reshape(*shape))
+
+    def ravel(self) -> KeyArray:
+        """Return the keys along one axis."""
+        return self.reshape(-1)
+
+    def flatten(self) -> KeyArray:
+        """Return the keys along one axis."""
+        return self.reshape(-1)
+
+    def squeeze(self, axis: Any = None) -> KeyArray:
+        """Return the keys without axes of size 1."""
+        return self._moved(lambda x: x.squeeze(axis))
+
+    def transpose(self, *axes: Any) -> KeyArray:
+        """Return the keys with their axes in another order."""
+        return self._moved(lambda x: x.transpose(*axes))
+
+    def swapaxes(self, axis1: int, axis2: int) -> KeyArray:
+        """Return the keys with two axes exchanged."""
+        return self._moved(lambda x: x.swapaxes(axis1, axis2))
+
+    def _moved(self, method: Callable[[Value], Value]) -> KeyArray:
+        moved: KeyArray = _of_each_word(method, self)
+        return moved
+
+
+def _is_keys(x: object) -> bool:
+    return isinstance(x, KeyArray)
+
+
+def has_keys(x: Any) -> bool:
+    """Tell whether nested lists, tuples and dicts hold keys.
+
+    >>> from calque_numpy.random import key
+    >>> has_keys([key(0), 1]), has_keys([1])
+    (True, False)
+    """
+    return any(map(_is_keys, tree_leaves(x, is_leaf=_is_keys)))
+
+
+def of_keys(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return the result of one of NumPy's functions for arguments that hold keys.
+
+    Raises: TypeError unless the function moves elements, and where numbers would move among keys.
+
+    >>> import numpy as np
+    >>> from calque_numpy.random import key
+    >>> of_keys(np.stack, ([key(0), key(1)],), {}).shape
+    (2,)
+    """
+    if func in _ABOUT:
+        return _ABOUT[func](*args, **kwargs)
+    if func is np.array_equal:
+        first, second = args
+        return _is_keys(first) and _is_keys(second) and first.shape == second.shape and (first == second).all()
+    if isinstance(func, np.ufunc):
+        return func(*args, **kwargs)  # asks the class of the keys
+    if func in (np.asarray, np.array):
+        return args[0] if _is_keys(args[0]) else of_keys(np.stack, args[:1], {})
+    if func not in _MOVING:
+        raise _no_numbers(func.__name__)
+    _check_alike(func, args)
+    return _of_each_word(func, *args, **kwargs)
+
+
+def _no_numbers(name: str) -> TypeError:
+    return TypeError(
+        f"numpy.{name}{where()} of keys: only functions that move elements take keys, such as numpy.stack. "
+        "Use random.key_data(keys), their words, or random numbers made from them."
+    )
+
+
+def _check_alike(func: Callable[..., Any], args: Sequence[Any]) -> None:
+    """Refuse numbers among the elements of keys.
+
+    Raises: TypeError.
+    """
+    if func in _OF_SEVERAL:
+        moved = args
+    elif func in (np.where, np.extract):
+        moved = args[1:3]
+    else:
+        moved = args[: 2 if func is np.append else 1]
+    items = tree_leaves(list(moved), is_leaf=_is_keys)
+    for x in items if any(map(_is_keys, items)) else ():
+        if not _is_keys(x):
+            raise TypeError(f"numpy.{func.__name__}{where()} of keys and of {x!r}: join keys with keys alone.")
+
+
+def _of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Apply a function that only moves elements to the first words and to the second words; join the results."""
+
+    def words(i: int) -> Any:
+        chosen = tree_map(lambda x: x.words[..., i] if _is_keys(x) else x, (args, kwargs), is_leaf=_is_keys)
+        return function(*chosen[0], **chosen[1])
+
+    def joined(first: Value, second: Value) -> KeyArray:
+        return KeyArray(lax.stack([first, second], typeof(first).ndim))
+
+    return tree_map(joined, words(0), words(1))
+
+
+register_pytree_node(KeyArray, lambda keys: ((keys.words,), None), lambda _, children: KeyArray(*children))
