@@ -219,4 +219,12 @@ FRONT: list[Program] = [
     row("nn logsumexp", lambda x, y: (nn.logsumexp(x, 1), nn.logsumexp(x, b=y, where=EVEN)), MATRIX, POSITIVES),
     row("nn standardize", lambda x: (nn.standardize(x), nn.standardize(x, 0, algorithm="stable")), MATRIX),
     row("nn glu", nn.glu, MATRIX),
+    row(
+        "nn attention",
+        lambda q, k: nn.dot_product_attention(
+            q, k, k * 2, is_causal=True, local_window_size=2, query_seq_lengths=[3, 2]
+        ),
+        numbers((2, 3, 2, 2)),
+        numbers((2, 4, 1, 2)),
+    ),
 ]

@@ -99,6 +99,9 @@ INITIALIZERS = {
     "ones": lambda i: i.ones,
     "geometric": lambda i: i.variance_scaling(3.0, "fan_geo_avg", "normal", in_axis=(0, 1), out_axis=2),
     "batch": lambda i: i.variance_scaling(3.0, "fan_out", "uniform", batch_axis=0),
+    "orthogonal": lambda i: i.orthogonal(2.0),
+    "orthogonal rows": lambda i: i.orthogonal(column_axis=0),
+    "delta_orthogonal": lambda i: i.delta_orthogonal(0.5),
     **{
         f"{author}_{law}": lambda i, name=f"{author}_{law}": getattr(i, name)()
         for author in ("glorot", "lecun", "he")
@@ -115,15 +118,20 @@ def test_initializers(name, dtype, theirs):
     agree(np.asarray(ours), make(theirs.nn.initializers)(theirs.random.key(3), (3, 4, 5), dtype), dtype)
 
 
+OPTIONS = [{}, {"is_causal": True}, {"scale": 0.3}, {"masked": True}, {"biased": True}]
+OPTIONS += [{"local_window_size": 2}, {"local_window_size": (1, 0), "is_causal": True}]
+OPTIONS += [{"query_seq_lengths": np.array([5, 2], np.int32), "key_value_seq_lengths": np.array([3, 6], np.int32)}]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"scale": 0.3}, {"masked": True}, {"biased": True}])
+@pytest.mark.parametrize("options", OPTIONS)
 def test_attention(options, dtype, theirs):
     """The tolerance is that of float32, in which jax computes the scores of float64, too."""
     rng = np.random.default_rng(0)
     q, k, v = (rng.normal(size=shape).astype(dtype) for shape in [(2, 5, 4, 3), (2, 6, 2, 3), (2, 6, 2, 3)])
     mask, bias = rng.random((2, 1, 5, 6)) < 0.6, rng.normal(size=(4, 5, 6)).astype(dtype)[None]
     mask[0, 0, 1] = False
-    options = {name: option for name, option in options.items() if name in ("is_causal", "scale")} | (
+    options = {name: option for name, option in options.items() if name not in ("masked", "biased")} | (
         {"mask": mask} if "masked" in options else {"bias": bias} if "biased" in options else {}
     )
     attend = lambda m: lambda q, k, v: m.nn.dot_product_attention(q, k, v, **options)
@@ -132,6 +140,13 @@ def test_attention(options, dtype, theirs):
     peers = theirs.grad(lambda *x: (attend(theirs)(*x) ** 2).sum(), (0, 1, 2))(q, k, v)
     for mine, their in zip(ours, peers, strict=True):
         agree(np.asarray(mine), their, np.float32)
+
+
+def test_the_residual_of_attention(theirs):
+    q, k, v = (np.random.default_rng(i).normal(size=(2, 4, 2, 3)).astype(np.float32) for i in range(3))
+    call = lambda m: m.nn.dot_product_attention(q, k, v, is_causal=True, return_residual=True)
+    for mine, their in zip(call(calque), call(theirs), strict=True):
+        agree(mine, their, np.float32)
 
 
 def test_attention_without_a_batch_is_that_of_one_row():

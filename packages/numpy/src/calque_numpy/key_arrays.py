@@ -226,7 +226,10 @@ def _check_alike(func: Callable[..., Any], args: Sequence[Any]) -> None:
     items = tree_leaves(list(moved), is_leaf=_is_keys)
     for x in items if any(map(_is_keys, items)) else ():
         if not _is_keys(x):
-            raise TypeError(f"numpy.{func.__name__}{where()} of keys and of {x!r}: join keys with keys alone.")
+            raise TypeError(
+                f"numpy.{func.__name__}{where()} of keys and of a value of type {type(x).__name__}: "
+                "join keys with keys alone."
+            )
 
 
 def _of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

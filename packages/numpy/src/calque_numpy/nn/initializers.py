@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from math import prod, sqrt
 from typing import Any
 
+import numpy as np
+
 from calque_core import ShapeError, lax
 from calque_core.extend import where
 from calque_core.extend.numpy_functions import canonical_axes
@@ -176,8 +178,72 @@ lecun_normal = _scaled("lecun_normal", _LECUN, 1.0, "fan_in", "truncated_normal"
 he_uniform = kaiming_uniform = _scaled("he_uniform", _HE, 2.0, "fan_in", "uniform")
 he_normal = kaiming_normal = _scaled("he_normal", _HE, 2.0, "fan_in", "truncated_normal")
 
+
+def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DType = None) -> Initializer:
+    """Return an initializer with `scale` times orthonormal columns, or rows if these are shorter, uniform among them.
+
+    The columns lie along `column_axis`; the rows are all other axes together.
+    Raises: the initializer, ShapeError for a shape with fewer than two axes, or without `column_axis`.
+    Source: Saxe et al. (2014), Exact solutions to the nonlinear dynamics of learning in deep linear neural networks.
+
+    >>> import numpy as np
+    >>> from calque_numpy import random
+    >>> from calque_numpy.nn.initializers import orthogonal
+    >>> q = orthogonal(2.0)(random.key(0), (4, 3))
+    >>> np.allclose(q.T @ q, 4.0 * np.eye(3))
+    True
+    """
+
+    def draw(key: Value, shape: tuple[int, ...], dtype: Any) -> Value:
+        return _orthogonal("orthogonal", key, shape, dtype, column_axis) * scale
+
+    return _initializer("orthogonal", dtype, draw)
+
+
+def _orthogonal(name: str, key: Value, shape: tuple[int, ...], dtype: Any, column_axis: int) -> Value:
+    if len(shape) < 2 or not -len(shape) <= column_axis < len(shape):
+        raise ShapeError(
+            f"{name}{where()}: the shape {shape} has no matrices with columns along axis {column_axis}. "
+            "Give two axes or more."
+        )
+    axis = column_axis % len(shape)
+    columns, others = shape[axis], shape[:axis] + shape[axis + 1 :]
+    rows = prod(others)
+    matrix = random.orthogonal(key, max(rows, columns), dtype=dtype, m=min(rows, columns))
+    matrix = matrix if rows >= columns else lax.transpose(matrix, (1, 0))
+    order = (*range(axis), len(others), *range(axis, len(others)))
+    return lax.transpose(lax.reshape(matrix, (*others, columns)), order)
+
+
+def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DType = None) -> Initializer:
+    """Return an initializer of convolutions that keep norms: an orthogonal matrix amid the window, zeros elsewhere.
+
+    The shape is the window's, of one to three axes, then inputs and outputs; there are no more inputs than outputs.
+    Raises: the initializer, ShapeError for another shape.
+    Source: Xiao et al. (2018), Dynamical isometry and a mean field theory of CNNs.
+
+    >>> from calque_numpy import random
+    >>> from calque_numpy.nn.initializers import delta_orthogonal
+    >>> delta_orthogonal()(random.key(0), (3, 2, 2))[::2].any()
+    np.False_
+    """
+
+    def draw(key: Value, shape: tuple[int, ...], dtype: Any) -> Value:
+        if len(shape) not in (3, 4, 5) or shape[-2] > shape[-1]:
+            raise ShapeError(
+                f"delta_orthogonal{where()}: the shape {shape} is none of a window of one to three axes, inputs and "
+                "at least as many outputs."
+            )
+        matrix = _orthogonal("delta_orthogonal", key, shape[-2:], dtype, column_axis) * scale
+        pads = [((n - 1) // 2, n - 1 - (n - 1) // 2, 0) for n in shape[:-2]]
+        block = lax.reshape(matrix, (*[1] * len(pads), *shape[-2:]))
+        return lax.pad(block, np.zeros((), dtype), [*pads, (0, 0, 0), (0, 0, 0)])
+
+    return _initializer("delta_orthogonal", dtype, draw)
+
+
 __all__ = [
     "zeros", "ones", "constant", "uniform", "normal", "truncated_normal", "variance_scaling", "glorot_uniform",
     "glorot_normal", "xavier_uniform", "xavier_normal", "lecun_uniform", "lecun_normal", "he_uniform", "he_normal",
-    "kaiming_uniform", "kaiming_normal",
+    "kaiming_uniform", "kaiming_normal", "orthogonal", "delta_orthogonal",
 ]  # fmt: skip
