@@ -51,15 +51,25 @@ def test_a_use_of_what_was_overwritten_is_refused(transformation, f):
         TRANSFORMATIONS[transformation](f)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
-def test_a_sum_in_place_is_the_sum(transformation):
-    def f(x):
-        total = x * x
-        total += x
-        total *= 0.5
-        x -= total
-        return np.sum(x)
+def halved(x):
+    total = x * x
+    total += x
+    total *= 0.5
+    x -= total
+    return np.sum(x)
 
+
+def halved_copy(x):
+    total = x.copy()
+    total *= x
+    total += x
+    total *= 0.5
+    return np.sum(x - total)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("f", [halved, halved_copy])
+def test_a_sum_in_place_is_the_sum(transformation, f):
     def plain(x):
         return np.sum(x - (x * x + x) * 0.5)
 

@@ -76,6 +76,16 @@ def test_what_a_view_changes_is_refused_too(view):
         make_jaxpr(f)(np.ones((2, 2)))
 
 
+def test_a_copy_of_what_was_overwritten_is_refused_as_that_is():
+    def f(x):
+        y = x
+        y += 1.0
+        return np.sum(x.copy())
+
+    with pytest.raises(UnexpectedTracerError, match=r"after '\+=' at .* changed its array in place"):
+        make_jaxpr(f)(np.ones((2, 2)))
+
+
 def test_a_value_that_is_not_used_again_may_be_overwritten():
     def f(x, w):
         acc = x * 0.0
@@ -146,6 +156,7 @@ COPIES = {
     "x.copy()": lambda x: x.copy(),
     "np.copy(x)": np.copy,
     "a copy of a view": lambda x: x[:].copy(),
+    "np.reshape(x, x.shape, copy=True)": lambda x: np.reshape(x, np.shape(x), copy=True),
     "x.flatten()": lambda x: x.flatten(),
     "x.astype(x.dtype)": lambda x: x.astype(x.dtype),
     "+x": lambda x: +x,

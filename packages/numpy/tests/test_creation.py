@@ -86,18 +86,21 @@ def test_an_array_is_copied_as_by_numpy(value, dtype, copy):
         assert (ours is value, np.shape(ours), type(ours)) == (theirs is value, np.shape(theirs), type(theirs))
 
 
-def test_a_traced_array_is_itself_unless_a_copy_is_asked_for():
+def test_a_traced_array_is_copied_without_an_operation():
     def program(x):
-        assert cnp.asarray(x, copy=True) is not x
         for copy in (False, None):
             assert cnp.asarray(x, copy=copy) is x
+        for y in (cnp.asarray(x, copy=True), cnp.array(x)):
+            y += 1.0  # x is as before
+        cnp.asarray(x, copy=False)
         with pytest.raises(ValueError, match=r"copy=False, but an array of type float32\[2\] is a copy here"):
             cnp.asarray(x, "float32", copy=False)
         with pytest.raises(ValueError, match=r"copy=False, but an array of type float64\[1,2\] is a copy"):
             cnp.asarray([x], copy=False)
         return x
 
-    make_jaxpr(program)(np.ones(2))
+    jaxpr = make_jaxpr(program)(np.ones(2))
+    assert {eqn.primitive.name for eqn in jaxpr.eqns} == {"add", "convert_element_type", "stack"}
 
 
 def test_a_buffer_is_an_array_of_its_memory():

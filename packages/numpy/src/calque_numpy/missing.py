@@ -33,7 +33,7 @@ _FAMILIES = {
 MISSING = {name: reason for reason, names in _FAMILIES.items() for name in names.split()}
 DIFFERENT = {
     "sum": "no `out=`; the same holds for every function",
-    "copy": "an array of NumPy's is copied; other arrays cannot change, so they are returned",
+    "copy": "a device array cannot change, so it is returned",
 }
 
 

@@ -61,7 +61,8 @@ def size(a: Value, axis: Axes = None) -> int:
 def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Value:
     """Return the elements with another shape; a size of -1 is computed from the other sizes.
 
-    `order` is "C" (the last axis varies fastest) or "F" (the first axis does).
+    `order` is "C" (the last axis varies fastest) or "F" (the first axis does).  With a true `copy`, operators in place
+    on the result leave `a` as it is.
     Raises: ShapeError if the number of elements does not fit; ValueError for another `order`.
 
     >>> import numpy as np
@@ -69,7 +70,7 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
     >>> eval_shape(lambda x: np.reshape(x, (2, -1)), np.arange(6))
     ShapeDtypeStruct(shape=(2, 3), dtype=int64)
     """
-    sizes = _known_sizes(a, shape)
+    sizes, a = _known_sizes(a, shape), copy_of(a) if copy else a
     if order == "F":
         return view_of(a, transpose(lax.reshape(transpose(a), sizes[::-1])))
     if order != "C":  # "A" and "K" depend on the order in memory, which no program knows
@@ -165,6 +166,7 @@ def astype(
 ) -> Value:
     """Return the array in another dtype; `order` and `subok` are about memory, and have no effect here.
 
+    Without `copy`, an array that has the dtype is returned unchanged, so that operators in place change it.
     As in NumPy, a nonzero number becomes True, and a warning tells of lost imaginary parts.
     Raises: TypeError if `casting` does not allow it, or `dtype` is not a number or bool dtype; ValueError for an
     unknown device.
@@ -200,7 +202,7 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
     """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"copy{where()}: the order of elements is {order!r}. Use 'C', 'F', 'A' or 'K'.")
-    return copy_of(a)
+    return a.copy() if isinstance(a, np.ndarray) else copy_of(a)
 
 
 @implements(np.clip)
