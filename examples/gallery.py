@@ -11,7 +11,6 @@ import io
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -36,7 +35,11 @@ def save(figure: plt.Figure, program: str) -> None:
     pixels = io.BytesIO()
     figure.savefig(pixels)
     image = Image.open(pixels).convert("RGB")
-    path.write_bytes(next(png for png in map(partial(encode, image), COLOURS) if len(png) <= LIMIT))
+    for colours in COLOURS:  # with the fonts of another system, none may fit: then the last is good enough
+        png = encode(image, colours)
+        if len(png) <= LIMIT:
+            break
+    path.write_bytes(png)
     print(f"drawn: {path.relative_to(EXAMPLES.parent)}")
 
 
