@@ -37,6 +37,7 @@ EXAMPLES = [
     "neural_ode.py",
     "vae.py",
     "sinkhorn.py",
+    "attention.py",
 ]
 
 # What a package promises to do without: its own cell must not be able to import these.
