@@ -331,7 +331,7 @@ EDGES = {
     "r_": Edge(ALWAYS, r"Use numpy\.concatenate and numpy\.column_stack"),
     "c_": Edge(ALWAYS, r"Use numpy\.concatenate and numpy\.column_stack"),
     "Polynomial": Edge(ALWAYS, r"numpy\.polynomial\.polynomial\.polyval\(x, p\.coef\)"),
-    "vectorize": Edge(ALWAYS, r"Call the function with arrays, or map it with calque\.vmap"),
+    "vectorize": Edge(ALWAYS, r"Use calque\.numpy\.vectorize, or call the function with arrays"),
     "digitize": Edge(WITHOUT_VALUES, r"use numpy\.take\(x, i, axis=0\), or calque\.numpy\.at\(x\)\[i\]\.get\(\)"),
     # the result would be a Python number
     "math.sqrt of an element": Edge(ALWAYS, r"numpy\.sqrt\(x\) in place of math\.sqrt\(x\)"),

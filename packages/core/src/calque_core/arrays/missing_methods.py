@@ -1,15 +1,20 @@
 """The attributes of NumPy's arrays that no other module defines: `x.argsort()`, `x.flat`, `x.tobytes()`.
 
 One idea: a method that is a function of NumPy is that function, which calls `__array_function__` of the array.  Any
-other attribute is about memory: a device array has the attribute of its value on the host, and a tracer has none.
+other attribute is about memory: a device array has the attribute of its value on the host; a tracer has the few that
+mean something without memory, and no other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from calque_core.arrays.numpy_shapes import ravel
+from calque_core.arrays.views import view
 from calque_core.frames.source import where
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.array_methods import ArrayMethods, array_method
@@ -32,17 +37,17 @@ FUNCTIONS = (
 )
 CHANGES = {
     "fill": "Use numpy.full_like(x, value)",
-    "partition": "Use numpy.sort(x)",
+    "partition": "Use numpy.partition(x, kth)",
     "put": "Use x.at[index].set(values)",
     "resize": "Use x.reshape(shape)",
     "setfield": "Use numpy.where(mask, values, x)",
     "setflags": "Such an array is always read-only. Remove the call",
 }
 _OF_EACH_CLASS = ("item", "tolist")  # tracers have their own errors for these
-_INSTEAD = {
-    "compress": "Use numpy.where(condition, x, 0), which keeps the shape",
-    "flat": "Use x.ravel()",
-    "view": "Use x.astype(dtype), or lax.bitcast_convert_type(x, dtype) for its bits",
+_OF_TRACERS: dict[str, Callable[[Value], Any]] = {
+    "compress": lambda x: lambda condition, axis=None, out=None: np.compress(condition, x, axis, out),
+    "flat": ravel,
+    "view": lambda x: partial(view, x),
 }
 
 
@@ -55,12 +60,12 @@ def _attribute(name: str) -> property:
                 f"x.{name}{where()} would change a traced array or a device array in place. {CHANGES[name]}."
             )
         if is_tracer(self):
-            advice = _INSTEAD.get(
-                name, "Return the array from the transformed function, and read the attribute of the result"
-            )
+            if name in _OF_TRACERS:
+                return _OF_TRACERS[name](self)
             raise AttributeError(
                 f"x.{name}{where()}: a traced array of type {typeof(self)} does not have this attribute, because its "
-                f"elements are not in memory. {advice}."
+                "elements are not in memory. Return the array from the transformed function, and read the attribute of "
+                "the result."
             )
         return getattr(np.asarray(self), name)
 

@@ -156,7 +156,7 @@ _INDEXING = "To index an ndarray, use numpy.take(x, i, axis=0), or calque.numpy.
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
-    "vectorize": "numpy.vectorize makes NumPy's arrays. Call the function with arrays, or map it with calque.vmap",
+    "vectorize": "numpy.vectorize makes NumPy's arrays. Use calque.numpy.vectorize, or call the function with arrays",
     "AxisConcatenator": "numpy.r_ and numpy.c_ make NumPy's arrays. Use numpy.concatenate and numpy.column_stack",
     "ABCPolyBase": "A polynomial object makes NumPy's arrays. Use numpy.polynomial.polynomial.polyval(x, p.coef)",
 }
