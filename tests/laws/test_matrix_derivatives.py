@@ -91,3 +91,16 @@ def test_where_there_is_no_derivative_it_is_refused_or_not_finite(name):
     else:
         with pytest.raises(np.linalg.LinAlgError):
             grad(fun)(x)
+
+
+def test_compiled_functions_of_matrices_without_a_result_are_not_finite():
+    nilpotent, nan = np.array([[0.0, 1.0], [0.0, 0.0]]), np.full((2, 2), np.nan)
+    m = cnp.linalg
+    outs = jit(
+        lambda a, x: [
+            m.solve(a, a), m.inv(a), m.cholesky(a - a.T), m.slogdet(a)[1], m.matrix_power(a, -1),
+            slinalg.solve_triangular(a, a), slinalg.solve_sylvester(a, a, a + 1), m.svd(x)[0], m.pinv(x),
+            m.eigvals(x), m.eigh(x)[0], slinalg.sqrtm(x), slinalg.polar(x)[0], slinalg.expm(x),
+        ]
+    )(nilpotent, nan)  # fmt: skip
+    assert [np.isfinite(np.asarray(out)).all() for out in outs] == [False] * 14

@@ -85,3 +85,19 @@ def test_a_singular_matrix_has_an_infinite_condition_number_and_a_wide_one_a_num
     agree(lambda m, a: m.linalg.cond(a), np.array([[3, 1, 2], [5, 2, 7]]), ulps=256)
     with pytest.raises(ValueError, match="a matrix without elements has no condition number"):
         make_jaxpr(cnp.linalg.cond)(np.ones((0, 2)))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0)])
+@pytest.mark.parametrize("ord", MATRIX_ORDERS, ids=str)
+def test_norms_of_no_elements_are_numpys(ord, shape, agree):
+    x = np.zeros(shape)
+    try:
+        np.linalg.norm(x, ord)
+    except ValueError:
+        with pytest.raises(ValueError, match="there is no element"):
+            make_jaxpr(lambda a: cnp.linalg.norm(a, ord))(x)
+    else:
+        agree(lambda m, a: m.linalg.norm(a, ord), x)
+    agree(lambda m, a: m.linalg.norm(a, np.inf), np.zeros(0))
+    with pytest.raises(np.linalg.LinAlgError, match="a matrix without elements has no condition number"):
+        cnp.linalg.cond(x)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import hermitian_of, kind_of, where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
+from calque_core import ShapeError, implements, lax, typeof
+from calque_core.extend import hermitian_of, where
+from calque_core.extend.numpy_functions import as_dtype, broadcast_to
 from calque_core.lax import linalg
+from calque_numpy.equations import as_field
 from calque_numpy.spectra import svd, svdvals
 
 Value = Any
@@ -42,14 +43,8 @@ def pinv(a: Value, rcond: Value = None, hermitian: bool = False, *, rtol: Value 
     if rcond is not None and rtol is not _NOT_GIVEN:
         raise ValueError(f"pinv{where()}: rcond and rtol are the same limit. Give one of them.")
     limit = rcond if rcond is not None else _DEFAULT if rtol is _NOT_GIVEN else rtol
-    (a,) = _as_floats("pinv", a)
+    (a,) = as_field("pinv", a)
     return linalg.pinv(hermitian_of(a) if hermitian else a, limit)
-
-
-def _as_floats(name: str, *operands: Value) -> list[Value]:
-    """Return the operands in their common dtype; integers are doubles, as everywhere in `numpy.linalg`."""
-    dtype = promoted_dtype(name, *operands)
-    return [as_dtype(x, canonicalize_dtype(_DOUBLE) if kind_of(dtype) in "biu" else dtype) for x in operands]
 
 
 @implements(np.linalg.lstsq)
@@ -75,7 +70,7 @@ def lstsq(a: Value, b: Value, rcond: float | None = None) -> tuple[Value, Value,
             f"lstsq of {a_aval} and {b_aval}{where()}: the shapes do not fit. Give one matrix, and a vector or a "
             "matrix with as many rows."
         )
-    a, b = _as_floats("lstsq", a, b)
+    a, b = as_field("lstsq", a, b)
     m, n = a_aval.shape
     epsilon = float(np.finfo(typeof(a).dtype).eps)
     limit = epsilon * max(m, n) if rcond is None else epsilon if rcond < 0 else rcond

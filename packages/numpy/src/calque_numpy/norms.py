@@ -9,7 +9,7 @@ import numpy as np
 from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, ravel, reduced_axes
+from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, reduced_axes
 from calque_numpy.equations import inv
 from calque_numpy.spectra import svdvals
 
@@ -36,7 +36,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     x = _in_doubles(x)
     ndim = typeof(x).ndim
     if axis is None and ord is None:
-        out = _length(ravel(x), (0,))
+        out = _length(x, tuple(range(ndim)))
         return lax.reshape(out, (1,) * ndim) if keepdims else out
     axes = (
         tuple(range(ndim)) if axis is None else integers("norm", "axis", axis if isinstance(axis, tuple) else (axis,))
@@ -72,7 +72,7 @@ def _vector_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
         raise ValueError(f"norm{where()}: ord is {ord!r}, which is no norm of vectors. Use a number, inf or -inf.")
     size = lax.abs(x)
     if abs(ord) == np.inf:
-        return (reductions.max if ord > 0 else reductions.min)(size, axes)
+        return _extreme(size, ord, axes)
     if ord == 0:
         return lax.reduce_sum(as_dtype(lax.ne(x, 0), typeof(size).dtype), axes)
     if ord == 1:
@@ -92,7 +92,7 @@ def _matrix_norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
         )
     summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = lax.reduce_sum(lax.abs(x), (summed,))
-    return (reductions.max if ord > 0 else reductions.min)(sums, other - (other > summed))
+    return _extreme(sums, ord, (other - (other > summed),))
 
 
 def _singular_norm(x: Value, ord: Any, rows: int, columns: int) -> Value:
@@ -101,7 +101,15 @@ def _singular_norm(x: Value, ord: Any, rows: int, columns: int) -> Value:
     values = svdvals(lax.transpose(x, (*(d for d in range(ndim) if d not in (rows, columns)), rows, columns)))
     if ord == "nuc":
         return lax.reduce_sum(values, (ndim - 2,))
-    return (reductions.max if ord > 0 else reductions.min)(values, ndim - 2)
+    return _extreme(values, ord, (ndim - 2,))
+
+
+def _extreme(sizes: Value, ord: Any, axes: tuple[int, ...]) -> Value:
+    """Return the greatest of numbers that are not negative, 0 if there is none; for a negative `ord`, the least."""
+    if ord < 0:
+        return reductions.min(sizes, axes)
+    shape = typeof(sizes).shape
+    return reductions.max(sizes, axes, initial=None if all(shape[d] for d in axes) else 0)
 
 
 @implements(np.linalg.vector_norm)
@@ -147,8 +155,8 @@ def cond(x: Value, p: Any = None) -> Value:
     otherwise the product of the norms of `x` and of its inverse, of the `ord` that is `p`.
     Shapes: x [*b, m, n] -> [*b].  Dtype: of x's real part; float64 for integers.  A singular matrix has an infinite
     number.
-    Raises: ShapeError unless `x` is a matrix, and square if `p` is a norm; ValueError for a matrix without elements, or
-    another `p`.
+    Raises: ShapeError unless `x` is a matrix, and square if `p` is a norm; LinAlgError, a ValueError, for a matrix
+    without elements; ValueError for another `p`.
 
     >>> import numpy as np
     >>> from calque_numpy.linalg import cond
@@ -156,7 +164,7 @@ def cond(x: Value, p: Any = None) -> Value:
     np.float64(2.0)
     """
     if not typeof(x).size:
-        raise ValueError(f"cond of {typeof(x)}{where()}: a matrix without elements has no condition number.")
+        raise np.linalg.LinAlgError(f"cond of {typeof(x)}{where()}: a matrix without elements has no condition number.")
     if p not in (None, 2, -2):
         return _infinite_unless_number(lax.mul(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p)), x)
     values = svdvals(x)
