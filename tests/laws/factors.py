@@ -76,6 +76,7 @@ FACTORS: dict[str, list[Program]] = {
         row("solve", lambda a, b: linalg.solve(dominant(a), b), (BATCH, numbers((2, 3, 1)))),
         row("solve by the transpose", lambda a, b: linalg.solve(dominant(a), b, transpose_a=True), (SQUARE, RIGHT)),
     ],
+    "inv": [row("inv", lambda x: linalg.inv(dominant(x)), (BATCH,))],
     "cholesky": [
         row("cholesky", lambda x: linalg.cholesky(definite(x)), (SQUARE,)),
         row("cholesky of a lower triangle", lambda x: linalg.cholesky(dominant(x), symmetrize_input=False), (BATCH,)),

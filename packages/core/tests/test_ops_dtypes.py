@@ -146,6 +146,7 @@ PROGRAMS = {
     "triangular_solve": [lambda x: linalg.triangular_solve(diagonal(x), x, left_side=True, lower=True)],
     "tridiagonal_solve": [lambda x: linalg.tridiagonal_solve(lax.zeros_like(x[:, 0]), x[:, 0], x[:, 1], x)],
     "solve": [lambda x: linalg.solve(diagonal(x), x)],
+    "inv": [lambda x: linalg.inv(diagonal(x))],
     "cholesky": [lambda x: linalg.cholesky(diagonal(x))],
     "eigh": [lambda x, i=i: linalg.eigh(diagonal(x))[i] for i in range(2)],
     "eig": [lambda x, i=i: linalg.eig(diagonal(x))[i] for i in range(3)],

@@ -308,7 +308,7 @@ TABLE = {
     "pinv": [[ALL], [MATRICES], [MATRICES, [None, *FEW]]],
     **{
         name: [[ALL], [MATRICES]]
-        for name in ("cholesky", "lu", "geqrf", "qr", "det", "slogdet", "adjugate", "polar", "sqrtm")
+        for name in ("cholesky", "lu", "geqrf", "qr", "det", "slogdet", "inv", "adjugate", "polar", "sqrtm")
     },
     "tridiagonal_solve": [[DIAGONALS, operands(np.array([5.0, 7.0])), DIAGONALS, MATRICES]],
     "solve": [[MATRICES, MATRICES], [FEW, FEW]],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import identity_like, integer, kind_of, where
+from calque_core.extend import integer, kind_of, where
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
 from calque_core.lax import broadcast_shapes, linalg
 from calque_numpy.creation import asarray
@@ -20,11 +20,15 @@ from calque_numpy.shapes import moveaxis
 
 Value = Any
 
+_FIELDS = ("float32", "float64", "complex64", "complex128")
+
 SlogdetResult: Any = type(np.linalg.slogdet(np.ones((1, 1))))  # NumPy's own class, for which it has no public name
 
 
 def as_field(name: str, *operands: Value) -> list[Value]:
-    """Return the operands of `name`, promoted to one dtype; integers and bools become float64.
+    """Return the operands of `name`, promoted to one of LAPACK's dtypes; integers and bools become float64.
+
+    Raises: TypeError for another dtype, such as those of half precision.
 
     >>> [x.dtype.name for x in as_field("solve", np.eye(1, dtype=np.float32), 2)]
     ['float32', 'float32']
@@ -32,6 +36,9 @@ def as_field(name: str, *operands: Value) -> list[Value]:
     values = [asarray(x) for x in operands]
     dtype = promoted_dtype(name, *operands)
     dtype = canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype
+    if dtype.name not in _FIELDS:
+        types = " and ".join(str(typeof(x)) for x in values)
+        raise TypeError(f"{name} of {types}{where()}: not defined for {dtype.name}. Convert the operand first.")
     return [as_dtype(x, dtype) for x in values]
 
 
@@ -117,7 +124,7 @@ def inv(a: Value) -> Value:
     (a,) = as_field("inv", a)
     if typeof(a).ndim < 2 or typeof(a).shape[-2] != typeof(a).shape[-1]:
         raise ShapeError(f"inv of {typeof(a)}{where()}: it is no square matrix. Use pinv for other matrices.")
-    return linalg.solve(a, identity_like(a))
+    return linalg.inv(a)
 
 
 @implements(np.linalg.tensorsolve)

@@ -7,9 +7,9 @@ from typing import Any
 
 from calque_autodiff.define import defjvp, defjvp_all, not_linear
 from calque_core import Zero, typeof
-from calque_core.extend import identity_like, transposed, zero_tangent
+from calque_core.extend import transposed, zero_tangent
 from calque_core.lax import complex, imag, mul, real, reduce_sum, zeros_like
-from calque_core.lax.linalg import adjugate, det_p, slogdet_p, solve
+from calque_core.lax.linalg import adjugate, det_p, inv, slogdet_p
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -27,7 +27,7 @@ def slogdet_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> Results:
     sign, logarithm = slogdet_p.bind(x)
     if type(x_dot) is Zero:
         return [sign, logarithm], [zero_tangent(sign), zero_tangent(logarithm)]
-    trace = trace_of_product(solve(x, identity_like(x)), x_dot)
+    trace = trace_of_product(inv(x), x_dot)
     if typeof(x).kind != "c":
         return [sign, logarithm], [zero_tangent(sign), trace]
     turn = imag(trace)

@@ -56,10 +56,10 @@ Value = Any
 Results = tuple[list[Value], list[Value]]
 
 
-def sums_and_gaps(values: Value) -> tuple[Value, Value]:
-    """Return the matrices of values[j] + values[i] and of values[j] - values[i]."""
+def gaps_of(values: Value) -> Value:
+    """Return the matrices of values[j] - values[i]."""
     columns = as_rows(values, typeof(values).shape[-1])
-    return add(columns, transposed(columns)), sub(columns, transposed(columns))
+    return sub(columns, transposed(columns))
 
 
 # Symmetric and Hermitian matrices
@@ -72,10 +72,10 @@ def eigh_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, lower: bool
     if type(x_dot) is Zero:
         return [vectors, values], [zero_tangent(vectors), zero_tangent(values)]
     whole = hermitian_of(x_dot) if lower else hermitian_of(adjoint(x_dot))
-    change = matrix_product(adjoint(vectors), matrix_product(whole, vectors))
-    _, gaps = sums_and_gaps(values)
-    turn = mul(convert_element_type(inverse_gaps(gaps), typeof(x).dtype), change)
-    return [vectors, values], [matrix_product(vectors, turn), real(diagonal_of(change))]
+    images = matrix_product(whole, vectors)
+    change = matrix_product(adjoint(vectors), images)
+    turn = mul(convert_element_type(inverse_gaps(gaps_of(values)), typeof(x).dtype), change)
+    return [vectors, values], [matrix_product(vectors, turn), real(column_products(vectors, images))]
 
 
 defjvp_all(eigh_p, eigh_jvp)
@@ -119,8 +119,7 @@ def turned(values: Value, vectors: Value, change: Value) -> Value:
     The gaps give tangents u of v up to a multiple c v; the length and the largest component k say that c is
     -Re(v^H u) - i Im(u_k) / v_k.
     """
-    _, gaps = sums_and_gaps(values)
-    turn = matrix_product(vectors, mul(inverse_gaps(gaps), change))
+    turn = matrix_product(vectors, mul(inverse_gaps(gaps_of(values)), change))
     is_largest = at_largest(vectors)
     u_k, v_k = (reduce_sum(select(is_largest, part, 0), typeof(part).ndim - 2) for part in (imag(turn), real(vectors)))
     factors = complex(neg(real(column_products(vectors, turn))), neg(div(u_k, v_k)))
@@ -166,7 +165,7 @@ def svd_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, full_matrice
         u_dot = add(u_dot, outside(values, u, x_dot_v))
     if shape[-2] < shape[-1]:
         v_dot = add(v_dot, outside(values, v, matrix_product(adjoint(x_dot), u)))
-    return [values, u, vh], [real(diagonal_of(change)), u_dot, adjoint(v_dot)]
+    return [values, u, vh], [real(column_products(u, x_dot_v)), u_dot, adjoint(v_dot)]
 
 
 def singular_vectors_jvp(values: Value, vectors: tuple[Value, Value], change: Value) -> tuple[Value, Value]:
@@ -177,9 +176,11 @@ def singular_vectors_jvp(values: Value, vectors: tuple[Value, Value], change: Va
     K + L on the diagonal, are kept.
     """
     u, v = vectors
-    sums, gaps = (convert_element_type(inverse_gaps(x), typeof(u).dtype) for x in sums_and_gaps(values))
-    half, half_back = mul(change, 0.5), mul(adjoint(change), 0.5)
-    common, opposite = mul(add(half, half_back), gaps), mul(sub(half, half_back), sums)
+    columns = as_rows(values, typeof(values).shape[-1])
+    sums, gaps = add(columns, transposed(columns)), sub(columns, transposed(columns))
+    over_sums, over_gaps = (convert_element_type(mul(inverse_gaps(x), 0.5), typeof(u).dtype) for x in (sums, gaps))
+    back = adjoint(change)
+    common, opposite = mul(add(change, back), over_gaps), mul(sub(change, back), over_sums)
     return matrix_product(u, add(common, opposite)), matrix_product(v, sub(common, opposite))
 
 

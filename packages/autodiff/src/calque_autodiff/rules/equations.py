@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp_all, deftranspose
+from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear
 from calque_core import Primitive, UndefinedPrimal, Zero, add_tangents
 from calque_core.extend import matrix_product, transposed, zero_tangent
 from calque_core.lax import neg
-from calque_core.lax.linalg import solve, solve_p
+from calque_core.lax.linalg import inv_p, solve, solve_p
 
 Value = Any
 
@@ -26,7 +26,7 @@ def defsolution(primitive: Primitive, product: Callable[..., Value]) -> None:
         *operator_tangents, right = tangents
         known = [None if type(t) is Zero else t for t in operator_tangents]
         if any(t is not None for t in known):
-            change = neg(product(known, out, **params))
+            change = product(known, neg(out), **params)
             right = change if type(right) is Zero else add_tangents(right, change)
         is_zero = type(right) is Zero
         return out, zero_tangent(out) if is_zero else primitive.bind(*primals[:-1], right, **params)
@@ -45,3 +45,6 @@ def solve_transpose(ct: Value, a: Value, b: UndefinedPrimal, *, transpose_a: boo
 
 defsolution(solve_p, solve_product)
 deftranspose(solve_p, solve_transpose)
+
+defjvp(inv_p, lambda x_dot, out, x: matrix_product(neg(out), matrix_product(x_dot, out)))
+not_linear(inv_p)

@@ -7,10 +7,10 @@ from math import prod
 from typing import Any
 
 from calque_batching.axes import moveaxis
-from calque_batching.define import align_batch_axes, defbatch
+from calque_batching.define import align_batch_axes, defbatch, defleading
 from calque_core import typeof
 from calque_core.lax import reshape
-from calque_core.lax.linalg import solve, solve_p
+from calque_core.lax.linalg import inv_p, solve, solve_p
 
 Value = Any
 Dims = Sequence[int | None]
@@ -36,3 +36,4 @@ def solve_batch(args: Sequence[Value], dims: Dims, *, transpose_a: bool) -> tupl
 
 
 defbatch(solve_p, solve_batch)
+defleading(inv_p)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from calque_core.ops.adjugates import adjugate, adjugate_p, adjugate_slope, adjugate_slope_p
 from calque_core.ops.determinants import det, det_p, slogdet, slogdet_p
 from calque_core.ops.eigen import eig, eig_p, eigh, eigh_p, svd, svd_p
-from calque_core.ops.equations import solve, solve_p
+from calque_core.ops.equations import inv, inv_p, solve, solve_p
 from calque_core.ops.factor_updates import cholesky_update, cholesky_update_p
 from calque_core.ops.factorizations import (
     cholesky,
@@ -33,7 +33,7 @@ from calque_core.ops.tridiagonal import tridiagonal_solve, tridiagonal_solve_p
 __all__ = [
     # systems of equations
     "solve", "triangular_solve", "tridiagonal_solve", "solve_p", "triangular_solve_p", "tridiagonal_solve_p",
-    "sylvester_solve", "sylvester_solve_p",
+    "sylvester_solve", "inv", "sylvester_solve_p", "inv_p",
     # eigenvalues and singular values
     "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p", "symmetric_product",
     # similar matrices of a simpler form

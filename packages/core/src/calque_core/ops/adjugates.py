@@ -25,7 +25,7 @@ from calque_core.ops.create import ones_like, zeros_like
 from calque_core.ops.cumulative import cumprod
 from calque_core.ops.determinants import det
 from calque_core.ops.diagonals import as_rows, diagonal_of, on_diagonal, scale_columns
-from calque_core.ops.eigen import svd
+from calque_core.ops.eigen import by_lapack, svd
 from calque_core.ops.equations import solve
 from calque_core.ops.joining import concatenate, stack, unstack
 from calque_core.ops.matrices import (
@@ -57,14 +57,24 @@ def adjugate_impl(x: Value) -> Value:
     try:
         inverse = np.linalg.inv(x)
     except np.linalg.LinAlgError:
-        return _by_singular_values(x)
+        return _of_nearly_singular(x)
     conditions = np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
     if not (conditions < _greatest_condition(x)).all():
-        return _by_singular_values(x)
+        return _of_nearly_singular(x)
     return np.linalg.det(x)[..., None, None] * inverse
 
 
-adjugate_p.def_impl(adjugate_impl)
+def _of_nearly_singular(x: Value) -> Value:
+    """Evaluate `_by_singular_values`."""
+    u, s, vh = by_lapack("adjugate", np.linalg.svd, x)
+    one = np.ones_like(s[..., :1])
+    before = np.cumprod(np.concatenate([one, s[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]
+    turned = vh.conj().mT * (before * after)[..., None, :].astype(x.dtype, copy=False)
+    return np.linalg.det(u @ vh)[..., None, None] * (turned @ u.conj().mT)
+
+
+adjugate_p.def_impl(adjugate_impl, leaf=True)
 
 
 def _greatest_condition(x: Value) -> float:

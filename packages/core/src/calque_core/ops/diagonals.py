@@ -102,6 +102,5 @@ def inverse_gaps(gaps: Value) -> Value:
     array([[0.  , 0.5 ],
            [ nan, 0.25]])
     """
-    is_zero = eq(gaps, 0)
-    fill = select(on_matrices(eq, gaps), 0.0, np.nan)
-    return select(is_zero, convert_element_type(fill, typeof(gaps).dtype), div(1, select(is_zero, 1, gaps)))
+    off = select(on_matrices(eq, gaps), select(eq(gaps, 0), np.inf, gaps), gaps)
+    return div(1, select(eq(off, 0), np.nan, off))

@@ -16,7 +16,7 @@ import numpy as np
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.factorizations import lu, lu_solve
-from calque_core.ops.matrices import check_matrices, check_square, failure, field_operands
+from calque_core.ops.matrices import check_matrices, check_square, failure, field_operands, identity_like
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
 
@@ -72,3 +72,45 @@ def solve(a: Value, b: Value, *, transpose_a: bool = False) -> Value:
     a, b = field_operands("solve", a, b)
     solve_p.abstract(typeof(a), typeof(b), transpose_a=bool(transpose_a))
     return solve_p.bind(a, b, transpose_a=bool(transpose_a))
+
+
+inv_p = Primitive("inv")
+
+
+@inv_p.def_abstract_eval(cached=True)
+def inv_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
+    check_square("inv", x_aval)
+    return x_aval.strip_weak_type()
+
+
+def inv_impl(x: Value) -> Value:
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        raise failure("inv", x, "the matrix is singular") from None
+
+
+inv_p.def_impl(inv_impl, leaf=True)
+
+
+@inv_p.def_rule("decomposition")
+def inv_decomposition(x: Value) -> Value:
+    return solve(x, identity_like(x))
+
+
+def inv(x: Value) -> Value:
+    """Return the inverses of square matrices.
+
+    Shapes: x [*s, n, n] -> [*s, n, n].  Dtype: one of the four dtypes of LAPACK; integers become floats.
+    A singular matrix is a `numpy.linalg.LinAlgError` in evaluation, and gives infinities or NaN when compiled.
+    Raises: TypeError for another dtype; ShapeError unless the matrices are square.
+
+    >>> import numpy as np
+    >>> from calque_core.lax.linalg import inv
+    >>> inv(np.array([[0.0, 2.0], [4.0, 0.0]]))
+    array([[0.  , 0.25],
+           [0.5 , 0.  ]])
+    """
+    (x,) = field_operands("inv", x)
+    inv_p.abstract(typeof(x))
+    return inv_p.bind(x)

@@ -69,12 +69,13 @@ def qr_slope(q: Value, r: Value, change: Value, excess: Value = None) -> tuple[V
     """Return dQ and dR for which dQ R + Q dR is `change`, and Q^H dQ + dQ^H Q is -`excess`, zero for None.
 
     Let f = Q^H c R^-1 = w + dR R^-1, where w = Q^H dQ.  dR R^-1 is an upper triangle with a real diagonal, so f gives
-    the lower triangle of the skew-Hermitian part of w.  Then dQ = (c R^-1 - Q f) + Q w and dR = Q^H c - w R.  For a
-    wide matrix, R^-1 and the c beside it are of the first, square part.
+    the lower triangle of the skew-Hermitian part of w.  Then dQ = c R^-1 - Q (f - w) and dR = (f - w) R.  For a wide
+    matrix, R^-1 and the c beside it are of the first, square part, and dR = Q^H c - w R.
     Source: Walter & Lehmann (2010), Algorithmic differentiation of linear algebra functions.
     """
     size = typeof(q).shape[-1]
-    square_r, square_change = (slice_in_dim(x, 0, size, axis=-1) for x in (r, change))
+    is_wide = typeof(r).shape[-1] > size
+    square_r, square_change = (slice_in_dim(x, 0, size, axis=-1) if is_wide else x for x in (r, change))
     solved = triangular_solve(square_r, square_change)
     f = matrix_product(adjoint(q), solved)
     if excess is None:
@@ -82,8 +83,10 @@ def qr_slope(q: Value, r: Value, change: Value, excess: Value = None) -> tuple[V
     else:
         half = mul(full_like(excess, 0.5, shape=()), excess)
         w = sub(_skew(add(f, half)), half)
-    q_dot = add(solved, matrix_product(q, sub(w, f)))
-    return q_dot, upper_triangle(sub(matrix_product(adjoint(q), change), matrix_product(w, r)))
+    triangle = sub(f, w)
+    q_dot = sub(solved, matrix_product(q, triangle))
+    r_dot = sub(matrix_product(adjoint(q), change), matrix_product(w, r)) if is_wide else matrix_product(triangle, r)
+    return q_dot, upper_triangle(r_dot)
 
 
 def polar_slope(u: Value, p: Value, change: Value, excess: Value = None) -> tuple[Value, Value]:

@@ -176,7 +176,8 @@ def half_lower(x: Value) -> Value:
     array([[0.5, 0. ],
            [1. , 0.5]])
     """
-    return mul(full_like(x, 0.5, shape=()), add(lower_triangle(x), lower_triangle(x, -1)))
+    weights = select(on_matrices(eq, x), 0.5, convert_element_type(_is_below(x, 0, ge), typeof(x).dtype))
+    return mul(weights, x)
 
 
 def hermitian_of(x: Value) -> Value:
@@ -188,8 +189,17 @@ def hermitian_of(x: Value) -> Value:
     array([[1., 2.],
            [2., 3.]])
     """
-    half = half_lower(x)
-    return add(half, adjoint(half))
+    whole = select(_is_below(x, 0, ge), x, adjoint(x))
+    return whole if typeof(x).kind != "c" else symmetrized(whole)
+
+
+def is_hermitian(x: np.ndarray[Any, Any]) -> bool:
+    """Tell whether all matrices of an array of NumPy's are exactly Hermitian.
+
+    >>> is_hermitian(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    True
+    """
+    return bool((x == x.conj().mT).all())
 
 
 def symmetrized(x: Value) -> Value:

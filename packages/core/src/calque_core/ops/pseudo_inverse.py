@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.arithmetic import div, mul
@@ -16,7 +18,7 @@ from calque_core.ops.compare import gt, select
 from calque_core.ops.complex import real_dtype
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.diagonals import scale_columns
-from calque_core.ops.eigen import svd
+from calque_core.ops.eigen import by_lapack, svd
 from calque_core.ops.matrices import adjoint, check_matrices, field_operands, matrix_product
 from calque_core.ops.reduce import reduce_max
 from calque_core.primitives.primitive import Primitive
@@ -37,7 +39,17 @@ def pinv_abstract_eval(x_aval: ShapedArray, rtol_aval: ShapedArray) -> ShapedArr
     return shaped_array((*batch, n, m), x_aval.dtype)
 
 
-@pinv_p.def_impl
+def pinv_impl(x: Value, rtol: Value) -> Value:
+    u, values, vh = by_lapack("pinv", np.linalg.svd, x, False)
+    limits = rtol * values.max(-1, initial=0)
+    is_large = values > np.asarray(limits)[..., None]
+    inverses = np.divide(1, values, out=np.zeros_like(values), where=is_large)
+    return (vh.conj().mT * inverses[..., None, :]) @ u.conj().mT
+
+
+pinv_p.def_impl(pinv_impl, leaf=True)
+
+
 @pinv_p.def_rule("decomposition")
 def pinv_decomposition(x: Value, rtol: Value) -> Value:
     """Invert the singular values above the limit."""

@@ -31,6 +31,7 @@ from calque_core.ops.matrices import (
     failure,
     field_operands,
     identity_like,
+    is_hermitian,
     matrix_product,
     transposed,
 )
@@ -61,6 +62,10 @@ def sylvester_solve_abstract_eval(
 
 
 def sylvester_solve_impl(a: Value, b: Value, c: Value, *, hermitian: bool) -> Value:
+    if not hermitian and is_hermitian(a) and (b is a or is_hermitian(b)):  # NumPy has no Schur form
+        out = sylvester_solve_decomposition(a, b, c, hermitian=True)
+        if np.isfinite(out).all():
+            return out
     try:
         return sylvester_solve_decomposition(a, b, c, hermitian=hermitian)
     except np.linalg.LinAlgError:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, lax, typeof
+from calque_core import ShapeError, is_tracer, lax, typeof
 from calque_core.extend import identity_like, integer, matrix_product, where
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_core.lax import linalg
@@ -52,13 +52,28 @@ def expm(A: Value, *, upper_triangular: bool = False, max_squarings: int = 16) -
     top, bottom = _fraction(lax.mul(a, _over_matrices(lax.convert_element_type(scale, aval.dtype), a)))
     out = linalg.triangular_solve(bottom, top, left_side=True) if upper_triangular else linalg.solve(bottom, top)
 
+    out = _squared(out, squarings, count)
+    return lax.select(_over_matrices(lax.le(squarings, float(count)), out), out, aval.dtype.type(np.nan))
+
+
+def _squared(x: Value, squarings: Value, count: int) -> Value:
+    """Return the matrices squared as often as `squarings` says, at most `count` times."""
+
     def square(k: Value, x: Value) -> Value:
         is_needed = lax.gt(squarings, lax.convert_element_type(k, typeof(squarings).dtype))
-        chosen = lambda x: lax.select(_over_matrices(is_needed, x), matrix_product(x, x), x)
-        return lax.cond(lax.reduce_or(is_needed), chosen, lambda x: x, x)
+        return lax.select(_over_matrices(is_needed, x), matrix_product(x, x), x)
 
-    out = lax.fori_loop(0, count, square, out)
-    return lax.select(_over_matrices(lax.le(squarings, float(count)), out), out, aval.dtype.type(np.nan))
+    def square_if_needed(k: Value, x: Value) -> Value:
+        some = lax.lt(lax.convert_element_type(k, typeof(squarings).dtype), lax.reduce_max(squarings))
+        return lax.cond(some, square, lambda k, x: x, k, x)
+
+    if is_tracer(squarings):
+        return lax.fori_loop(0, count, square_if_needed, x)
+    for k in range(count):  # the numbers are known, and most matrices need no squaring
+        if not (np.asarray(squarings) > k).any():
+            break
+        x = square(k, x)
+    return x
 
 
 def _squarings(a: Value) -> Value:
