@@ -110,6 +110,26 @@ def test_scipys_frames_are_passed_over():
         make_jaxpr(lambda x: optimize.rosen(x))(np.ones(2))
 
 
+@pytest.mark.parametrize(
+    ("module", "call", "name"),
+    [
+        ("scipy.special", lambda special: special.logsumexp, r"scipy\.special\.logsumexp"),
+        ("scipy.stats", lambda stats: stats.norm.logpdf, r"scipy\.stats\.logpdf"),
+        ("scipy.linalg", lambda linalg: linalg.norm, r"scipy\.linalg\.norm"),
+        (
+            "scipy.interpolate",
+            lambda interpolate: lambda x: interpolate.interp1d(x, x),
+            r"scipy\.interpolate\.interp1d",
+        ),
+    ],
+    ids=["function", "method", "through NumPy", "class"],
+)
+def test_the_function_of_scipy_that_makes_an_array_is_named(module, call, name):
+    function = call(pytest.importorskip(module, reason="SciPy is installed with jaxlib, not with core"))
+    with pytest.raises(TracerArrayConversionError, match=rf"\. {name} makes NumPy's arrays .* Use calque\.scipy if"):
+        make_jaxpr(lambda x: function(x))(np.ones(3))
+
+
 def test_a_step_of_a_counted_loop_is_the_users_function():
     def body(_, x):
         return np.ones(2)

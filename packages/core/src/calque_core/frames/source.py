@@ -8,6 +8,7 @@ library can register its own.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 from types import CodeType, FrameType, ModuleType
@@ -134,11 +135,36 @@ def called_function(library: ModuleType) -> str:
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(folder):
-            name = code.co_qualname.partition(".")[0] if code.co_name.startswith("__") else code.co_name
+            name = _function_or_class(code)
         elif name or not is_internal_file(code.co_filename):
             break
         frame = frame.f_back
     return "" if name.startswith(("_", "<")) else name
+
+
+def called_by_scipy() -> str:
+    """Return 'scipy.special.softmax', the function of SciPy that the user called and that calls us, or ''.
+
+    A wrapper hides some functions: then it is their module, or 'SciPy'.
+
+    >>> called_by_scipy()
+    ''
+    """
+    name = ""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_skipped(frame.f_code.co_filename):
+        package, *modules = frame.f_globals.get("__name__", "").split(".")
+        if package == "scipy":
+            public = list(itertools.takewhile(lambda module: not module.startswith("_"), modules))
+            function = _function_or_class(frame.f_code)
+            shown = [] if function.startswith(("_", "<")) else [function]
+            name = ".".join([package, *public, *shown]) if public else "SciPy"
+        frame = frame.f_back
+    return name
+
+
+def _function_or_class(code: CodeType) -> str:
+    return code.co_qualname.partition(".")[0] if code.co_name.startswith("__") else code.co_name
 
 
 def current_call() -> str:

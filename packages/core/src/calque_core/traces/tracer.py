@@ -24,7 +24,7 @@ from calque_core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from calque_core.frames.source import Position, at_place, called_function, resolve, where
+from calque_core.frames.source import Position, at_place, called_by_scipy, called_function, resolve, where
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import ShapedArray, _aval_functions
 
@@ -87,9 +87,9 @@ class Tracer(ArrayMethods):
         raise ConcretizationTypeError(_conversion_message(self, "a list of Python numbers (.tolist())", _ALWAYS))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TracerArrayConversionError(
-            _conversion_message(self, "a NumPy array", _array_advice(self, called_function(np)))
-        )
+        scipy_function = called_by_scipy()
+        advice = _SCIPY.format(scipy_function) if scipy_function else _array_advice(self, called_function(np))
+        raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", advice))
 
     def __dlpack__(self, **_: Any) -> Any:
         raise TracerArrayConversionError(_conversion_message(self, "a DLPack capsule", _EXPORT))
@@ -153,6 +153,10 @@ _CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
 _INDEXING = "To index an ndarray, use numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
 
+_SCIPY = (
+    "{} makes NumPy's arrays of its arguments. Use calque.scipy if it has the function, or write it with NumPy's "
+    "functions"
+)
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
