@@ -108,6 +108,7 @@ CONTAINERS = {
     "calque_core.traces.trace.plain_types": "a registry: classes",
     "calque_xla_backend.compile._compilers": "holds its key, the options; its programs are keyed by settings",
     "calque_xla_backend.evaluate._programs": "the settings are in the key",
+    "calque_xla_backend.evaluate._sent": "the type on the device is in the key",
     "calque_xla_backend.runtime.interrupts._sockets": "sockets",
     "calque_xla_backend.calls.cache._all": "the caches of jitted functions; the settings are in the keys inside",
     "calque_xla_backend.runtime.runtime._clients": "devices",

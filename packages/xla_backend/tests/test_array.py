@@ -244,7 +244,6 @@ def test_numpy_runs_functions_without_a_rule_on_the_host():
     x = device_put(X)
     for out, expected in [
         (np.real_if_close(x), np.real_if_close(X)),
-        (np.add.outer(x, x), np.add.outer(X, X)),
         (x.flat[2], X.flat[2]),
     ]:
         assert type(out) is type(expected)

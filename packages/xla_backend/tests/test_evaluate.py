@@ -128,3 +128,27 @@ def test_two_results_and_jit_of_device_arrays_agree():
     x = device_put(np.array([3.0, 1.0, 2.0]))
     np.testing.assert_array_equal(lax.sort(x), X)
     np.testing.assert_array_equal(jit(lax.sort)(x), X)
+
+
+def test_parameters_that_are_equal_but_differ_in_type_have_programs_of_their_own(compilations):
+    p = Primitive("scaled")
+    p.def_abstract_eval(lambda x, factor: x)
+
+    def lowering(ctx, x, factor):
+        return [hlo.negate(x)] if type(factor) is bool else [x]
+
+    register_lowering(p, lowering)
+    x = device_put(X)
+    for _ in range(2):
+        for factor, sign in ((1, 1), (True, -1), ((1,), 1), ((True,), 1), (((1,), 2), 1), (((True,), 2), 1)):
+            np.testing.assert_array_equal(p.bind(x, factor=factor), sign * X)
+    assert len(compilations) == 6
+
+
+def test_a_number_beside_an_array_keeps_its_sign_and_its_type():
+    x = device_put(np.array([1.0, 2.0]))
+    for _ in range(2):
+        assert np.signbit(lax.mul(x, -0.0)).all()
+        assert not np.signbit(lax.mul(x, 0.0)).any()
+        np.testing.assert_array_equal(x * 1, x * True)
+        np.testing.assert_array_equal(x > 1, [False, True])

@@ -299,6 +299,29 @@ def register_evaluator(array_type: type, evaluator: Evaluator) -> None:
 
 def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
+    evaluators = {_evaluators.get(type(x)) for x in args if type(x) not in plain_types}
+    evaluator = evaluators.pop()
+    if evaluator is None or evaluators:
+        evaluator = _only_evaluator(primitive, args)
+        if evaluator is None:
+            return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
+    context = here()
+    if context.trace is evaluation:
+        outs = evaluator(primitive, args, params)
+    else:
+        with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind primitives
+            outs = evaluator(primitive, args, params)
+    if context.settings is not DEFAULT_SETTINGS:
+        for check in result_checks:
+            check(primitive, args, params, outs)
+    return outs
+
+
+def _only_evaluator(primitive: Any, args: Sequence[Value]) -> Evaluator | None:
+    """Return the evaluator of the foreign class among operands, None if all are NumPy's.
+
+    Raises: UnexpectedTracerError for a tracer; TypeError for two foreign classes, and for values that are no arrays.
+    """
     foreign: dict[Evaluator, type] = {}
     for x in args:
         if isinstance(x, Tracer):
@@ -313,18 +336,7 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
         raise TypeError(
             f"{primitive.name}{where()} got operands of the classes {names}. Convert them to one of the two."
         )
-    if not foreign:
-        return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
-    evaluator = next(iter(foreign))
-    if here().trace is evaluation:
-        outs = evaluator(primitive, args, params)
-    else:
-        with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind primitives
-            outs = evaluator(primitive, args, params)
-    if here().settings is not DEFAULT_SETTINGS:
-        for check in result_checks:
-            check(primitive, args, params, outs)
-    return outs
+    return next(iter(foreign), None)
 
 
 def _base_array(x: Value) -> Value:
