@@ -336,7 +336,7 @@ EDGES = {
     # the result would be a Python number
     "math.sqrt of an element": Edge(ALWAYS, r"numpy\.sqrt\(x\) in place of math\.sqrt\(x\)"),
     # memory would be written to
-    "safe division": Edge(ALWAYS, r"out= is not supported"),
+    "safe division": Edge(ALWAYS, r"numpy\.where\(mask, numpy\.log\(numpy\.where\(mask, x, 1\)\), 0\)"),
     # the course of the program depends on values
     "mask of values": Edge(WITHOUT_VALUES, r"Use numpy\.where\(mask, x, other\), which keeps the shape"),
     "min of Python": Edge(WITHOUT_VALUES, r"Use numpy\.where, lax\.cond or lax\.while_loop"),

@@ -205,6 +205,11 @@ def test_a_mean_of_no_elements_is_nan():
         np.testing.assert_array_equal(traced(lambda x: np.var(x, 1, where=mask), np.eye(2)), [np.nan, 0.25])
 
 
+def test_a_variance_has_one_divisor():
+    words = refused(lambda x: np.var(x, ddof=1, correction=2), np.ones(3), error=ValueError)
+    assert words.endswith("got ddof=1 and correction=2, which are one option. Give one.")
+
+
 def test_a_variance_takes_the_mean_and_the_correction():
     x = np.array([[1.0, 4.0], [2.0, 8.0]])
     for fun in (np.var, np.std):

@@ -120,6 +120,12 @@ def test_another_ufunc_takes_one_scan_for_any_length():
     assert len(jaxpr.eqns) < 10
 
 
+def test_a_number_is_its_own_reduction():
+    for ufunc in (np.add, np.subtract, np.hypot, np.maximum, np.logical_or):
+        check(ufunc.reduce, np.float64(3))
+    refused(np.add.accumulate, 3.0, error=ValueError)
+
+
 def test_an_order_that_matters_allows_one_axis():
     words = refused(lambda x: np.subtract.reduce(x, axis=(0, 1)), np.ones((2, 3)), error=ValueError)
     assert words.startswith("numpy.subtract.reduce of float64[2,3] at test_ufunc_methods.py:")

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
-from calque_core.extend import has_tracer, kind_of, where
+from calque_core import NumpyRuleError, implements, lax, typeof
+from calque_core.extend import has_tracer, integer, kind_of, where
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to
 from calque_numpy.creation import asarray
@@ -76,7 +76,7 @@ def pad(array: Value, pad_width: Any, mode: str = "constant", **kwargs: Any) -> 
 def _options(mode: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a mode.  Raises: TypeError for a function; ValueError for another mode or option."""
     if callable(mode):
-        raise TypeError(
+        raise NumpyRuleError(
             f"pad{where()}: the mode is a function, which would write into a traced array. Compute the borders, and "
             "use numpy.concatenate."
         )
@@ -213,7 +213,7 @@ def _linear_ramp(x: Value, axis: int, width: tuple[int, int], values: Pair) -> P
 def _statistic(name: str, function: Callable[..., Value]) -> Callable[[Value, int, tuple[int, int], Pair], Pair]:
     def borders(x: Value, axis: int, width: tuple[int, int], lengths: Pair) -> Pair:
         size, dtype = typeof(x).shape[axis], typeof(x).dtype
-        lengths = tuple(size if n is None else min(int(n), size) for n in lengths)
+        lengths = tuple(size if n is None else min(integer("pad", "stat_length", n), size) for n in lengths)
         if min(lengths) < 1:
             raise ValueError(
                 f"pad of {typeof(x)}{where()} with mode={name!r}: there is no element along axis {axis}. Give a longer "

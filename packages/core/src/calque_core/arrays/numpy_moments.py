@@ -90,8 +90,8 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
 
     `mean` is the mean with its axes kept, if it is known; `correction` is another name of `ddof`.
     Dtype: as `mean`; real for complex numbers, by the moduli of the deviations.
-    Raises: ValueError for an axis out of range; TypeError for `out`, and for a `dtype` that is not floating, or is
-    complex for a real array, or real for a complex array.
+    Raises: ValueError for an axis out of range, or for both `ddof` and `correction`; TypeError for `out`, and for a
+    `dtype` that is not floating, or is complex for a real array, or real for a complex array.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -100,6 +100,8 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     [np.float64(1.0)]
     """
     refuse("var", out=out)
+    if ddof and correction is not None:
+        raise ValueError(f"var{place()} got ddof={ddof} and correction={correction}, which are one option. Give one.")
     aval = typeof(a)
     axes = reduced_axes("var", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)

@@ -161,6 +161,7 @@ def unusable(x: Value) -> TypeError:
 def _with_options(ufunc: np.ufunc, operands: Sequence[Value], options: dict[str, Any]) -> Sequence[Value]:
     """Return the operands, converted to the option `dtype`; refuse other options."""
     dtype = options.get("dtype")
+    refuse(f"numpy.{ufunc.__name__}", where=options.get("where"))  # its advice replaces `out`, too
     refuse(f"numpy.{ufunc.__name__}", **{name: value for name, value in options.items() if name != "dtype"})
     return operands if dtype is None else [_cast(ufunc, x, canonicalize_dtype(dtype)) for x in operands]
 

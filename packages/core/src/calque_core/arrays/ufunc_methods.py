@@ -54,6 +54,8 @@ def reduce(ufunc: np.ufunc, array: Value, axis: Axes = 0, dtype: DType = None, *
     Raises: ValueError for several axes if the order matters, and for no element without `initial` or an identity;
     TypeError for `out`; NumpyRuleError if a result cannot be the next operand.
     """
+    if not typeof(array).shape and axis in (0, -1):  # NumPy lets a number be reduced
+        axis = ()
     is_logical = ufunc in (np.logical_and, np.logical_or)
     if is_logical and dtype is None and "initial" not in options:
         return reductions[ufunc](array, axis, **options)
