@@ -102,8 +102,10 @@ def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> A
         return None
     if not params:
         return (primitive, rule_epoch(), *kinds)
-    values = _exactly((*params.values(),))
-    return None if values is None else (primitive, rule_epoch(), *kinds, *params, values)
+    try:
+        return (primitive, rule_epoch(), *kinds, *params, _exactly((*params.values(),)))
+    except TypeError:
+        return None
 
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -111,14 +113,13 @@ _EXACT = frozenset((bool, int, str, type(None), tuple))  # equal values of one o
 
 
 def _exactly(values: tuple[Any, ...]) -> Any:
-    """Return a key of a tuple of exact types, nested to any depth; None for any other tuple."""
+    """Return a key of a tuple of exact types, nested to any depth.  Raises: TypeError for any other tuple."""
     kinds = tuple(map(type, values))
     if not _EXACT.issuperset(kinds):
-        return None
+        raise TypeError(kinds)
     if tuple not in kinds:
         return kinds, values
-    parts = [_exactly(x) if type(x) is tuple else x for x in values]
-    return None if any(type(x) is tuple and part is None for x, part in zip(values, parts)) else (kinds, *parts)
+    return kinds, *[_exactly(x) if x.__class__ is tuple and x else x for x in values]
 
 
 def _number(x: Value, target: DeviceType) -> Buffer:
