@@ -54,8 +54,8 @@ def main() -> None:
     params = {"in": random.normal(random.key(0), (2, HIDDEN)), "shift": np.zeros(HIDDEN), "out": np.zeros((HIDDEN, 2))}
     state = adam_start(params)
     train_step = jit(lambda params, state, known: adam_step(params, state, grad(loss)(params, known), 0.02))
-    for step in range(3600):  # a longer piece of the series every 200 steps
-        params, state = train_step(params, state, min(4 + step // 200, KNOWN))
+    for step in range(2400):  # a longer piece of the series every 150 steps
+        params, state = train_step(params, state, min(4 + step // 150, KNOWN))
     path = np.asarray(jit(trajectory, static_argnums=1)(params, 201, 0.1))
     fit, forecast = (np.sqrt(np.mean((path[::10] - DATA)[years] ** 2)) for years in (np.s_[:KNOWN], np.s_[KNOWN:]))
     print(f"error in standard deviations: {fit:.2f} in the known years, {forecast:.2f} in those held out")
