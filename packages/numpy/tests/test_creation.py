@@ -227,7 +227,7 @@ def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
         (lambda x: cnp.zeros("ab"), TypeError, "zeros"),
         (lambda x: cnp.zeros((2, 1.5)), TypeError, "shape is (2, 1.5). Give a sequence of integers."),
         (lambda x: cnp.full((3,), x), ShapeError, "cannot broadcast float64[2] to the shape (3,)"),
-        (lambda x: cnp.zeros_like(x, order="F"), TypeError, "order= is not supported"),
+        (lambda x: cnp.zeros_like(x, order="F"), TypeError, "the order is 'F', but only arrays of NumPy"),
         (lambda x: np.zeros_like(x, subok=False), TypeError, "subok= is not supported"),
     ],
 )
@@ -263,3 +263,15 @@ def test_an_array_without_memory_is_not_read():
         make_jaxpr(cnp.from_dlpack)(np.ones(2))
     with pytest.raises(TypeError, match=r"from_dlpack.*has no method __dlpack__. Use asarray"):
         cnp.from_dlpack([1, 2])
+
+
+def test_an_order_in_memory_is_one_of_numpys_arrays_alone():
+    assert cnp.array(np.ones((2, 3)), order="F").flags.f_contiguous  # by NumPy's function
+    make_jaxpr(lambda x: [cnp.asarray(x, None, "C"), cnp.zeros(2, float, "C"), np.zeros_like(x, order="C")])(np.ones(2))
+    for call in (
+        lambda x: cnp.asarray(x, order="F"),
+        lambda x: np.ones_like(x, order="F"),
+        lambda x: cnp.zeros(2, order="F"),
+    ):
+        with pytest.raises(TypeError, match=r"the order is 'F', but only arrays of NumPy's have another order.*Remove"):
+            make_jaxpr(call)(np.ones(2))

@@ -57,6 +57,46 @@ def test_a_function_has_numpys_parameters(name):
     assert takes_any or set(missing) <= {"device", "like"}
 
 
+# What a traced array does not have: subclasses, an order in memory for some functions, other libraries' arrays.
+NUMPYS_ALONE = {"like", "subok", "ndmax"}
+IN_ROWS = {"eye", "tri", "identity"}
+MODULES = {np: cnp, np.linalg: cnp.linalg, np.fft: cnp.fft}
+
+
+def public_functions():
+    for theirs, ours in MODULES.items():
+        for name in ours.__all__:
+            function, numpys = getattr(ours, name), getattr(theirs, name, None)
+            is_function = callable(numpys) and not isinstance(numpys, (type, np.ufunc)) and numpys is not function
+            if is_function and name not in ("issubdtype", *IN_ROWS):  # whose arguments NumPy calls arg1 and arg2
+                yield pytest.param(function, numpys, id=f"{theirs.__name__}.{name}")
+
+
+@pytest.mark.parametrize(("function", "numpys"), [*public_functions()])
+def test_a_function_has_numpys_parameters_in_numpys_order(function, numpys):
+    try:
+        expected = inspect.signature(numpys).parameters.values()
+    except ValueError:
+        pytest.skip("NumPy's function has no signature to read")
+    mine = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in mine.values()):
+        return  # it reads the options of NumPy's
+    positional = [p for p in mine.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    takes_any = any(p.kind is p.VAR_POSITIONAL for p in mine.values())
+    ours = iter(positional)
+    for parameter in expected:
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            own = next(ours, None)
+            assert own is not None, parameter.name
+            assert own.name == parameter.name
+            if isinstance(parameter.default, (bool, int, float, str, tuple)):
+                assert own.default == parameter.default, parameter.name
+        elif parameter.kind is parameter.POSITIONAL_ONLY:
+            assert takes_any or next(ours, None) is not None, parameter.name
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            assert parameter.name in {*mine, *NUMPYS_ALONE}
+
+
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_a_constant_is_numpys(name):
     assert getattr(cnp, name) is getattr(np, name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import iinfo, implements, is_tracer, lax, typeof
+from calque_core import NumpyRuleError, iinfo, implements, is_tracer, lax, typeof
 from calque_core.extend import describe_value, is_array_like, kind_of, where
 from calque_core.extend.numpy_functions import (
     SCALARS,
@@ -31,16 +31,20 @@ from calque_core.extend.numpy_functions import (
 Value = Any
 DType = Any
 Shape = int | Sequence[int]
+Order = str | None
 
 # Arrays of values
 
 
-def asarray(a: Value, dtype: DType = None, *, device: Any = None, copy: bool | None = None) -> Value:
+def asarray(
+    a: Value, dtype: DType = None, order: Order = None, *, device: Any = None, copy: bool | None = None
+) -> Value:
     """Return an array of a scalar, of an array, of a buffer, or of nested lists and tuples of scalars and arrays.
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
     for Python scalars.  An array that has the dtype already and is on `device` is returned unchanged, unless `copy` is
-    true and it can change or is traced; if `copy` is False, nothing else is accepted.
+    true and it can change or is traced; if `copy` is False, nothing else is accepted.  The order "F" of elements in
+    memory is one of NumPy's arrays alone, here and in the functions below.
     Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number; OverflowError
     for an integer of a list that does not fit `dtype`; ValueError for an unknown device, or a copy that `copy` forbids.
 
@@ -49,6 +53,7 @@ def asarray(a: Value, dtype: DType = None, *, device: Any = None, copy: bool | N
     array([[1, 2],
            [3, 4]])
     """
+    _check_order("asarray", order)
     out = on_device("asarray", _converted(a, dtype), device)
     if copy is False and (out is not a or isinstance(a, np.generic)):
         raise ValueError(
@@ -56,6 +61,14 @@ def asarray(a: Value, dtype: DType = None, *, device: Any = None, copy: bool | N
         )
     shares_memory = (out is a or out.base is not None) if isinstance(out, np.ndarray) else is_tracer(out)
     return out.copy() if copy and shares_memory else out
+
+
+def _check_order(name: str, order: Order) -> None:
+    if order not in (None, "C", "K", "A"):
+        raise NumpyRuleError(
+            f"{name}{where()}: the order is {order!r}, but only arrays of NumPy's have another order in memory "
+            "than 'C'. Remove this option."
+        )
 
 
 def _converted(a: Value, dtype: DType) -> Value:
@@ -91,7 +104,9 @@ def _check_range(a: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
             )
 
 
-def array(object: Value, dtype: DType = None, *, copy: bool | None = True, ndmin: int = 0) -> Value:
+def array(
+    object: Value, dtype: DType = None, *, copy: bool | None = True, order: Order = None, ndmin: int = 0
+) -> Value:
     """Return a new array, which later changes of `object` do not affect; with another `copy`, as `asarray`.
 
     `ndmin` is the least number of axes; missing axes are added in front.
@@ -101,7 +116,7 @@ def array(object: Value, dtype: DType = None, *, copy: bool | None = True, ndmin
     >>> array([1.0, 2.0], np.float32, ndmin=2)
     array([[1., 2.]], dtype=float32)
     """
-    out = asarray(object, dtype, copy=copy)
+    out = asarray(object, dtype, order, copy=copy)
     missing = index(ndmin) - typeof(out).ndim
     return lax.expand_dims(out, range(missing)) if missing > 0 else out
 
@@ -138,7 +153,7 @@ def _sizes(name: str, shape: Shape) -> tuple[int, ...]:
     return integers(name, "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
 
 
-def full(shape: Shape, fill_value: Value, dtype: DType = None, *, device: Any = None) -> Value:
+def full(shape: Shape, fill_value: Value, dtype: DType = None, order: Order = "C", *, device: Any = None) -> Value:
     """Return an array of one value, or of values that broadcast to `shape`.
 
     Dtype: `dtype`, or the dtype of `fill_value`.
@@ -150,6 +165,7 @@ def full(shape: Shape, fill_value: Value, dtype: DType = None, *, device: Any = 
     array([[1.5, 1.5],
            [1.5, 1.5]])
     """
+    _check_order("full", order)
     return _fill("full", shape, fill_value, dtype, device)
 
 
@@ -159,7 +175,7 @@ def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType, device: Any)
     return on_device(name, out, device)
 
 
-def zeros(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
+def zeros(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
     """Return an array of zeros, of the default float dtype unless `dtype` is passed.
 
     Raises: ValueError for a negative size or an unknown device; TypeError if `shape` holds no integers.
@@ -168,10 +184,11 @@ def zeros(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
     >>> zeros(2)
     array([0., 0.])
     """
+    _check_order("zeros", order)
     return _fill("zeros", shape, 0, float if dtype is None else dtype, device)
 
 
-def ones(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
+def ones(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
     """Return an array of ones, of the default float dtype unless `dtype` is passed.
 
     Raises: ValueError for a negative size or an unknown device; TypeError if `shape` holds no integers.
@@ -180,6 +197,7 @@ def ones(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
     >>> ones((1, 2), int)
     array([[1, 1]])
     """
+    _check_order("ones", order)
     return _fill("ones", shape, 1, float if dtype is None else dtype, device)
 
 
@@ -203,7 +221,8 @@ def full_like(
     >>> full_like(np.zeros(2, np.float32), 7)
     array([7., 7.], dtype=float32)
     """
-    refuse("full_like", order=order, subok=subok)
+    _check_order("full_like", order)
+    refuse("full_like", subok=subok)
     aval = typeof(a)
     sizes = aval.shape if shape is None else shape
     device = a.device if device is None and type(a) not in SCALARS else device
@@ -250,7 +269,7 @@ def ones_like(
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-def empty(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
+def empty(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
     """Return an array of zeros: a trace has no memory whose content is left open.
 
     Raises: as `zeros`.
@@ -259,7 +278,7 @@ def empty(shape: Shape, dtype: DType = float, *, device: Any = None) -> Value:
     >>> empty(2).shape
     (2,)
     """
-    return zeros(shape, dtype, device=device)
+    return zeros(shape, dtype, order, device=device)
 
 
 @implements(np.empty_like)
