@@ -81,6 +81,20 @@ def test_the_array_apis_functions_of_distinct_elements_take_a_size(size):
         np.testing.assert_array_equal(mine, numpys)
 
 
+@pytest.mark.parametrize("shape", [(5, 2), (2, 5), (4, 2, 2), (3, 1), (3, 0)])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_distinct_slices_along_an_axis_are_numpys(shape, axis, numbers):
+    x = numbers(shape, "int32") % 2
+    want = np.unique(x, True, True, True, axis=axis)
+    count = want[0].shape[axis]
+    got = traced(lambda x: cnp.unique(x, True, True, True, axis, size=count), x)
+    for mine, numpys in zip(got, want, strict=True):
+        np.testing.assert_array_equal(mine, numpys)
+    larger = traced(lambda x: cnp.unique(x, axis=axis, size=count + 2, fill_value=7), x)
+    fill_shape = [2 if n == count and d == axis % len(shape) else n for d, n in enumerate(want[0].shape)]
+    np.testing.assert_array_equal(larger, np.concatenate([want[0], np.full(fill_shape, 7)], axis))
+
+
 def test_nan_is_one_element_or_many():
     x = np.array([np.nan, 1.0, np.nan])
     np.testing.assert_array_equal(traced(lambda x: cnp.unique(x, size=3, fill_value=5.0), x), [1.0, np.nan, 5.0])
@@ -100,5 +114,7 @@ def test_wrong_arguments_are_refused():
         pytest.raises(ValueError, match=r"nonzero of int64\[\].*a scalar has no axes"),
     ):
         cnp.nonzero(3)
-    with pytest.raises(NumpyRuleError, match=r"unique of int64\[2,3\].*axis= is not supported for a traced array"):
-        make_jaxpr(lambda x: cnp.unique(x, axis=0, size=2))(X)
+    with pytest.raises(NumpyRuleError, match=r"unique of int64\[2,3\].*Use calque_numpy.unique\(.., size=n\)"):
+        make_jaxpr(lambda x: cnp.unique(x, axis=0))(X)
+    with pytest.raises(ValueError, match="axis"):
+        make_jaxpr(lambda x: cnp.unique(x, axis=2, size=1))(X)

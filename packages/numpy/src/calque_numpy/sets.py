@@ -16,10 +16,11 @@ import numpy as np
 from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import any as any_of
-from calque_core.extend.numpy_functions import as_dtype, at, isnan, ravel
+from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, isnan, ravel
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.searching import bincount, searchsorted
+from calque_numpy.shapes import moveaxis
 
 Value = Any
 
@@ -147,24 +148,44 @@ def _distinct(
 ) -> UniqueAllResult:
     """Return the distinct elements of an array in increasing order, to a size that the caller says."""
     size = _require_size(name, ar, size)
-    x, index = ravel(ar), canonicalize_dtype(np.intp)
-    n = typeof(x).shape[0]
-    ordered, order = lax.sort((x, lax.iota(index, n)), 0)
+    x = ravel(ar)
+    ordered, order = lax.sort((x, lax.iota(canonicalize_dtype(np.intp), typeof(x).size)), 0)
     differs = lax.ne(ordered[1:], ordered[:-1])
     if equal_nan and typeof(x).kind in "fc":
         both_nan = lax.bitwise_and(isnan(ordered[1:]), isnan(ordered[:-1]))
         differs = lax.bitwise_and(differs, lax.bitwise_not(both_nan))
+    distinct = _at_first_places(ordered, order, differs, size, fill_value)
+    return distinct._replace(inverse_indices=lax.reshape(distinct.inverse_indices, typeof(ar).shape))
+
+
+def _distinct_rows(ar: Value, axis: int, size: int | None, fill_value: Value) -> UniqueAllResult:
+    """Return the distinct slices along an axis, ordered by their first elements that differ."""
+    size, axis = _require_size("unique", ar, size), canonical_axis("unique", axis, typeof(ar).ndim)
+    rows = moveaxis(ar, axis, 0)
+    n, *rest = typeof(rows).shape
+    columns = lax.unstack(lax.reshape(rows, (n, math.prod(rest))), 1)
+    *_, order = lax.sort((*columns, lax.iota(canonicalize_dtype(np.intp), n)), 0, num_keys=max(len(columns), 1))
+    ordered = at(rows)[order].get()
+    differs = any_of(lax.ne(ordered[1:], ordered[:-1]), tuple(range(1, len(rest) + 1)))
+    distinct = _at_first_places(ordered, order, differs, size, fill_value)
+    return distinct._replace(values=moveaxis(distinct.values, 0, axis))
+
+
+def _at_first_places(ordered: Value, order: Value, differs: Value, size: int, fill_value: Value) -> UniqueAllResult:
+    """Return the elements of a sorted array that differ from the one before, and their places before sorting."""
+    n, *rest = typeof(ordered).shape
+    dtype, index = typeof(ordered).dtype, typeof(order).dtype
     is_new = lax.concatenate([lax.full((min(n, 1),), True), differs], 0)
     position = lax.sub(lax.cumsum(as_dtype(is_new, index), 0), 1)
-    fill = ordered[0] if fill_value is None and n else as_dtype(asarray(fill_value or 0), typeof(x).dtype)
-    blank = lax.broadcast_in_dim(fill, (size + 1,), ())  # the last element takes repetitions
+    fill = ordered[0] if fill_value is None and n else as_dtype(asarray(0 if fill_value is None else fill_value), dtype)
+    blank = broadcast_to(fill, (size + 1, *rest))  # the last element takes repetitions
     values = at(blank)[lax.select(is_new, position, size)].set(ordered, mode="drop")[:size]
     first = at(lax.full((size + 1,), max(n - 1, 0), index))[position].min(order, mode="drop")[:size]
     inverse = at(lax.full((n,), 0, index))[order].set(position)
     counts = bincount(position, length=size + 1)[:size]
     index_of_fill = lax.broadcast_in_dim(first[0], (size,), ()) if size else first
     first = lax.select(lax.gt(counts, 0), first, index_of_fill)
-    return UniqueAllResult(values, first, lax.reshape(inverse, typeof(ar).shape), counts)
+    return UniqueAllResult(values, first, inverse, counts)
 
 
 @implements(np.unique)
@@ -183,8 +204,8 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
     """Return the distinct elements in increasing order; on request also first places, the inverse, and counts.
 
     Shapes: ar [*s] -> [k] for k distinct elements, or [size]; `fill_value`, by default the least element, comes after
-    the last.  The inverse has the shape of `ar`.
-    Raises: NumpyRuleError for a traced array without `size`, or with an axis.
+    the last.  The inverse has the shape of `ar`.  By an axis, the distinct slices along it, in which NaN are distinct.
+    Raises: NumpyRuleError for a traced array without `size`; ValueError for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import unique
@@ -195,9 +216,10 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
     if size is None and _is_known(ar):
         chosen = return_index, return_inverse, return_counts
         return np.unique(ar, *chosen, axis, equal_nan=equal_nan)  # type: ignore[call-overload]
-    if axis is not None:
-        raise NumpyRuleError(f"unique of {typeof(ar)}{place()}: axis= is not supported for a traced array. Remove it.")
-    distinct = _distinct("unique", ar, size, fill_value, equal_nan)
+    if axis is None:
+        distinct = _distinct("unique", ar, size, fill_value, equal_nan)
+    else:
+        distinct = _distinct_rows(ar, axis, size, fill_value)
     extra = (
         (return_index, distinct.indices),
         (return_inverse, distinct.inverse_indices),
