@@ -105,10 +105,12 @@ def test_operands_that_do_not_fit_are_refused(call, kind, words):
         make_jaxpr(call)(np.ones((2, 3)))
 
 
-@pytest.mark.parametrize("function", [cnp.linalg.solve, lambda a, b: cnp.linalg.inv(a) @ b], ids=["solve", "inv"])
-def test_a_singular_matrix_is_an_error_with_the_place_and_a_way_out(function):
-    words = (
-        r"solve of float64\[2,2\] at test_equations\.py:\d+ .*the matrix is singular\. .* use numpy\.linalg\.lstsq\."
-    )
+@pytest.mark.parametrize(
+    ("name", "other", "function"),
+    [("solve", "lstsq", cnp.linalg.solve), ("inv", "pinv", lambda a, b: cnp.linalg.inv(a) @ b)],
+    ids=["solve", "inv"],
+)
+def test_a_singular_matrix_is_an_error_with_the_place_and_a_way_out(name, other, function):
+    words = rf"{name} of float64\[2,2\] at test_equations\.py:\d+ .*is singular\. .* use numpy\.linalg\.{other}\."
     with pytest.raises(np.linalg.LinAlgError, match=words):
         function(np.ones((2, 2)), np.ones(2))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapeError, eval_jaxpr, make_jaxpr
+from calque_core.config import enable_x64
 from calque_numpy.scipy import linalg
 from calque_pytree import tree_leaves
 
@@ -206,3 +207,39 @@ def test_the_orthogonal_factor_of_a_singular_matrix_is_one_of_several():
     u, p = linalg.polar(np.diag([2.0, 0.0]))
     close(u @ p, np.diag([2.0, 0.0]))
     close(u @ u.T, np.eye(2))
+
+
+def test_lists_are_matrices():
+    a = [[4.0, 1.0], [1.0, 3.0]]
+    names = [
+        "sqrtm",
+        "polar",
+        "expm",
+        "inv",
+        "det",
+        "eigh",
+        "svd",
+        "schur",
+        "hessenberg",
+        "lu",
+        "lu_factor",
+        "cholesky",
+        "qr",
+    ]
+    for fun in [*(getattr(linalg, name) for name in names), lambda a: linalg.solve_sylvester(a, a, a)]:
+        for x, y in zip(tree_leaves(fun(a)), tree_leaves(fun(np.array(a))), strict=True):
+            np.testing.assert_array_equal(x, y)
+    np.testing.assert_array_equal(linalg.toeplitz([True, False]), np.eye(2, dtype=bool))
+
+
+def test_matrices_of_a_size_have_32_bits_where_the_settings_say_so():
+    with enable_x64(False):
+        outs = linalg.hilbert(2), linalg.helmert(2), linalg.invhilbert(2), linalg.dft(2), linalg.pascal(2)
+        assert [x.dtype.name for x in outs] == ["float32"] * 3 + ["complex64", "uint32"]
+        with pytest.raises(ValueError, match="elements for n=20 do not fit uint32"):
+            linalg.pascal(20)
+
+
+def test_the_smallest_companions_have_the_size_0():
+    assert linalg.fiedler_companion([3.0]).shape == (0, 0)
+    np.testing.assert_array_equal(linalg.fiedler_companion([2.0, 1.0]), [[-0.5]])

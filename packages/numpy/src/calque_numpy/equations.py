@@ -33,6 +33,7 @@ def as_field(name: str, *operands: Value) -> list[Value]:
     >>> [x.dtype.name for x in as_field("solve", np.eye(1, dtype=np.float32), 2)]
     ['float32', 'float32']
     """
+    operands = tuple(asarray(x) if isinstance(x, (list, tuple)) else x for x in operands)
     values = [asarray(x) for x in operands]
     dtype = promoted_dtype(name, *operands)
     dtype = canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype

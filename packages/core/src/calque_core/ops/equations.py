@@ -87,7 +87,9 @@ def inv_impl(x: Value) -> Value:
     try:
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
-        raise failure("inv", x, "the matrix is singular") from None
+        raise failure(
+            "inv", x, "the matrix is singular. For the inverse where it has one use numpy.linalg.pinv"
+        ) from None
 
 
 inv_p.def_impl(inv_impl, leaf=True)

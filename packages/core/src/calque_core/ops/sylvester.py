@@ -69,7 +69,8 @@ def sylvester_solve_impl(a: Value, b: Value, c: Value, *, hermitian: bool) -> Va
     try:
         return sylvester_solve_decomposition(a, b, c, hermitian=hermitian)
     except np.linalg.LinAlgError:
-        raise failure("sylvester_solve", a, "the sum of an eigenvalue of a and an eigenvalue of b is 0") from None
+        problem = "the sum of an eigenvalue of a and an eigenvalue of b is 0. Change one of the matrices"
+        raise failure("sylvester_solve", a, problem) from None
 
 
 sylvester_solve_p.def_impl(sylvester_solve_impl)

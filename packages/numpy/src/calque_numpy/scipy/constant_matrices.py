@@ -13,7 +13,6 @@ import numpy as np
 
 from calque_core import canonicalize_dtype
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import as_dtype
 
 Value = Any
 
@@ -54,7 +53,7 @@ def hilbert(n: int) -> Value:
     np.float64(0.5)
     """
     rows = np.arange(_size("hilbert", n))
-    return as_dtype(1.0 / (rows[:, None] + rows + 1.0), canonicalize_dtype(_DOUBLE))
+    return (1.0 / (rows[:, None] + rows + 1.0)).astype(canonicalize_dtype(_DOUBLE))
 
 
 def invhilbert(n: int, exact: bool = False) -> Value:
@@ -164,7 +163,7 @@ def helmert(n: int, full: bool = False) -> Value:
     lengths = np.sqrt(counts * (counts + 1.0))
     lengths[0] = np.sqrt(size)
     out = rows / lengths[:, None]
-    return as_dtype(out if full else out[1:], canonicalize_dtype(_DOUBLE))
+    return (out if full else out[1:]).astype(canonicalize_dtype(_DOUBLE))
 
 
 def dft(n: int, scale: str | None = None) -> Value:
@@ -185,4 +184,4 @@ def dft(n: int, scale: str | None = None) -> Value:
     rows = np.arange(size)
     turns = rows[:, None] * rows % max(size, 1) / max(size, 1)
     divisor = {None: 1.0, "sqrtn": np.sqrt(size), "n": float(size)}[scale]
-    return as_dtype(np.exp(-2j * np.pi * turns) / (divisor or 1.0), canonicalize_dtype(np.complex128))
+    return (np.exp(-2j * np.pi * turns) / (divisor or 1.0)).astype(canonicalize_dtype(np.complex128))

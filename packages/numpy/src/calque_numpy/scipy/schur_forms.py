@@ -61,6 +61,7 @@ def schur(a: Value, output: str = "real") -> tuple[Value, Value]:
     """
     if output not in ("real", "complex"):
         raise ValueError(f"schur{where()}: output is {output!r}. Use 'real' or 'complex'.")
+    (a,) = as_field("schur", a)
     form, vectors = linalg.schur(_as_complex(a) if output == "complex" else a)
     return form, vectors
 
@@ -76,6 +77,7 @@ def rsf2csf(T: Value, Z: Value) -> tuple[Value, Value]:
     >>> rsf2csf(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(2))[0].diagonal()
     array([0.+1.j, 0.-1.j])
     """
+    T, Z = as_field("rsf2csf", T, Z)
     if typeof(T).shape != typeof(Z).shape:
         raise ShapeError(
             f"rsf2csf of {typeof(T)} and {typeof(Z)}{where()}: the shapes differ. Give a form with its vectors."
@@ -96,7 +98,7 @@ def hessenberg(a: Value, *, calc_q: bool = False) -> Any:
     >>> np.allclose(q @ h @ q.T, np.arange(9.0).reshape(3, 3)), bool(h[2, 0] == 0)
     (True, True)
     """
-    packed, taus = linalg.hessenberg(a)
+    packed, taus = linalg.hessenberg(*as_field("hessenberg", a))
     form = upper_triangle(packed, -1)
     if not calc_q:
         return form

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to, conjugate, promoted_dtype, true_divide
+from calque_core.extend import conjugated, integer, where
+from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype, true_divide
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
@@ -69,7 +69,7 @@ def toeplitz(c: Value, r: Value = None) -> Value:
            [2, 1],
            [3, 2]])
     """
-    column, row = _vectors("toeplitz", c, conjugate(asarray(c)) if r is None else r)
+    column, row = _vectors("toeplitz", c, conjugated(asarray(c)) if r is None else r)
     n, m = typeof(column).shape[-1], typeof(row).shape[-1]
     steps = np.arange(n)[:, None] - np.arange(m)
     return _at([column, row], np.where(steps < 0, n - steps, steps))
@@ -183,7 +183,7 @@ def fiedler_companion(a: Value) -> Value:
         table[(k - 2, k - 1) if k % 2 == 0 else (k - 1, max(k - 2, 0))] = k
     for k in range(n - 2):
         table[(k, k + 2) if k % 2 == 0 else (k + 2, k)] = -1
-    table[1:2, 0] = -1
+    table[1:2, :1] = -1
     return looked_up([lax.neg(coefficients)], table)
 
 

@@ -26,6 +26,7 @@ def svd(a: Value, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     >>> svd(np.array([[3.0, 0.0], [0.0, -2.0]]), compute_uv=False)
     array([3., 2.])
     """
+    (a,) = as_field("svd", a)
     out = numpy_svd(a, full_matrices, compute_uv)
     return tuple(out) if compute_uv else out
 
@@ -49,7 +50,7 @@ def eigh(a: Value, b: Value = None, lower: bool = True, eigvals_only: bool = Fal
     if type not in (1, 2, 3):
         raise ValueError(f"eigh{where()}: type is {type!r}. Use 1, 2 or 3.")
     if b is None:
-        vectors, values = linalg.eigh(a, lower=lower, symmetrize_input=False)
+        vectors, values = linalg.eigh(*as_field("eigh", a), lower=lower, symmetrize_input=False)
         return values if eigvals_only else (values, vectors)
     whole, other = (hermitian_of(x if lower else adjoint(x)) for x in as_field("eigh", a, b))
     factor = linalg.cholesky(other, symmetrize_input=False)
