@@ -9,7 +9,7 @@ import pytest
 
 from calque_autodiff import grad
 from calque_batching import vmap
-from calque_numpy.scipy import special
+from calque_numpy.scipy import linalg, special
 from calque_xla_backend import jit
 
 scipys = pytest.importorskip("scipy.special", reason="scipy is not installed")
@@ -154,6 +154,26 @@ def test_a_ufunc_of_scipy_is_traced_by_its_name(name):
     assert grad(lambda x: theirs(x))(0.3) == grad(ours)(0.3)
     np.testing.assert_array_equal(jit(lambda x: theirs(x))(x), jit(ours)(x))
     np.testing.assert_array_equal(vmap(lambda x: theirs(x))(x), ours(x))
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax", "comb", "polygamma", "multigammaln"])
+def test_a_function_of_scipy_that_is_no_ufunc_names_the_one_to_use(name):
+    args = {"comb": lambda x: (x, 2.0), "polygamma": lambda x: (1, x), "multigammaln": lambda x: (x, 1)}
+    call = lambda x: getattr(scipys, name)(*args.get(name, lambda x: (x,))(x))
+    for transformed in (grad(call), jit(call)):
+        with pytest.raises(
+            TypeError, match=rf"makes NumPy's arrays of its arguments. Use calque\.scipy\.special\.{name}\."
+        ):
+            transformed(3.5)
+
+
+def test_functions_of_scipy_without_a_counterpart_say_so():
+    theirs = pytest.importorskip("scipy.linalg", reason="scipy is not installed")
+    assert "solve" in linalg.__all__  # loaded: its names are known
+    with pytest.raises(TypeError, match=r"scipy\.linalg\.solve makes .* Use calque\.scipy\.linalg\.solve\."):
+        jit(lambda x: theirs.solve(np.eye(2) * x, np.ones(2)))(2.0)
+    with pytest.raises(TypeError, match=r"scipy\.special\.perm makes .* Use calque\.scipy if"):
+        grad(lambda x: scipys.perm(x, 2))(3.0)
 
 
 def test_zeta_of_scipy_is_traced_although_it_is_no_ufunc():

@@ -9,6 +9,7 @@ Read next: `trace.py`, which uses tracers.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from operator import attrgetter, index
@@ -88,7 +89,7 @@ class Tracer(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         scipy_function = called_by_scipy()
-        advice = _SCIPY.format(scipy_function) if scipy_function else _array_advice(self, called_function(np))
+        advice = _scipy_advice(scipy_function) if scipy_function else _array_advice(self, called_function(np))
         raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", advice))
 
     def __dlpack__(self, **_: Any) -> Any:
@@ -175,6 +176,15 @@ def _array_advice(x: Tracer, function: str) -> str:
         example += f". {_CONVERSION}" if x.aval.shape else ""
         example += f". {_INDEXING}" if x.aval.kind in "iu" else ""
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
+
+
+def _scipy_advice(name: str) -> str:
+    """Return advice for a function of SciPy's: calque's of that name, if the front that has it is loaded."""
+    module, _, function = name.rpartition(".")
+    has_counterpart = function in getattr(sys.modules.get(f"calque_numpy.{module}"), "__all__", ())
+    return (
+        f"{name} makes NumPy's arrays of its arguments. Use calque.{name}" if has_counterpart else _SCIPY.format(name)
+    )
 
 
 def _require_known(x: Tracer, target: str, error: type[Exception], advice: str | None = None) -> Any:
