@@ -136,6 +136,40 @@ def test_derivatives_of_far_arguments_do_not_cancel():
         grad(special.expn)(2.0, 0.5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_of_several_parameters_are_scipys(dtype):
+    rtol = 1e-12 if dtype == "float64" else 1e-5
+    x = np.linspace(-30.0, 30.0, 61).astype(dtype)
+    orders = np.stack([scipys.jv(n, x.astype(float)) for n in range(8)])
+    np.testing.assert_allclose(jit(lambda x: special.bessel_jn(x, v=7))(x), orders, atol=rtol)
+    a, b = (p.ravel() for p in np.meshgrid([0.3, 1.0, 2.5], [2.6, 4.0, 7.3]))
+    for far in (1.0, 10.0):
+        args = [p.astype(dtype) for p in (np.tile(a, 61), np.tile(b, 61), np.repeat(x * far, 9))]
+        want = scipys.hyp1f1(*(p.astype(float) for p in args))
+        used = np.abs(want) < np.finfo(dtype).max
+        np.testing.assert_allclose(jit(special.hyp1f1)(*args)[used], want[used], rtol=100 * rtol)
+    n, m = (p[..., None] for p in np.meshgrid(np.arange(7), np.arange(-7, 8)))
+    theta, phi = np.linspace(-0.3, 3.0, 5).astype(dtype), np.linspace(-4.0, 4.0, 5).astype(dtype)
+    out = special.sph_harm_y(n.astype(dtype), m.astype(dtype), theta, phi)
+    assert out.dtype == ("complex64" if dtype == "float32" else "complex128")
+    np.testing.assert_allclose(out, scipys.sph_harm_y(n, m, theta.astype(float), phi.astype(float)), atol=rtol)
+
+
+def test_derivatives_of_functions_of_several_parameters():
+    for n in (0, 1, 3):
+        np.testing.assert_allclose(grad(lambda z, n=n: special.bessel_jn(z, v=3)[n])(2.0), scipys.jvp(n, 2.0))
+        np.testing.assert_allclose(
+            grad(grad(lambda z, n=n: special.bessel_jn(z, v=3)[n]))(2.0), scipys.jvp(n, 2.0, 2), rtol=1e-13
+        )
+    slope = grad(special.hyp1f1, argnums=2)(1.5, 2.5, -3.0)
+    np.testing.assert_allclose(slope, difference(lambda x: scipys.hyp1f1(1.5, 2.5, x), -3.0), rtol=1e-9)
+    for theta in (-0.4, 0.0, 0.8):
+        ours, theirs = (lambda t, f=f: f(5, 2, t, 0.3).real for f in (special.sph_harm_y, scipys.sph_harm_y))
+        np.testing.assert_allclose(grad(ours)(theta), difference(theirs, theta), rtol=1e-8, atol=1e-9)
+    with pytest.raises(NotImplementedError, match=r"hyp1f1.*no derivative with respect to the parameter a"):
+        grad(special.hyp1f1)(1.5, 2.5, 1.0)
+
+
 UFUNCS = ["expit", "logit", "erf", "gammaln", "psi", "digamma", "gamma", "entr", "i0", "ndtr"]
 UFUNCS += ["erfcx", "dawsn", "exp1", "expi", "spence", "ndtri"]
 

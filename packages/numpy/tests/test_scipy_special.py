@@ -35,6 +35,8 @@ EDGES = {
     "boxcox": [((0.0, 2.0), -0.5), ((0.0, 0.0), -INF), ((0.0, -1.0), -INF), ((INF, -2.0), 0.5), ((-1.0, 2.0), NAN)],
     "boxcox1p": [((-1.0, 2.0), -0.5), ((-1.0, 0.0), -INF), ((1e-300, 3.0), 1e-300), ((-2.0, 2.0), NAN)],
     "comb": [((5.0, 2.0), 10.0), ((2.0, 5.0), 0.0), ((-3.0, 2.0), 0.0), ((0.0, 0.0), 1.0), ((5.0, NAN), 0.0)],
+    "hyp1f1": [((1.0, -1.0, 2.0), INF), ((-1.0, -2.0, 2.0), 2.0), ((1.0, 2.0, 0.0), 1.0), ((1.0, 2.0, -INF), 0.0)],
+    "sph_harm_y": [((1.0, 2.0, 0.3, 0.2), 0j), ((0.0, 0.0, 0.0, 0.0), math.sqrt(0.25 / math.pi) + 0j)],
     "wofz": [((0.0,), 1.0 + 0.0j), ((INF,), 0.0j)],
     "i0": [((INF,), INF), ((-INF,), INF), ((NAN,), NAN)],
     "i1": [((INF,), INF), ((-INF,), -INF), ((0.0,), 0.0)],
@@ -78,6 +80,23 @@ def test_functions_of_complex_numbers_keep_their_precision():
     np.testing.assert_allclose(special.wofz(-z), 2 * np.exp(-z * z) - special.wofz(z), rtol=1e-6)
 
 
+def test_bessel_functions_obey_their_sums_and_recurrence():
+    z = np.array([-3.0, 0.0, 1e-9, 0.5, 2.0, 17.0, 60.0, 1e4])
+    j = special.bessel_jn(z, v=130)
+    np.testing.assert_allclose((j[0] + 2 * j[2::2].sum(0))[:-1], 1.0, rtol=1e-13)  # DLMF 10.12.4
+    n = np.arange(1, 130)[:, None]
+    np.testing.assert_allclose(z * (j[:-2] + j[2:]), 2 * n * j[1:-1], atol=1e-12)  # DLMF 10.6.1
+    assert special.bessel_jn(np.float32(1.0), v=0).dtype == np.float32
+    np.testing.assert_array_equal(special.bessel_jn([INF, NAN], v=1), [[0.0, NAN]] * 2)
+
+
+def test_squares_of_spherical_harmonics_of_one_degree_have_a_constant_sum():
+    theta, phi = np.linspace(0.0, math.pi, 5), np.linspace(-3.0, 3.0, 5)
+    for n in (0, 1, 5, 40):
+        y = special.sph_harm_y(n, np.arange(-n, n + 1)[:, None], theta, phi)
+        np.testing.assert_allclose((abs(y) ** 2).sum(0), (2 * n + 1) / (4 * math.pi), rtol=1e-12)  # DLMF 14.30.9
+
+
 def test_sums_of_exponentials_do_not_overflow():
     x = np.array([[1000.0, 1000.0], [-INF, -INF]])
     np.testing.assert_allclose(special.logsumexp(x, axis=1), [1000.0 + math.log(2.0), -INF])
@@ -94,6 +113,8 @@ def test_sums_of_exponentials_do_not_overflow():
         (lambda: special.factorial(3, exact=True), ValueError, "exact=True needs integers of any length"),
         (lambda: special.comb(3, 2, exact=True), ValueError, "comb.*exact=True needs integers.*Use math.comb"),
         (lambda: special.bernoulli(-1), ValueError, "bernoulli.*n is -1. Give the last index"),
+        (lambda: special.bessel_jn(1.0, v=-1), ValueError, "bessel_jn.*v is -1. Give the greatest order"),
+        (lambda: special.sph_harm_y(1, 0, 0.5, 0.5, diff_n=1), ValueError, "diff_n is 1. Differentiate the function"),
         (lambda: special.dawsn(1j), TypeError, "dawsn of complex128.* complex numbers are not supported"),
         (lambda: special.multigammaln(3.0, 0), ValueError, "multigammaln.*d is 0. Give the dimension"),
         (lambda: special.softmax(np.ones(3), axis=1), ValueError, "softmax.*axis"),

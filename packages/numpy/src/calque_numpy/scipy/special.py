@@ -6,7 +6,7 @@ derivatives.
 
 from __future__ import annotations
 
-from calque_numpy.scipy.bessel import i0, i0e, i1, i1e
+from calque_numpy.scipy.bessel import bessel_jn, i0, i0e, i1, i1e
 from calque_numpy.scipy.combinatorics import bernoulli, comb, factorial, poch
 from calque_numpy.scipy.faddeeva import dawsn, erfcx, fresnel, wofz
 from calque_numpy.scipy.gammas import (
@@ -25,11 +25,13 @@ from calque_numpy.scipy.gammas import (
     psi,
     zeta,
 )
+from calque_numpy.scipy.hypergeometric import hyp1f1
 from calque_numpy.scipy.integrals import exp1, expi, expn, sici, spence
 from calque_numpy.scipy.normal import log_ndtr, ndtr, ndtri, owens_t
 from calque_numpy.scipy.powers import boxcox, boxcox1p
 from calque_numpy.scipy.probability import entr, erf, erfc, erfinv, expit, kl_div, logit, rel_entr, xlog1py, xlogy
 from calque_numpy.scipy.softmax import log_softmax, logsumexp, softmax
+from calque_numpy.scipy.spherical import sph_harm_y
 
 __all__ = [
     "expit", "logit", "logsumexp", "softmax", "log_softmax",
@@ -40,5 +42,5 @@ __all__ = [
     "gamma", "gammaln", "loggamma", "gammasgn", "multigammaln", "factorial", "poch", "comb", "bernoulli",
     "beta", "betaln", "betainc", "gammainc", "gammaincc",
     "digamma", "psi", "polygamma", "zeta",
-    "i0", "i0e", "i1", "i1e",
+    "i0", "i0e", "i1", "i1e", "bessel_jn", "hyp1f1", "sph_harm_y",
 ]  # fmt: skip
