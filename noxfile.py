@@ -22,7 +22,7 @@ WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests 
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 # Libraries that take our arrays by protocol; each has a test.
-NEIGHBOURS = ["array-api-compat", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
+NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
 EXAMPLES = [
     "digits.py",
     "digits_cnn.py",

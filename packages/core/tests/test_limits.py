@@ -50,6 +50,17 @@ def test_the_limits_of_short_integers(name, least, most):
     assert (int(lowest(dtype)), int(highest(dtype))) == (least, most)
 
 
+def test_the_limits_of_an_array_are_those_of_its_dtype():
+    def told(x, n):
+        assert (finfo(x).max, iinfo(n).max) == (np.finfo(np.float32).max, 127)
+        return x
+
+    told(np.ones(2, np.float32), np.int8(1))
+    make_jaxpr(told)(np.ones(2, np.float32), np.int8(1))
+    with pytest.raises(TypeError, match=r"finfo of int8: not a floating dtype"):
+        finfo(np.zeros(2, np.int8))
+
+
 def test_limits_of_other_kinds_are_refused():
     with pytest.raises(TypeError, match=r"finfo of int32: not a floating dtype\. Use iinfo for integers"):
         finfo(np.int32)

@@ -124,9 +124,9 @@ def array(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
     """Return an array of another library, which has `__dlpack__`, as an array of NumPy's; a device array as it is.
 
-    The memory is shared unless `copy` is true.
+    The memory is shared unless `copy` is true.  The result is put on `device`: "cpu" means an array of NumPy's.
     Raises: TypeError for a traced array, which has no memory, or for a value without `__dlpack__`; BufferError for
-    memory that NumPy cannot read.
+    memory that NumPy cannot read; ValueError for an unknown device.
 
     >>> import numpy as np
     >>> from calque_numpy import from_dlpack
@@ -141,9 +141,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
             "lists and arrays."
         )
     if is_array_like(x) and not isinstance(x, np.ndarray):
-        return x
-    options: Any = {name: value for name, value in (("device", device), ("copy", copy)) if value is not None}
-    return np.from_dlpack(x, **options)
+        return on_device("from_dlpack", x, device)
+    options: Any = {} if copy is None else {"copy": copy}
+    return on_device("from_dlpack", np.from_dlpack(x, **options), device)
 
 
 # Arrays of one value

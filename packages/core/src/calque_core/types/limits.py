@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS, SHORT_INTEGERS, as_dtype, kind_of
 
 _HALF, _SINGLE, _INT8 = np.dtype("float16"), np.dtype("float32"), np.dtype("int8")
 
 
 def finfo(dtype: Any) -> Any:
-    """Return the limits of a real or complex floating dtype, as `numpy.finfo` does: `eps`, `max`, `tiny`, `bits`, ...
+    """Return the limits of a floating dtype, or of the dtype of an array, as `numpy.finfo`: `eps`, `max`, `tiny`, ...
 
     Raises: TypeError for another dtype.
 
@@ -23,14 +24,14 @@ def finfo(dtype: Any) -> Any:
     >>> finfo(np.float32).max
     np.float32(3.4028235e+38)
     """
-    dtype = as_dtype(dtype)
+    dtype = _dtype_of(dtype)
     if kind_of(dtype) not in "fc":
         raise TypeError(f"finfo of {dtype}: not a floating dtype. Use iinfo for integers.")
     return _limits(dtype)
 
 
 def iinfo(dtype: Any) -> Any:
-    """Return the limits of an integer dtype, as `numpy.iinfo` does: `min`, `max` and `bits`.
+    """Return the limits of an integer dtype, or of the dtype of an array, as `numpy.iinfo`: `min`, `max` and `bits`.
 
     Raises: TypeError for another dtype.
 
@@ -39,10 +40,14 @@ def iinfo(dtype: Any) -> Any:
     >>> iinfo(np.int8)
     iinfo(min=-128, max=127, dtype=int8)
     """
-    dtype = as_dtype(dtype)
+    dtype = _dtype_of(dtype)
     if kind_of(dtype) not in "iu":
         raise TypeError(f"iinfo of {dtype}: not an integer dtype. Use finfo for floats.")
     return _limits(dtype)
+
+
+def _dtype_of(x: Any) -> np.dtype[Any]:
+    return typeof(x).dtype if is_array_like(x) else as_dtype(x)
 
 
 @cache
