@@ -109,11 +109,14 @@ def test_a_block_inside_an_updated_process_starts_from_the_update(process_settin
 
 def test_an_unknown_setting_is_refused_with_the_known_ones():
     message = (
-        r"there is no setting named 'enable_x32'\. The settings are: "
+        r"there is no setting named 'precision'\. The settings are: "
         r"enable_x64, default_dtype_bits, enable_checks, debug_nans, debug_infs, traceback_filtering"
     )
     with pytest.raises(AttributeError, match=message):
-        config.update("enable_x32", True)
+        config.update("precision", True)
+    for name in ("enable_x32", "jax_enable_x64"):
+        with pytest.raises(AttributeError, match=f"there is no setting named '{name}'. Did you mean 'enable_x64'?"):
+            config.update(name, True)
 
 
 def test_traceback_filtering_takes_the_two_words_of_jax():

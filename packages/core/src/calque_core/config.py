@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_rest, context_chain, entered, here
+from calque_core.errors import similar_name
 
 
 class scope(entered):
@@ -220,8 +221,9 @@ _WORDS = {
 
 def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
     if name not in Settings._fields:
-        known = ", ".join(Settings._fields)
-        raise AttributeError(f"there is no setting named {name!r}. The settings are: {known}.")
+        similar = similar_name(name.removeprefix("jax_"), Settings._fields)
+        advice = f"Did you mean {similar!r}?" if similar else f"The settings are: {', '.join(Settings._fields)}."
+        raise AttributeError(f"there is no setting named {name!r}. {advice}")
     if name == "default_dtype_bits":
         if isinstance(value, bool) or value not in (32, 64):
             raise ValueError(f"default_dtype_bits was set to {value!r}. Use 32 or 64.")

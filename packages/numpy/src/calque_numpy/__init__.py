@@ -35,6 +35,7 @@ from numpy import (
     generic,
     genfromtxt,
     get_printoptions,
+    index_exp,
     inexact,
     inf,
     int8,
@@ -53,6 +54,7 @@ from numpy import (
     object_,
     pi,
     printoptions,
+    s_,
     set_printoptions,
     signedinteger,
     single,
@@ -198,6 +200,7 @@ from calque_core.lax import sub as subtract
 from calque_numpy import fft, linalg
 from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
 from calque_numpy.array_types import ndarray
+from calque_numpy.axis_concatenators import c_, r_
 from calque_numpy.bits import packbits, unpackbits
 from calque_numpy.complex import angle, iscomplex, isreal
 from calque_numpy.contractions import einsum, einsum_path
@@ -465,6 +468,7 @@ __all__ = [
     "empty", "empty_like", "logspace", "geomspace", "rollaxis", "array_equiv", "unstack", "matvec", "vecmat", "vecdot",
     # known indices
     "diag_indices", "diag_indices_from", "fill_diagonal", "indices", "ix_", "mask_indices", "mgrid", "ogrid",
+    "r_", "c_", "s_", "index_exp",
     "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
     # functions that take functions
     "apply_along_axis", "apply_over_axes", "piecewise", "fromfunction",
