@@ -202,7 +202,25 @@ def roots(p: Value, *, strip_zeros: bool = True) -> Value:
         return lax.full((0,), 0, result_type(p, 0j))
     first = lax.neg(lax.div(p[1:], p[0]))
     shifted = np.eye(n - 2, n - 1, dtype=typeof(p).dtype)
-    return eigvals(lax.concatenate([lax.expand_dims(first, (0,)), shifted], 0))
+    found = eigvals(lax.concatenate([lax.expand_dims(first, (0,)), shifted], 0))
+    return lax.add(found, as_dtype(_nothing_without_derivative(p, _is_repeated(found)), typeof(found).dtype))
+
+
+def _is_repeated(x: Value) -> Value:
+    """Return which elements of a vector occur more than once."""
+    is_equal = lax.eq(lax.expand_dims(x, (0,)), lax.expand_dims(x, (1,)))
+    return lax.reduce_or(lax.bitwise_and(is_equal, ~np.eye(typeof(x).size, dtype=bool)), 1)
+
+
+def _nothing_without_derivative(p: Value, mask: Value) -> Value:
+    """Return zeros, of which those where the mask is true have NaN as their derivative: that of sqrt(0 * x).
+
+    Equal eigenvalues have a finite derivative, which holds if their vectors differ; but those of a companion matrix are
+    one vector.
+    """
+    square = lax.reduce_sum(lax.square(lax.abs(p)), 0)
+    factor = lax.select(mask, lax.full_like(square, 0), lax.full_like(square, 1))
+    return lax.select(mask, lax.sqrt(lax.mul(factor, square)), lax.full_like(square, 0))
 
 
 @implements(np.poly)
