@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import config, make_jaxpr
+from calque_core import config, eval_jaxpr, make_jaxpr
 from calque_core.extend import entered
 from calque_numpy.evaluation import numpy_first
 
@@ -82,3 +82,13 @@ def test_a_function_keeps_its_name_its_page_and_its_pickle():
     assert cnp.abs.__qualname__ == "abs"
     assert "Shapes: a [n], b [m]" in cnp.outer.__doc__
     assert pickle.loads(pickle.dumps(cnp.outer)) is cnp.outer
+
+
+def test_functions_that_are_ufuncs_of_numpy_have_the_methods_of_ufuncs():
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(cnp.add.reduce(x), np.add.reduce(x))
+    jaxpr = make_jaxpr(lambda x: (cnp.add.reduce(x), cnp.subtract.outer(x, x), cnp.maximum.accumulate(x)))(x)
+    outs = eval_jaxpr(jaxpr, jaxpr.consts, x)
+    for out, expected in zip(outs, (np.add.reduce(x), np.subtract.outer(x, x), np.maximum.accumulate(x)), strict=True):
+        np.testing.assert_array_equal(out, expected)
+    assert not hasattr(cnp.sin, "reduce")

@@ -77,6 +77,9 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
             return _after_refusal(error, numpy_function, args, kwargs)
 
     first.__module__, first.__name__, first.__qualname__ = module, name, name
+    if isinstance(numpy_function, np.ufunc) and (numpy_function.nin, numpy_function.nout) == (2, 1):
+        for method in ("accumulate", "at", "outer", "reduce", "reduceat"):  # NumPy's dispatch on traced arrays
+            setattr(first, method, getattr(numpy_function, method))
     return first
 
 
