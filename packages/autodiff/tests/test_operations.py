@@ -21,6 +21,10 @@ FUNCTIONS = {
     "parameters": lambda x: lax.reduce_sum(lax.reshape(x, (2, 2))[1:] * x[0]),
     "a product": lambda x: lax.reduce_sum(lax.tanh(lax.dot(MATRIX, x))),
     "a part without a derivative": lambda x: lax.reduce_sum(x * lax.floor(x) + lax.select(x > 1.0, x, CONSTANT)),
+    "several results": lambda x: lax.reduce_sum(lax.mul(*lax.split(x, (2, 2)))),
+    "one of several results": lambda x: lax.reduce_sum(lax.split(x * x, (1, 3))[1]),
+    "results that are integers": lambda x: lax.reduce_sum(lax.sort((x, lax.iota(int, 4)), num_keys=1)[0] * CONSTANT),
+    "eigenvalues": lambda x: lax.reduce_sum(lax.linalg.eigh(lax.reshape(x, (2, 2)), lower=True)[1] ** 2),
     "a program": lambda x: lax.fori_loop(0, 3, lambda i, y: lax.sin(y) * y, lax.reduce_sum(x)),
 }
 
@@ -154,8 +158,8 @@ def test_an_operation_is_two_functions_and_two_programs():
     out, residuals = operation.run(X, 2.0)
     np.testing.assert_array_equal(out, 2.0 * X)
     assert residuals == (2.0,)
-    np.testing.assert_array_equal(operation.pull(CONSTANT, 2.0)[0], 2.0 * CONSTANT)
-    np.testing.assert_array_equal(eval_jaxpr(operation.transposed, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
+    np.testing.assert_array_equal(operation.pull.function(CONSTANT, 2.0)[0], 2.0 * CONSTANT)
+    np.testing.assert_array_equal(eval_jaxpr(operation.pull.program, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
     np.testing.assert_array_equal(eval_jaxpr(operation.linear, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
 
 
@@ -179,3 +183,15 @@ def test_a_chain_records_one_step_per_operation():
         vjp(f, 1.0)
     _, pullback = vjp(f, 1.0)
     assert [type(entry) for entry in pullback.tape.eqns] == [Step, Step]
+
+
+def test_several_results_are_one_step_whose_way_back_depends_on_those_with_a_cotangent():
+    f = lambda x: lax.split(x, (1, 3))
+    for _ in range(4):
+        _, pullback = vjp(f, X)
+        cts = [np.array([2.0]), np.arange(3.0)]
+        np.testing.assert_array_equal(pullback(cts)[0], np.concatenate(cts))
+        np.testing.assert_array_equal(pullback([0.0 * cts[0], cts[1]])[0], [0.0, 0.0, 1.0, 2.0])
+    assert [type(entry) for entry in pullback.tape.eqns] == [Step]
+    leaves, treedef = tree_flatten(pullback)
+    np.testing.assert_array_equal(treedef.unflatten(leaves)(cts)[0], np.concatenate(cts))

@@ -12,12 +12,12 @@ Read next: `traces/steps.py`, which defines the result; `traces/jvp_trace.py`, w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from types import CodeType
 from typing import Any
 
 from calque_autodiff.jaxprs import linearize_jaxpr
-from calque_autodiff.traces.steps import LinearizedOperation, Operations
+from calque_autodiff.traces.steps import LinearizedOperation, Operations, Pull
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Primitive, Var, eval_context, rule_epoch
 
@@ -33,7 +33,7 @@ def linearized_operation(
     >>> operation = linearized_operation(lax.sin_p, [typeof(1.0).strip_weak_type()], [True], {})
     >>> operation.run(0.0)
     (np.float64(0.0), (np.float64(1.0),))
-    >>> operation.pull(3.0, 1.0)
+    >>> operation.pull.function(3.0, 1.0)
     (np.float64(3.0),)
     """
     try:
@@ -47,43 +47,56 @@ def _linearized(
     primitive: Primitive, avals: Sequence[Any], mask: Sequence[bool], params: dict[str, Any]
 ) -> LinearizedOperation | None:
     operands = [Var(aval) for aval in avals]
-    (out_aval,) = primitive.abstract(*avals, **params)
-    out = Var(out_aval)
-    program = Jaxpr((), operands, [JaxprEqn(primitive, operands, [out], params)], [out])
-    known, linear, sources = linearize_jaxpr(program, mask)
-    if type(linear.outvars[0]) is Literal:  # the derivative is zero
-        return None
-    is_tangent = [False] * len(sources) + [True] * sum(mask)
-    transposed, nonzero = transpose_jaxpr(linear, is_tangent)
-    programs = (known, transposed)
-    if not all(nonzero) or not all(_is_straight(eqn) for program in programs for eqn in program.eqns):
+    outs = [Var(aval) for aval in primitive.abstract(*avals, **params)]
+    known, linear, sources = linearize_jaxpr(
+        Jaxpr((), operands, [JaxprEqn(primitive, operands, outs, params)], outs), mask
+    )
+    dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
+    if not any(dot_avals) or not _is_straight(known):
         return None
     run = Code()
     primals = run.arguments(known.invars)
-    result, *results = run.results(known)
-    results = [result, *results]
+    results = run.results(known)
     residuals = [primals[i] if kind == "in" else results[i] for kind, i in sources]
-    pull = Code()
-    *names, ct = pull.arguments(transposed.invars)
-    cts = pull.results(transposed)
+    result = _list_of(results[: len(outs)]) if primitive.multiple_results else results[0]
     arrays = [i for i, (aval, m) in enumerate(zip(avals, mask)) if aval.shape and not m]
-    makes_residuals = any(kind == "out" and i for kind, i in sources)
+    makes_residuals = any(kind == "out" and i >= len(outs) for kind, i in sources)
     kept = {i for kind, i in sources if kind == "in"}
+    pull_for = cache(partial(_pull, linear, len(sources)))
+    pull = None if primitive.multiple_results else pull_for((True,))
+    if pull is not None and pull.function is None:
+        return None
     return LinearizedOperation(
         primitive,
-        out_aval,
-        linear.outvars[0].aval,
+        [v.aval for v in outs],
+        dot_avals,
         run.function(primals, f"{result}, {_tuple_of(residuals)}"),
-        pull.function([ct, *names], _tuple_of(cts)),
         linear,
-        transposed,
+        pull,
+        pull_for,
         [i for i in arrays if makes_residuals or i in kept],
     )
 
 
-def _is_straight(eqn: JaxprEqn) -> bool:
-    """Tell whether the evaluation of an equation is one call of a function that binds nothing."""
-    return eqn.primitive.is_leaf and not eqn.primitive.multiple_results
+def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
+    """Return the way back through a linear program of residuals and tangents, for results that have a cotangent."""
+    is_tangent = [False] * num_residuals + [True] * (len(linear.invars) - num_residuals)
+    ct_mask = iter(has_ct)
+    mask = [type(v) is not Literal and next(ct_mask) for v in linear.outvars]
+    with eval_context():
+        transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
+    if not _is_straight(transposed):
+        return Pull(None, transposed, nonzero)
+    code = Code()
+    names = code.arguments(transposed.invars)
+    cts = code.results(transposed)
+    function = code.function([*names[num_residuals:], *names[:num_residuals]], _tuple_of(cts))
+    return Pull(function, transposed, nonzero)
+
+
+def _is_straight(program: Jaxpr) -> bool:
+    """Tell whether the evaluation of each equation is one call of a function that binds nothing."""
+    return all(eqn.primitive.is_leaf for eqn in program.eqns)
 
 
 class Code:
@@ -105,8 +118,9 @@ class Code:
         for eqn in jaxpr.eqns:
             function = partial(eqn.primitive.impl, **eqn.params) if eqn.params else eqn.primitive.impl
             operands = ", ".join(map(self.name, eqn.invars))
-            name = self.names.setdefault(eqn.outvars[0], f"x{len(self.names)}")
-            self.lines.append(f"{name} = {self.constant(function)}({operands})")
+            names = [self.names.setdefault(v, f"x{len(self.names)}") for v in eqn.outvars]
+            target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]
+            self.lines.append(f"{target} = {self.constant(function)}({operands})")
         return [self.name(v) for v in jaxpr.outvars]
 
     def name(self, atom: Atom) -> str:
@@ -126,6 +140,10 @@ class Code:
         namespace = dict(self.constants, __builtins__={})
         exec(_compiled(text), namespace)  # noqa: S102  the text is made of the templates of this class and integers
         return namespace.pop("function")  # type: ignore[no-any-return]
+
+
+def _list_of(names: Sequence[str]) -> str:
+    return f"[{', '.join(names)}]"
 
 
 def _tuple_of(names: Sequence[str]) -> str:

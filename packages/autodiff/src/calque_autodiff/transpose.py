@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
-from calque_autodiff.traces.steps import LinearizedOperation
+from calque_autodiff.traces.steps import LinearizedOperation, Pull
 from calque_autodiff.traces.tape import Tape
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
@@ -94,11 +94,9 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
     for primitive, invars, results, params, position in reversed(eqns):
-        if type(primitive) is LinearizedOperation:  # a step: its result is one variable, its parameters are residuals
-            ct = bars.pop(results, None)
-            if ct is not None:
-                context.source = in_backward(position) if is_marked else position
-                _pull_step(primitive, invars, ct, params, bars, is_marked)
+        if type(primitive) is LinearizedOperation:  # a step: its parameters are residuals
+            context.source = in_backward(position) if is_marked else position
+            _pull_step(primitive, invars, results, params, bars, is_marked)
             continue
         if len(results) == 1:  # nearly always
             ct = bars.pop(results[0], None)
@@ -123,27 +121,37 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
 def _pull_step(
     operation: LinearizedOperation,
     invars: Sequence[Var],
-    ct: Value,
+    results: Any,
     residuals: Sequence[Value],
     bars: dict[Any, Value],
     is_marked: bool,
 ) -> None:
-    """Add the cotangents of the operands of a step to `bars`."""
-    cts: Sequence[Value]
-    if is_marked or type(ct) not in plain_types:
-        cts = _pulled_by_program(operation, ct, residuals)
+    """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
+    pull = operation.pull
+    if pull is not None:
+        ct = bars.pop(results, None)
+        if ct is None:
+            return
+        cts = [ct]
     else:
-        try:
-            cts = operation.pull(ct, *residuals)
-        except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
-            cts = _pulled_by_program(operation, ct, residuals)
-    for x, bar in zip(invars, cts):
+        found = [bars.pop(v, None) for v in results]
+        cts = [ct for ct in found if ct is not None]
+        if not cts:
+            return
+        pull = operation.pull_for(tuple([ct is not None for ct in found]))
+    for x, bar in zip(marked(invars, pull.nonzero), _pulled(pull, cts, residuals, is_marked)):
         bars[x] = add_tangents(bars[x], bar) if x in bars else bar
 
 
-def _pulled_by_program(operation: LinearizedOperation, ct: Value, residuals: Sequence[Value]) -> Sequence[Value]:
-    """Return the cotangents of the operands of a step by the operations that the rules gave."""
-    return eval_jaxpr(operation.transposed, operation.transposed.consts, *residuals, ct)
+def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value], is_marked: bool) -> Sequence[Value]:
+    """Return the cotangents of operands by straight-line code, or by the operations that the rules gave."""
+    is_plain = type(cts[0]) in plain_types and (len(cts) == 1 or all(type(ct) in plain_types for ct in cts))
+    if is_plain and not is_marked and pull.function is not None:
+        try:
+            return pull.function(*cts, *residuals)
+        except Exception:  # noqa: BLE001, S110  the program raises it again, and names the primitive
+            pass
+    return eval_jaxpr(pull.program, pull.program.consts, *residuals, *cts)
 
 
 def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:

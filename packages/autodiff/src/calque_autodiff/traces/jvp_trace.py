@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.traces.steps import Operations, Step, new_step
+from calque_autodiff.traces.steps import LinearizedOperation, Operations, Step, new_step
 from calque_core import (
     Primitive,
     Trace,
@@ -64,7 +64,7 @@ class JVPTracer(Tracer):
         tangent = self._tangent
         if type(tangent) is Step:
             step = tangent
-            tangent = JitTracer(self._trace.tangent_trace, step.outvar.aval, step.outvar, step.position)
+            tangent = JitTracer(self._trace.tangent_trace, step.outvars.aval, step.outvars, step.position)
             self._tangent = tangent
         return tangent
 
@@ -192,9 +192,29 @@ class JVPTrace(Trace):
             out, residuals = operation.run(*primals)
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place
             return None
-        step = new_step((operation, invars, Var(operation.dot_aval), residuals, current_position(3)))
+        position = current_position(3)
+        if operation.pull is None:
+            return self.record_several(operation, invars, out, residuals, position)
+        step = new_step((operation, invars, Var(operation.dot_avals[0]), residuals, position))
         self.tangent_trace.eqns.append(step)  # type: ignore[attr-defined]
-        return [JVPTracer(self, out, step, operation.out_aval)]
+        return [JVPTracer(self, out, step, operation.out_avals[0])]
+
+    def record_several(
+        self,
+        operation: LinearizedOperation,
+        invars: Sequence[Var],
+        outs: Sequence[Value],
+        residuals: tuple[Value, ...],
+        position: Position | None,
+    ) -> list[Value]:
+        """Record a step with several results; return the results, with tangents where these are not zero."""
+        trace: Any = self.tangent_trace
+        dots = [None if aval is None else JitTracer(trace, aval, Var(aval), position) for aval in operation.dot_avals]
+        outvars = tuple([dot.variable for dot in dots if dot is not None])
+        trace.eqns.append(new_step((operation, invars, outvars, residuals, position)))
+        return [
+            x if dot is None else JVPTracer(self, x, dot, aval) for x, dot, aval in zip(outs, dots, operation.out_avals)
+        ]
 
     process_custom_derivative = call_by_rules
 

@@ -19,32 +19,48 @@ from calque_core import Jaxpr, Primitive, ShapedArray, Var, typeof
 Value = Any
 
 
+class Pull(NamedTuple):
+    """The way back through an operation for one pattern of cotangents: a function of them, then of residuals.
+
+    It returns a cotangent for each operand in the mask `nonzero`, of those with a tangent.  `program`, of the
+    residuals, then the cotangents, returns the same; there is no function if its operations cannot run without rules.
+    """
+
+    function: Callable[..., tuple[Value, ...]] | None
+    program: Jaxpr
+    nonzero: Sequence[bool]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class LinearizedOperation:
     """A primitive on operands of known types, some of which have tangents.
 
-    `run(*primals)` returns the result and a tuple of residuals; `pull(ct, *residuals)` returns a tuple of one cotangent
-    per operand with a tangent.  `linear` is the same derivative as a program of the residuals, then the tangents;
-    `transposed` is `pull` as a program of the residuals, then the cotangent.  Residuals may refer to the memory of the
-    operands at the positions `captured`.
+    `run(*primals)` returns the result, or a list of results, and a tuple of residuals.  `linear` is the derivative as a
+    program of the residuals, then the tangents.  `pull` is the way back from a single result; for several results
+    `pull_for` gives it, from the mask of the nonzero tangents that have a cotangent.  `out_avals` are the types of the
+    results, `dot_avals` those of their tangents, None for a tangent that is zero.  Residuals may refer to the memory of
+    the operands at the positions `captured`.
     """
 
     primitive: Primitive
-    out_aval: Any
-    dot_aval: Any
-    run: Callable[..., tuple[Value, tuple[Value, ...]]]
-    pull: Callable[..., tuple[Value, ...]]
+    out_avals: Sequence[Any]
+    dot_avals: Sequence[Any]
+    run: Callable[..., tuple[Any, tuple[Value, ...]]]
     linear: Jaxpr
-    transposed: Jaxpr
+    pull: Pull | None
+    pull_for: Callable[[tuple[bool, ...]], Pull]
     captured: Sequence[int]
 
 
 class Step(NamedTuple):
-    """One equation of a linear program, of the residuals and the tangents `invars`; as long as a `JaxprEqn`."""
+    """One equation of a linear program, of the residuals and the tangents `invars`; as long as a `JaxprEqn`.
+
+    `outvars` is one variable, or a tuple of variables for the tangents of a primitive with several results.
+    """
 
     operation: LinearizedOperation
     invars: Sequence[Var]
-    outvar: Var
+    outvars: Any
     residuals: tuple[Value, ...]
     position: Any
 

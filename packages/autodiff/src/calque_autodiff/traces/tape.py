@@ -81,14 +81,15 @@ class _Expansion:
         operands = [*map(self.constant, step.residuals), *self.renamed(step.invars, self.atoms)]
         atoms: dict[Any, Atom] = dict(zip(linear.constvars, map(self.constant, linear.consts)))
         atoms.update(zip(linear.invars, operands))
+        tangents = [v for v in linear.outvars if type(v) is Var]
+        outvars = step.outvars if type(step.outvars) is tuple else (step.outvars,)
+        own = dict(zip(tangents, outvars))
         for eqn in linear.eqns:
-            outvars = [step.outvar if v is linear.outvars[0] else Var(v.aval) for v in eqn.outvars]
-            atoms.update(zip(eqn.outvars, outvars))
+            results = [own.get(v) or Var(v.aval) for v in eqn.outvars]
+            atoms.update(zip(eqn.outvars, results))
             invars = self.renamed(eqn.invars, atoms)
-            self.eqns.append(JaxprEqn(eqn.primitive, invars, outvars, eqn.params, step.position))
-        result = atoms[linear.outvars[0]]
-        if result is not step.outvar:
-            self.atoms[step.outvar] = result
+            self.eqns.append(JaxprEqn(eqn.primitive, invars, results, eqn.params, step.position))
+        self.atoms.update((out, atoms[v]) for v, out in zip(tangents, outvars) if atoms[v] is not out)
 
     def constant(self, x: Value) -> Atom:
         """Return a literal for a scalar, and one variable per array."""
