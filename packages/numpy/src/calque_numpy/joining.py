@@ -27,6 +27,7 @@ from calque_core.extend.numpy_functions import (
     refuse,
 )
 from calque_numpy.creation import asarray
+from calque_numpy.releases import of_numpy
 from calque_numpy.shapes import atleast_1d, atleast_2d, atleast_3d
 
 Value = Any
@@ -259,7 +260,7 @@ def _with_axes(name: str, x: Value, least: int) -> Value:
     return x
 
 
-@implements(np.unstack)
+@implements(*of_numpy("unstack"))
 def unstack(x: Value, /, *, axis: int = 0) -> tuple[Value, ...]:
     """Return the slices of an array along `axis`, without that axis.
 

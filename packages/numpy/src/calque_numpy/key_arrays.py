@@ -18,6 +18,7 @@ import numpy as np
 from calque_core import lax, typeof
 from calque_core.extend import has_tracer, where
 from calque_core.extend.numpy_functions import at
+from calque_numpy.releases import of_numpy
 from calque_pytree import register_pytree_node, tree_leaves, tree_map
 
 Value = Any
@@ -28,8 +29,8 @@ _MOVING = _OF_SEVERAL | frozenset((
     np.append, np.where, np.split, np.array_split, np.vsplit, np.hsplit, np.dsplit, np.reshape, np.ravel, np.squeeze,
     np.expand_dims, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.broadcast_to, np.flip, np.flipud, np.fliplr,
     np.rot90, np.roll, np.tile, np.repeat, np.take, np.take_along_axis, np.compress, np.extract, np.delete, np.resize,
-    np.copy,
-)) | ({np.unstack} if hasattr(np, "unstack") else set())  # fmt: skip
+    np.copy, *of_numpy("unstack"),
+))  # fmt: skip
 _ABOUT: dict[Callable[..., Any], Callable[[Any], Any]] = {
     np.shape: lambda keys: keys.shape,
     np.ndim: lambda keys: keys.ndim,

@@ -17,6 +17,7 @@ from calque_core.extend import where
 from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, matmul, ravel, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
+from calque_numpy.releases import of_numpy
 from calque_numpy.shapes import moveaxis
 
 Value = Any
@@ -167,7 +168,7 @@ def kron(a: Value, b: Value) -> Value:
     return lax.reshape(_product(wide_a, wide_b), [n * r for n, r in zip(a_shape, b_shape)])
 
 
-@implements(np.matvec)
+@implements(*of_numpy("matvec"))
 def matvec(x1: Value, x2: Value, /) -> Value:
     """Return the products of matrices and vectors; leading axes are broadcast.
 
@@ -184,7 +185,7 @@ def matvec(x1: Value, x2: Value, /) -> Value:
     return lax.squeeze(out, (typeof(out).ndim - 1,))
 
 
-@implements(np.vecmat)
+@implements(*of_numpy("vecmat"))
 def vecmat(x1: Value, x2: Value, /) -> Value:
     """Return the products of conjugated vectors and matrices; leading axes are broadcast.
 

@@ -29,6 +29,7 @@ from calque_core.extend.numpy_functions import (
 )
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
+from calque_numpy.releases import of_numpy
 
 Value = Any
 DType = Any
@@ -76,7 +77,7 @@ def cumprod(a: Value, axis: int | None = None, dtype: DType = None, out: None = 
     return _running("cumprod", lax.cumprod, a, axis, dtype)
 
 
-@implements(np.cumulative_sum)
+@implements(*of_numpy("cumulative_sum"))
 def cumulative_sum(
     x: Value, /, *, axis: int | None = None, dtype: DType = None, out: None = None, include_initial: bool = False
 ) -> Value:
@@ -94,7 +95,7 @@ def cumulative_sum(
     return _after_initial(_running("cumulative_sum", lax.cumsum, x, axis, dtype), axis, 0, include_initial)
 
 
-@implements(np.cumulative_prod)
+@implements(*of_numpy("cumulative_prod"))
 def cumulative_prod(
     x: Value, /, *, axis: int | None = None, dtype: DType = None, out: None = None, include_initial: bool = False
 ) -> Value:
