@@ -92,3 +92,11 @@ def test_functions_that_are_ufuncs_of_numpy_have_the_methods_of_ufuncs():
     for out, expected in zip(outs, (np.add.reduce(x), np.subtract.outer(x, x), np.maximum.accumulate(x)), strict=True):
         np.testing.assert_array_equal(out, expected)
     assert not hasattr(cnp.sin, "reduce")
+
+
+def test_functions_that_are_ufuncs_of_numpy_take_the_options_of_ufuncs():
+    x = np.array([1.5, 2.5])
+    jaxpr = make_jaxpr(lambda x: cnp.add(x, 1, dtype="float32"))(x)
+    assert [aval.dtype for aval in jaxpr.out_avals] == [np.float32]
+    with pytest.raises(TypeError, match="out="):
+        make_jaxpr(lambda x: cnp.add(x, 1, out=np.zeros(2)))(x)

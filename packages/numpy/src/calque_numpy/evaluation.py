@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError
+from calque_core import ArrayMethods, NumpyRuleError
 from calque_core.extend import active, has_tracer, host_values
 from calque_core.extend.numpy_functions import with_arrays
 from calque_numpy.key_arrays import has_keys, of_keys
@@ -86,7 +86,12 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
 def _after_refusal(
     error: TypeError, numpy_function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> Value:
-    """Return the result for keys, which our functions refuse; without a rule, that of NumPy for the known values."""
+    """Return the result for keys, and with options of ufuncs; without a rule, that of NumPy for the known values.
+
+    NumPy's ufuncs dispatch to rules that know their options, such as `dtype=`.
+    """
+    if kwargs and isinstance(numpy_function, np.ufunc) and any(isinstance(x, ArrayMethods) for x in args):
+        return numpy_function(*args, **kwargs)
     if has_keys((args, kwargs)):
         return of_keys(numpy_function, args, kwargs)
     is_known = not (_are_numpys((*args, *kwargs.values())) or has_tracer(args) or has_tracer(kwargs))
