@@ -165,7 +165,7 @@ PROGRAMS = {
     "slogdet": [lambda x, i=i: linalg.slogdet(diagonal(x))[i] for i in range(2)],
     "adjugate_slope": [lambda x: linalg.adjugate_slope(diagonal(x), diagonal(x))],
     "cholesky_update": [lambda x: linalg.cholesky_update(diagonal(x), x[:, 0])],
-    "sylvester_solve": [lambda x: linalg.sylvester_solve(diagonal(x), diagonal(x), x)],
+    "sylvester_solve": [lambda x: linalg.sylvester_solve(diagonal(x), diagonal(x), diagonal(x))],
     "polar": [lambda x, i=i: linalg.polar(diagonal(x))[i] for i in range(2)],
     "sqrtm": [lambda x: linalg.sqrtm(diagonal(x))],
     "geqrf": [lambda x: linalg.geqrf(x)[1]],

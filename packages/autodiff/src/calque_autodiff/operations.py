@@ -29,11 +29,12 @@ def linearized_operation(
 ) -> LinearizedOperation | None:
     """Return a primitive on operands of these types, those in `mask` with tangents; None if its rules have to run.
 
+    >>> import numpy as np
     >>> from calque_core import lax, typeof
     >>> operation = linearized_operation(lax.sin_p, [typeof(1.0).strip_weak_type()], [True], {})
     >>> operation.run(0.0)
     (np.float64(0.0), (np.float64(1.0),))
-    >>> operation.pull.function(3.0, 1.0)
+    >>> operation.pull.function(np.float64(3.0), np.float64(1.0))
     (np.float64(3.0),)
     """
     try:
