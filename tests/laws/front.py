@@ -203,6 +203,7 @@ FRONT: list[Program] = [
     row("spence ndtri", lambda x: (special.spence(x), special.ndtri(x / 3)), POSITIVE),
     row("owens_t comb", lambda x, y: (special.owens_t(x, y), special.comb(x + 4, y)), *[POSITIVE] * 2),
     row("boxcox", lambda x, y: (special.boxcox(x, y), special.boxcox1p(x, y)), *[POSITIVE] * 2),
+    row("hyp2f1", lambda x: special.hyp2f1(1.5, 0.5, 2.5, 1.0 - x), POSITIVE),
     row("bessel_jn hyp1f1", lambda x: (special.bessel_jn(x, v=3), special.hyp1f1(1.5, 2.5, x)), POSITIVE, ulps=256.0),
     row("sph_harm_y", lambda x, y: special.sph_harm_y(3, 2, x, y).real, *[POSITIVE] * 2),
     # running sums and differences

@@ -3,7 +3,7 @@
 One idea: a transformation leads to a positive argument, where the terms of the power series have one sign for most
 parameters; for large arguments, an asymptotic series.
 
-Read next: `slopes.py`.
+Read next: `gauss.py`, `slopes.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Value = Any
 Values = tuple[Value, ...]
 
 
-def _is_pole(x: Value) -> Value:
+def is_pole(x: Value) -> Value:
     """Tell where gamma has a pole: a series with such a numerator ends, one with such a denominator is infinite."""
     return (x <= 0.0) & (lax.floor(x) == x)
 
@@ -32,9 +32,9 @@ def _log_ratio(numerators: Values, denominators: Values) -> tuple[Value, Value]:
     for x in numerators:
         logarithm, sign = logarithm + lax.lgamma(x), sign * gammasgn(x)
     for x in denominators:
-        is_pole = _is_pole(x)
-        safe = lax.select(is_pole, 1.0, x)
-        logarithm = logarithm - lax.select(is_pole, math.inf, lax.lgamma(safe))
+        is_zero = is_pole(x)
+        safe = lax.select(is_zero, 1.0, x)
+        logarithm = logarithm - lax.select(is_zero, math.inf, lax.lgamma(safe))
         sign = sign * gammasgn(safe)
     return logarithm, sign
 
@@ -82,11 +82,11 @@ def _kummer_asymptotic(a: Value, b: Value, x: Value) -> tuple[Value]:
 
 def _hyp1f1_formula(a: Value, b: Value, x: Value) -> Value:
     """Return M(a, b, x); a negative x becomes positive by Kummer's transformation (DLMF 13.2.39)."""
-    ends = _is_pole(a)
-    is_infinite = _is_pole(b) & ~(ends & (a >= b))
+    ends = is_pole(a)
+    is_infinite = is_pole(b) & ~(ends & (a >= b))
     other = lax.select(x > 0.0, a, b - a)
     greatest = lax.max(abs(b - other), abs(1.0 - other)) + 1.0  # of the parameters of the asymptotic series
-    is_large = (abs(x) > lax.max(_LARGE, greatest * greatest)) & ~(ends | (_is_pole(b - a) & (x < 0.0)) | is_infinite)
+    is_large = (abs(x) > lax.max(_LARGE, greatest * greatest)) & ~(ends | (is_pole(b - a) & (x < 0.0)) | is_infinite)
     is_mirrored = (x < 0.0) & ~ends & ~is_large
     p, q = lax.select(is_mirrored, b - a, a), lax.select(is_infinite, 1.0, b)
     y = lax.select(is_large | is_infinite, 0.0, lax.select(is_mirrored, -x, x))

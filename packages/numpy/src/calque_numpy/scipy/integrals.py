@@ -244,7 +244,8 @@ def _spence_formula(x: Value) -> Value:
     product = lax.select(y == 0.0, 0.0, logarithm * rest)
     small = lax.select(is_small, math.pi**2 / 6 - product - series, series)
     power = lax.log(lax.select(is_large, x, 1.0))
-    return lax.select(is_large, -0.5 * power * power - small, small)
+    out = lax.select(is_large, -0.5 * power * power - small, small)
+    return lax.select(x == math.inf, math.nan, out)  # as SciPy's
 
 
 _LOG1P = [1 / (2 * k + 1) for k in range(12)]
@@ -266,7 +267,7 @@ spence_p = declare("spence", _spence_formula, _spence_slope)
 def spence(z: Value, /) -> Value:
     """Return Spence's function, the integral of log(t) / (1 - t) from 1 to z: the dilogarithm of 1 - z.
 
-    NaN where z is negative.
+    NaN where z is negative, and where it is infinite, as SciPy's; the limit is -inf.
     Shapes: z [*s] -> [*s].  Dtype: kept; float64 for integers.  Accuracy: 16 ulp.
     Raises: TypeError for complex numbers.
 

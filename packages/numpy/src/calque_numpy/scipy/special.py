@@ -25,6 +25,7 @@ from calque_numpy.scipy.gammas import (
     psi,
     zeta,
 )
+from calque_numpy.scipy.gauss import hyp2f1
 from calque_numpy.scipy.hypergeometric import hyp1f1
 from calque_numpy.scipy.integrals import exp1, expi, expn, sici, spence
 from calque_numpy.scipy.normal import log_ndtr, ndtr, ndtri, owens_t
@@ -42,5 +43,5 @@ __all__ = [
     "gamma", "gammaln", "loggamma", "gammasgn", "multigammaln", "factorial", "poch", "comb", "bernoulli",
     "beta", "betaln", "betainc", "gammainc", "gammaincc",
     "digamma", "psi", "polygamma", "zeta",
-    "i0", "i0e", "i1", "i1e", "bessel_jn", "hyp1f1", "sph_harm_y",
+    "i0", "i0e", "i1", "i1e", "bessel_jn", "hyp1f1", "hyp2f1", "sph_harm_y",
 ]  # fmt: skip
