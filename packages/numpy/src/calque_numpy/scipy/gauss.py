@@ -180,8 +180,9 @@ def hyp2f1(a: Value, b: Value, c: Value, x: Value, /) -> Value:
     is a or b.
     Shapes: broadcast.  Dtype: promoted; float64 for integers.
     Accuracy, as a relative error: 1e-13 (1e-5 in single precision) for positive parameters up to 5 and x from -1 to 1,
-    close to 1 and for whole differences of the parameters too; 1e-10 for parameters from -5 to 5 and every x; both
-    except next to a zero.  Digits are lost for large parameters and x < 0 where c is less than a and b.
+    close to 1 and for whole differences of the parameters too; 1e-12 for positive parameters up to 100 and x from 0 to
+    1; 1e-10 for parameters from -5 to 5 and every x; all except next to a zero.  Sums cancel where a parameter is less
+    than -10, and for x < 0 where b - c or a - c is more than 20: such results may have no correct digit, as SciPy's.
     NaN for polynomials of a degree over 10000.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 
