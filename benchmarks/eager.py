@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from kits import kits
 from measure import Effort, Samples, check_agreement, race
-from programs import lax_chain, numpy_chain
+from programs import lax_chain, network_loss, numpy_chain, rosenbrock, small_params
 from table import row
 
 EAGER = ("calque", "numpy", "autograd", "jax", "torch")
@@ -55,6 +55,39 @@ def captured_constant(effort: Effort) -> Samples:
 def captured_view(effort: Effort) -> Samples:
     data = np.ones((1_000, 10_001))
     return race_captures(effort, lambda xp, w: xp.sum(xp.dot(data[:, :-1], w)), np.ones(10_000), 1)
+
+
+@row("eager grad of a small network", "us", budget=0.9, autograd=1.0)
+def small_network(effort: Effort) -> Samples:
+    return race_losses(effort, network_loss, small_params())
+
+
+@row("eager grad of Rosenbrock with slices", "us", budget=0.9, autograd=1.0)
+def rosenbrock_gradient(effort: Effort) -> Samples:
+    return race_losses(effort, rosenbrock, np.linspace(-1.0, 1.0, 10))
+
+
+@row("eager grad of grad of a scalar function", "us", budget=0.9, autograd=1.0)
+def second_derivative(effort: Effort) -> Samples:
+    def twice(xp: Any, grad: Any) -> Any:
+        return grad(grad(lambda x: xp.sin(x) * xp.exp(-x) * x))
+
+    derivatives = {k.name: partial(twice(plain(k), k.grad), k.scalar(0.5)) for k in kits("calque", "autograd")}
+    check_agreement({name: derivative() for name, derivative in derivatives.items()})
+    return race(effort, derivatives, per=1, unit=1e-6)
+
+
+def plain(kit: Any) -> Any:
+    """Return the module whose functions a program calls: NumPy itself for ours."""
+    return np if kit.name == "calque" else kit.numpy
+
+
+def race_losses(effort: Effort, loss: Any, params: Any) -> Samples:
+    gradients = {k.name: partial(k.grad(partial(loss, plain(k))), params) for k in kits("calque", "autograd")}
+    found = {name: gradient() for name, gradient in gradients.items()}
+    for part in params if isinstance(params, dict) else [...]:
+        check_agreement({name: gradient[part] for name, gradient in found.items()})
+    return race(effort, gradients, per=1, unit=1e-6)
 
 
 def repeated(x: Any, constant: np.ndarray) -> Any:

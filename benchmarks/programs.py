@@ -40,6 +40,26 @@ def numpy_chain(xp: Any, length: int) -> Function:
     return chain
 
 
+def rosenbrock(xp: Any, x: Any) -> Any:
+    """Return the sum of Rosenbrock's function over neighbours.  Shapes: x [n] -> []."""
+    return xp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def small_params() -> dict[str, np.ndarray]:
+    """Return the parameters of a network 16-32-32-4 in doubles."""
+    rng = np.random.default_rng(0)
+    shapes = {"w1": (16, 32), "b1": (32,), "w2": (32, 32), "b2": (32,), "w3": (32, 4), "b3": (4,)}
+    return {name: 0.1 * rng.standard_normal(shape) for name, shape in shapes.items()}
+
+
+def network_loss(xp: Any, p: dict[str, Any]) -> Any:
+    """Return the mean square error of the small network on 8 examples."""
+    inputs, targets = np.linspace(-1.0, 1.0, 8 * 16).reshape(8, 16), np.linspace(-1.0, 1.0, 8 * 4).reshape(8, 4)
+    hidden = xp.tanh(xp.dot(inputs, p["w1"]) + p["b1"])
+    hidden = xp.tanh(xp.dot(hidden, p["w2"]) + p["b2"])
+    return xp.mean((xp.dot(hidden, p["w3"]) + p["b3"] - targets) ** 2)
+
+
 def transformer_params() -> dict[str, Any]:
     """Return the parameters of a pre-norm decoder: 12 layers of 16 arrays, and 6 more; 198 leaves."""
     rng = np.random.default_rng(0)
