@@ -4,7 +4,8 @@ One idea: one trace with two parents.  Primals go to `parent`; rules run over `t
 tangents are computed beside the primals: `jvp`.  If the second is a `TangentTrace`, operations on tangents are recorded
 instead: `linearize`.  So one rule per primitive serves both.
 
-Read next: `forward.py` for `jvp`, `linearize.py` for the other half.
+In evaluation, an operation whose types were met before runs as straight-line code that the rules gave once: `run_step`.
+Read next: `forward.py` for `jvp`, `linearize.py` for the other half, `steps.py` for the straight-line code.
 """
 
 from __future__ import annotations
