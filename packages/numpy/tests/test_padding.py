@@ -55,7 +55,7 @@ def test_an_infinite_edge_leaves_the_other_border_alone(agree):
         (lambda x: np.pad(x, 1, mode=lambda *_: None), TypeError, "the mode is a function"),
         (lambda x: np.pad(x, 1, mode="edge", end_values=1), ValueError, "mode='edge' does not take end_values="),
         (lambda x: np.pad(x, 1, mode="reflect", reflect_type="oddly"), ValueError, "reflect_type is 'oddly'. Use"),
-        (lambda x: np.pad(x, 1, mode="mean", stat_length=1.5), TypeError, "stat_length is 1.5, and must be an integer"),
+        (lambda x: np.pad(x, 1, mode="mean", stat_length=1.5), TypeError, "stat_length is 1.5. Give an integer."),
         (lambda x: np.pad(x[:0], 1, mode="edge"), ValueError, "axis 0 is empty. Use mode='constant' or 'empty'."),
         (lambda x: np.pad(x[:0], 1, mode="mean"), ValueError, "there is no element along axis 0. Give a longer array"),
         (

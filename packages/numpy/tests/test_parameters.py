@@ -138,11 +138,14 @@ VALUES = {
     "w": [np.array([1.0, 2.0, 3.0, 4.0])],
     "bitorder": ["little", "x"],
     "count": [3, -1, 20],
+    "kwargs": [{"constant_values": 2}, {"mode": "mean", "stat_length": 2}, {"mode": "reflect", "reflect_type": "odd"}],
+    "writeable": [False],
     "fill_value": [],  # it comes with size=, which is ours alone
 }
 # Of the array API, and of products on accelerators; NumPy has no such parameters.
 OURS_ALONE = {"descending", "precision", "preferred_element_type", "size", "length", "strip_zeros"}
-ARBITRARY = {np.empty_like, np.apply_along_axis, np.piecewise}  # the content is open, or a function's own arguments
+# The content is open, the arguments are a function's own, or the result is a text.
+ARBITRARY = {np.empty_like, np.apply_along_axis, np.piecewise, np.einsum_path}
 REST = {
     np.reshape: lambda x: [(-1,)],
     np.swapaxes: lambda x: [0, -1],
@@ -162,6 +165,7 @@ REST = {
         (np.dot, np.outer, np.inner, np.tensordot, np.vdot, np.kron, np.isclose, np.allclose, np.array_equal),
         lambda x: [x],
     ),
+    np.lib.stride_tricks.sliding_window_view: lambda x: [(1,) * np.ndim(x)],
     np.insert: lambda x: [1, 2],
     np.histogram2d: lambda x: [x],
     np.cross: lambda x: [np.ones(3)],

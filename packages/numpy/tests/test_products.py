@@ -116,6 +116,10 @@ def test_vector_products_are_numpys(dtype, agree, numbers):
 @pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 @np.errstate(invalid="ignore")
 def test_a_vector_of_length_2_has_no_third_component(agree, numbers):
+    try:
+        np.cross([1.0, 2.0], [3.0, 4.0])
+    except ValueError:
+        pytest.skip("this release of NumPy takes vectors of length 3 alone")
     x, y = numbers((2, 3)), numbers((4, 2, 3), seed=1)
     x[0, 1], y[0, 0, 2] = -0.0, np.inf  # a third component of 0 would give NaN
     agree(lambda m, x, y: [m.cross(x[:, :2], y), m.cross(x, y[0, :, :2]), m.cross(x[:, :2], y[..., :2])], x, y)

@@ -96,7 +96,7 @@ def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
            [3, 4]])
     """
     operands = _operands("vstack", tup, dtype, {"casting": casting})
-    return lax.concatenate([atleast_2d(x) for x in operands], 0)
+    return copy(lax.concatenate([atleast_2d(x) for x in operands], 0))
 
 
 @implements(np.hstack)
@@ -109,7 +109,7 @@ def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
     array([1, 2, 3])
     """
     operands = [atleast_1d(x) for x in _operands("hstack", tup, dtype, {"casting": casting})]
-    return lax.concatenate(operands, 0 if typeof(operands[0]).ndim == 1 else 1)
+    return copy(lax.concatenate(operands, 0 if typeof(operands[0]).ndim == 1 else 1))
 
 
 @implements(np.dstack)
@@ -121,7 +121,7 @@ def dstack(tup: Sequence[Value]) -> Value:
     >>> dstack([np.array([1, 2]), np.array([3, 4])]).shape
     (1, 2, 2)
     """
-    return lax.concatenate([atleast_3d(x) for x in _operands("dstack", tup, None, {})], 2)
+    return copy(lax.concatenate([atleast_3d(x) for x in _operands("dstack", tup, None, {})], 2))
 
 
 @implements(np.column_stack)
@@ -136,7 +136,7 @@ def column_stack(tup: Sequence[Value]) -> Value:
     """
     operands = _operands("column_stack", tup, None, {})
     columns = [x if typeof(x).ndim > 1 else lax.reshape(x, (typeof(x).size, 1)) for x in operands]
-    return lax.concatenate(columns, 1)
+    return copy(lax.concatenate(columns, 1))
 
 
 # Sections

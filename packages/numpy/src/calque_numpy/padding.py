@@ -210,10 +210,15 @@ def _linear_ramp(x: Value, axis: int, width: tuple[int, int], values: Pair) -> P
     return before, lax.rev(after, (axis,))
 
 
+def _stat_length(n: Value) -> int:
+    """Return a number of elements, as the user wrote it in a message."""
+    return integer("pad", "stat_length", n.item() if isinstance(n, np.generic) else n)
+
+
 def _statistic(name: str, function: Callable[..., Value]) -> Callable[[Value, int, tuple[int, int], Pair], Pair]:
     def borders(x: Value, axis: int, width: tuple[int, int], lengths: Pair) -> Pair:
         size, dtype = typeof(x).shape[axis], typeof(x).dtype
-        lengths = tuple(size if n is None else min(integer("pad", "stat_length", n), size) for n in lengths)
+        lengths = tuple(size if n is None else min(_stat_length(n), size) for n in lengths)
         if min(lengths) < 1:
             raise ValueError(
                 f"pad of {typeof(x)}{where()} with mode={name!r}: there is no element along axis {axis}. Give a longer "
