@@ -114,3 +114,13 @@ def test_ipython_shows_our_values():
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), np.from_dlpack])
 def test_a_device_array_is_copied_by_pythons_and_numpys_protocols(clone):
     np.testing.assert_array_equal(clone(calque.device_put(X)), X)
+
+
+def test_torch_and_our_arrays_exchange_memory():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    np.testing.assert_array_equal(torch.from_dlpack(calque.device_put(X)).numpy(), X)
+    tensor = torch.arange(4.0)
+    array = calque.numpy.from_dlpack(tensor)
+    assert array.dtype == np.float32
+    np.testing.assert_array_equal(calque.grad(lambda x: np.sum(x**2))(array), 2 * tensor.numpy())
+    np.testing.assert_allclose(calque.jit(np.sin)(array), np.sin(array), rtol=1e-6)
