@@ -134,11 +134,11 @@ def _pull_step(
             return
         cts = [ct]
     else:
-        found = [bars.pop(v, None) for v in results]
-        cts = [ct for ct in found if ct is not None]
+        result_cts = [bars.pop(v, None) for v in results]
+        cts = [ct for ct in result_cts if ct is not None]
         if not cts:
             return
-        pull = operation.pull_for(tuple([ct is not None for ct in found]))
+        pull = operation.pull_for(tuple([ct is not None for ct in result_cts]))
     for x, bar in zip(marked(invars, pull.nonzero), _pulled(pull, cts, residuals, is_marked)):
         bars[x] = add_tangents(bars[x], bar) if x in bars else bar
 

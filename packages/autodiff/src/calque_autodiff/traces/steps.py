@@ -84,10 +84,10 @@ class Operations:
     def find(self, key: list[Any], params: dict[str, Any]) -> LinearizedOperation | None:
         """Return the operation of a key, made at the third meeting; None if its rules have to run."""
         try:
-            found = self.known.get(tuple(key), 0)
+            entry = self.known.get(tuple(key), 0)  # an operation, None, or the number of meetings
         except TypeError:  # parameters that cannot be hashed
             return None
-        return found if type(found) is not int else self._meet(key, params, found)
+        return entry if type(entry) is not int else self._meet(key, params, entry)
 
     def _meet(self, key: list[Any], params: dict[str, Any], count: int) -> LinearizedOperation | None:
         if len(self.known) >= _LIMIT:

@@ -35,10 +35,10 @@ class Tape(NamedTuple):
         safe = copied_where_exposed([*self.consts, *residuals], shared)
         if all(a is b for a, b in zip(safe, [*self.consts, *residuals])):
             return self
-        rest = iter(safe)
-        consts = [next(rest) for _ in self.consts]
+        values = iter(safe)
+        consts = [next(values) for _ in self.consts]
         eqns = [
-            entry._replace(residuals=tuple([next(rest) for _ in entry.residuals])) if type(entry) is Step else entry
+            entry._replace(residuals=tuple([next(values) for _ in entry.residuals])) if type(entry) is Step else entry
             for entry in self.eqns
         ]
         return self._replace(consts=consts, eqns=eqns)
