@@ -68,7 +68,6 @@ def _linearized(
     if pull is not None and pull.function is None:
         return None
     return LinearizedOperation(
-        primitive,
         [v.aval for v in outs],
         dot_avals,
         run.function(primals, f"{result}, {_tuple_of(residuals)}"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from calque_core import Jaxpr, Primitive, ShapedArray, Var, typeof
+from calque_core import Jaxpr, ShapedArray, Var, typeof
 
 Value = Any
 
@@ -42,7 +42,6 @@ class LinearizedOperation:
     the operands at the positions `captured`.
     """
 
-    primitive: Primitive
     out_avals: Sequence[Any]
     dot_avals: Sequence[Any]
     run: Callable[..., tuple[Any, tuple[Value, ...]]]
