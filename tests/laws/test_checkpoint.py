@@ -39,7 +39,7 @@ each_policy = pytest.mark.parametrize("policy", POLICIES, ids=policies.policy_na
 
 def compiled(fun, *args):
     """Return the executable of a function."""
-    return compile_module(jit(fun).lower(*args).module, placement(), ())
+    return compile_module(jit(fun).lower(*args).compiler_ir(), placement(), ())
 
 
 def text_of(fun, *args):

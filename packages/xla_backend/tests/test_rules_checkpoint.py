@@ -3,7 +3,7 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_core.lax import name_p, optimization_barrier, remat_p
-from calque_xla_backend import Array, device_put, jit
+from calque_xla_backend import Array, device_put, jit, lower_jaxpr_to_module
 from calque_xla_backend.evaluate import _programs
 
 
@@ -47,8 +47,8 @@ def test_a_second_computation_of_nothing_needs_no_barrier():
 
 def test_large_constants_inside_are_arguments_of_the_module():
     table = np.linspace(0.0, 1.0, 1000)
-    lowered = jit(rematted(lambda x: x * table)).lower(np.ones(1000))
-    assert [const.shape for const, _ in lowered.const_args] == [(1000,)]
+    module = lower_jaxpr_to_module(make_jaxpr(rematted(lambda x: x * table))(np.ones(1000)))
+    assert [const.shape for const, _ in module.const_args] == [(1000,)]
     np.testing.assert_array_equal(np.asarray(jit(rematted(lambda x: x * table))(np.ones(1000))[0]), table)
 
 

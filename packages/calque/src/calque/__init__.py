@@ -64,6 +64,7 @@ if _TYPE_CHECKING:
     from calque import errors as errors
     from calque import ops as ops
     from calque import scipy as scipy
+    from calque import stages as stages
     from calque import tree_util as tree_util
     from calque_xla_backend import Array as Array
     from calque_xla_backend import block_until_ready as block_until_ready
@@ -96,6 +97,7 @@ _MODULES = (
     "errors",
     "ops",
     "scipy",
+    "stages",
     "tree_util",
 )
 
@@ -163,11 +165,17 @@ __all__ = [
 def __getattr__(name: str) -> _Any:
     """Load the backend, or a module of this package, at the first access to its name."""
     if name in _MODULES:
-        return _importlib.import_module(f"calque.{name}")
+        return _load(f"calque.{name}", name)
     if name not in _BACKEND_NAMES:
         raise AttributeError(f"calque has no attribute {name!r}. Its names are in calque.__all__.")
+    value = globals()[name] = getattr(_load("calque_xla_backend", name), name)
+    return value
+
+
+def _load(module: str, name: str) -> _Any:
+    """Import the module that has `name`.  Raises: ModuleNotFoundError that names the package of the compiler."""
     try:
-        backend = _importlib.import_module("calque_xla_backend")
+        return _importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name not in ("calque_xla_backend", "jaxlib"):
             raise
@@ -175,8 +183,6 @@ def __getattr__(name: str) -> _Any:
             f"calque.{name} needs the compiler, which is a package of its own. Install it: pip install 'calque[xla]'.",
             name=error.name,
         ) from None
-    value = globals()[name] = getattr(backend, name)
-    return value
 
 
 def __dir__() -> list[str]:

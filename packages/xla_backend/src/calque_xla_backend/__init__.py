@@ -15,7 +15,7 @@ from calque_xla_backend.modules.lowering import (
     lower_fun,
     register_lowering,
 )
-from calque_xla_backend.modules.module import Lowered, lower_jaxpr_to_module
+from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.modules.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.devices import (
@@ -27,6 +27,7 @@ from calque_xla_backend.runtime.devices import (
     devices,
 )
 from calque_xla_backend.verbs.jit import clear_caches, jit
+from calque_xla_backend.verbs.stages import ArgInfo, Compiled, Lowered, Traced
 
 _register_internal_folder(__path__[0])
 _register_internal_folder(_jaxlib.__path__[0])
@@ -34,9 +35,13 @@ _register_internal_folder(_jaxlib.__path__[0])
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgInfo",
     "Array",
+    "Compiled",
     "Lowered",
+    "LoweredModule",
     "LoweringRuleContext",
+    "Traced",
     "aval_to_ir_type",
     "block_until_ready",
     "broadcast_operands",

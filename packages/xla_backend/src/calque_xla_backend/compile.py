@@ -9,7 +9,7 @@ Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from calque_core import Jaxpr, dce_jaxpr, eval_context, rule_epoch
 from calque_core.extend import check_program, here, is_debugging, where
 from calque_pytree import static_key
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
-from calque_xla_backend.modules.module import lower_jaxpr_to_module
+from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
 from calque_xla_backend.runtime.runtime import (
     Buffer,
     DeviceType,
+    Executable,
     Placement,
     XlaRuntimeError,
     compile_module,
@@ -34,27 +35,39 @@ Value = Any
 Options = tuple[tuple[str, Any], ...]
 
 
+class LoweredProgram(NamedTuple):
+    """A jaxpr, and its module for one platform.
+
+    `main` of the module takes the arguments in the mask `used`, which some result depends on.  XLA may overwrite the
+    arguments of the jaxpr whose numbers are in `donated`.
+    """
+
+    jaxpr: Jaxpr
+    module: LoweredModule
+    platform: str
+    used: Sequence[bool]
+    donated: tuple[int, ...]
+
+
 class Program:
     """A compiled program: `run(buffers)` returns jaxlib's results, and `handlers` make buffers of them.
 
     `run` takes a buffer for each argument, and reads the buffers of the arguments in the mask `used`.
     """
 
-    __slots__ = ("bounds", "donated", "handlers", "in_types", "name", "out_types", "run", "used")
+    __slots__ = ("bounds", "donated", "executable", "handlers", "in_types", "name", "out_types", "run", "used")
 
-    def __init__(
-        self,
-        jaxpr: Jaxpr,
-        run: Callable[[Sequence[Buffer]], Any],
-        used: Sequence[bool],
-        place: Placement,
-        donated: tuple[int, ...],
-    ) -> None:
-        self.name, self.run, self.bounds = name_of(jaxpr), run, bounds_of(jaxpr)
+    def __init__(self, lowered: LoweredProgram, executable: Executable, place: Placement) -> None:
+        jaxpr = lowered.jaxpr
+        self.name, self.executable, self.bounds = name_of(jaxpr), executable, bounds_of(jaxpr)
         self.in_types = [device_type(aval, place) for aval in jaxpr.in_avals]
         self.out_types = [device_type(aval, place) for aval in jaxpr.out_avals]
         self.handlers = [s.handler for s in self.out_types]
-        self.used, self.donated = used, donated
+        self.used, self.donated = lowered.used, lowered.donated
+        consts = [to_buffer(const, device_type(aval, place)) for const, aval in lowered.module.const_args]
+        self.run: Callable[[Sequence[Buffer]], Any] = _take_jaxpr_arguments(
+            executable.execute_sharded, consts, lowered.used
+        )
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars, converted to the program's types."""
@@ -97,11 +110,19 @@ def common_placement(args: Sequence[Value], name: str) -> Placement:
 
     Raises: ValueError if they are on different devices.
     """
+    return placement_of_arrays(args, name) or placement()
+
+
+def placement_of_arrays(args: Sequence[Value], name: str) -> Placement | None:
+    """Return the placement of all arrays among the arguments, or None without arrays: no client need run yet.
+
+    Raises: ValueError if they are on different devices.
+    """
     places = {x._device_type.placement for x in args if type(x) is Array}
     if len(places) > 1:
         devices = " and ".join(sorted(str(place.device) for place in places))
         raise ValueError(f"{name} got arrays on {devices}. Move them to one device with device_put.")
-    return places.pop() if places else placement()
+    return places.pop() if places else None
 
 
 class XlaCompiler:
@@ -131,8 +152,17 @@ class XlaCompiler:
 
         The jaxpr keeps it: an equation of `jit`, as derivatives make them, has no function with a cache.
         """
+        return self._kept(jaxpr, place, donated, lambda: lower_program(jaxpr, place.platform, donated))
+
+    def program_of(self, lowered: LoweredProgram, place: Placement) -> Program:
+        """Return the program of a lowered jaxpr: the one that `program` returns for this jaxpr."""
+        return self._kept(lowered.jaxpr, place, lowered.donated, lambda: lowered)
+
+    def _kept(
+        self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...], lower: Callable[[], LoweredProgram]
+    ) -> Program:
         key = (self, place, donated, here().settings, rule_epoch())
-        return jaxpr.memo(key, lambda: compile_jaxpr(jaxpr, place, self.options, donated))  # type: ignore[no-any-return]
+        return jaxpr.memo(key, lambda: compile_program(lower(), place, self.options))  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"XlaCompiler({dict(self.options) or ''})"
@@ -146,26 +176,33 @@ def compiler_of(options: Options) -> XlaCompiler:
     return _compilers.setdefault(static_key(options), XlaCompiler(options))
 
 
-def compile_jaxpr(jaxpr: Jaxpr, place: Placement, options: Options = (), donated: tuple[int, ...] = ()) -> Program:
-    """Return the program that computes `jaxpr`; the executable does not take arguments that no result depends on.
+def compile_jaxpr(jaxpr: Jaxpr, place: Placement) -> Program:
+    """Return the program that computes `jaxpr`.  Raises: as `lower_program`."""
+    return compile_program(lower_program(jaxpr, place.platform), place)
+
+
+def lower_program(jaxpr: Jaxpr, platform: str, donated: tuple[int, ...] = ()) -> LoweredProgram:
+    """Return the module of `jaxpr`, which does not take arguments that no result depends on.
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
-    name = name_of(jaxpr)
     smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
     kept = [i for i, is_used in enumerate(used) if is_used]
     with eval_context():
-        lowered = lower_jaxpr_to_module(
-            smaller, name=name, platform=place.platform, donated=[kept.index(i) for i in donated if i in kept]
+        module = lower_jaxpr_to_module(
+            smaller, name=name_of(jaxpr), platform=platform, donated=[kept.index(i) for i in donated if i in kept]
         )
+    return LoweredProgram(jaxpr, module, platform, used, donated)
+
+
+def compile_program(lowered: LoweredProgram, place: Placement, options: Options = ()) -> Program:
+    """Return the program of a lowered jaxpr for a device.  Raises: XlaRuntimeError."""
     try:
-        executable = compile_module(lowered.module, place, options)
+        executable = compile_module(lowered.module.module, place, options)
     except XlaRuntimeError as error:
-        error.add_note(f"This happened in compiling {name}.")
+        error.add_note(f"This happened in compiling {name_of(lowered.jaxpr)}.")
         raise
-    consts = [to_buffer(const, device_type(aval, place)) for const, aval in lowered.const_args]
-    run = _take_jaxpr_arguments(executable.execute_sharded, consts, kept, len(used))
-    return Program(jaxpr, run, used, place, donated)
+    return Program(lowered, executable, place)
 
 
 def name_of(jaxpr: Jaxpr) -> str:
@@ -174,9 +211,10 @@ def name_of(jaxpr: Jaxpr) -> str:
 
 
 def _take_jaxpr_arguments(
-    run: Callable[[Any], Any], consts: list[Buffer], kept: list[int], count: int
+    run: Callable[[Any], Any], consts: list[Buffer], used: Sequence[bool]
 ) -> Callable[[Any], Any]:
     """Return `run` as a function of the jaxpr's arguments: it adds constants, drops unused arguments."""
-    if len(kept) < count:
+    if not all(used):
+        kept = [i for i, is_used in enumerate(used) if is_used]
         return lambda buffers: run([*consts, *[buffers[i] for i in kept]])
     return (lambda buffers: run([*consts, *buffers])) if consts else run

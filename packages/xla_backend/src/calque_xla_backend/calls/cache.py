@@ -15,7 +15,7 @@ from typing import Any
 
 from calque_core import evaluation, is_tracer
 from calque_core.extend import DEFAULT_SETTINGS, JaxprTrace, Settings, StaticKeys, here
-from calque_xla_backend.calls.call import Key, Traced
+from calque_xla_backend.calls.call import Key, TracedCall
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
 
 
@@ -57,7 +57,9 @@ class JitCache:
     __slots__ = ("__weakref__", "programs", "running", "traces")
 
     def __init__(self) -> None:
-        self.traces: dict[Key, Traced] = {}  # by avals: shared by calls under a trace and by programs for all devices
+        self.traces: dict[
+            Key, TracedCall
+        ] = {}  # by avals: shared by calls under a trace and by programs for all devices
         self.programs: dict[Hashable, Programs] = {}  # by compiler and donated arguments
         self.running: set[Hashable] = set()  # the threads that trace now, with the keys of their traces
         _all.add(self)
@@ -66,7 +68,7 @@ class JitCache:
         """Return the one `Programs` with these options."""
         return self.programs.setdefault(options, Programs())
 
-    def find(self, key: Key) -> Traced | None:
+    def find(self, key: Key) -> TracedCall | None:
         """Return the trace under `key` in this cache or in an enclosing trace, or None."""
         traced = self.traces.get(key)
         if traced is None:
@@ -77,7 +79,7 @@ class JitCache:
                     break
         return traced
 
-    def keep(self, key: Key, traced: Traced, fun: Any) -> None:
+    def keep(self, key: Key, traced: TracedCall, fun: Any) -> None:
         """Keep a trace while the function lives; with captured tracers, while their trace is open."""
         owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
         if not owners:

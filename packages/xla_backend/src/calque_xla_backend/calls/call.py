@@ -34,7 +34,7 @@ class Call(NamedTuple):
         return self.static_keys, self.in_tree.key, types, *settings_key()
 
 
-class Traced(NamedTuple):
+class TracedCall(NamedTuple):
     """A traced function: a closed jaxpr, the captured values for its leading arguments, and the output tree."""
 
     jaxpr: Jaxpr

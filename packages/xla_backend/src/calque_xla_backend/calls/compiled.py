@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_core import rule_epoch
 from calque_pytree import tree_structure
-from calque_xla_backend.calls.call import Call, Traced
+from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.transfer import Inputs, has_plain_types
 from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.modules.bounds import fit
@@ -46,7 +46,7 @@ class CompiledCall:
         "unflatten",
     )
 
-    def __init__(self, program: Program, call: Call, traced: Traced) -> None:
+    def __init__(self, program: Program, call: Call, traced: TracedCall) -> None:
         self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)

@@ -28,7 +28,7 @@ from calque_core.extend import (
 )
 from calque_pytree import tree_flatten
 from calque_xla_backend.calls.cache import cache_of
-from calque_xla_backend.calls.call import Arguments, Call, Traced
+from calque_xla_backend.calls.call import Arguments, Call, TracedCall
 
 Value = Any
 
@@ -68,7 +68,7 @@ class TracedFunction:
         check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), caller)
         raise type_error
 
-    def trace(self, call: Call) -> Traced:
+    def trace(self, call: Call) -> TracedCall:
         """Return the trace for the types of a call; the first call for these types traces the function.
 
         Raises: RecursionError if the function calls itself with the same types; any error of the function.
@@ -92,7 +92,7 @@ class TracedFunction:
         self.cache.keep(key, traced, self.fun)
         return traced
 
-    def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> Traced:
+    def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> TracedCall:
         flat = FlatFunction(with_static(self.fun, "jit", call.statics), call.in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
@@ -106,4 +106,4 @@ class TracedFunction:
                 )
             raise
         closed, captured = hoist_tracers(jaxpr)
-        return Traced(closed, captured, flat.out_tree)
+        return TracedCall(closed, captured, flat.out_tree)

@@ -28,7 +28,7 @@ EMBEDDED_BYTES = 1024  # a larger constant becomes an argument: XLA folds and pr
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredModule:
     """A module, and the arrays that its `main` takes before the arguments of the jaxpr."""
 
     module: ir.Module
@@ -41,7 +41,7 @@ class Lowered:
 
 def lower_jaxpr_to_module(
     jaxpr: Jaxpr, *, name: str = "main", platform: str = "cpu", donated: Collection[int] = ()
-) -> Lowered:
+) -> LoweredModule:
     """Return a StableHLO module whose function `main` computes `jaxpr`.
 
     `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite the arguments
@@ -59,7 +59,7 @@ def lower_jaxpr_to_module(
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
             main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
-    return Lowered(module, list(constants.values()))
+    return LoweredModule(module, list(constants.values()))
 
 
 def _argument_attributes(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:

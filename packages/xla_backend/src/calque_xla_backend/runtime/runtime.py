@@ -75,6 +75,8 @@ def mlir_context() -> MlirContext:
 # Devices
 
 
+DEFAULT_PLATFORM = "cpu"  # of the client, known before it runs
+
 _lock = threading.Lock()
 _clients: list[Any] = []
 

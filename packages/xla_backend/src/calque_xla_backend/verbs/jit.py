@@ -9,7 +9,7 @@ Where jaxprs and programs are kept, from the first place that a call asks to the
         .programs    Programs       one for each compiler and choice of donated arguments
             .last, .by_settings     the last CompiledCall, which recognises the arguments itself
             .by_types               device types  -> CompiledCall
-        .traces                     avals         -> Traced, the jaxpr that calls under a trace need
+        .traces                     avals         -> TracedCall, the jaxpr that calls under a trace need
     Jaxpr.memo       compile.py     device        -> Program: an equation of jit has its jaxpr alone
     JaxprTrace.memo                 a trace that captured tracers; dies with the trace of these tracers
     evaluate.py      _programs      single operation on device arrays -> Program
@@ -48,12 +48,13 @@ from calque_xla_backend.calls.call import Call
 from calque_xla_backend.calls.compiled import CompiledCall
 from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, generate_call
 from calque_xla_backend.calls.donation import DonatedArguments, donated_arguments
+from calque_xla_backend.calls.signature import signature_of
 from calque_xla_backend.calls.tracing import TracedFunction
-from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of
+from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of, placement_of_arrays
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
-from calque_xla_backend.modules.module import Lowered, lower_jaxpr_to_module
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -72,7 +73,9 @@ class Jitted(Protocol[P, R_co]):
     """The type of the function that `jit` returns."""
 
     __wrapped__: Callable[..., Any]
+    trace: Callable[..., Traced]
     lower: Callable[..., Lowered]
+    eval_shape: Callable[..., Any]
     clear_cache: Callable[[], None]
     cache_info: Callable[[], CacheInfo]
 
@@ -163,10 +166,22 @@ class JitFunction:
             return out_tree.unflatten(run_program(jaxpr, operands))
         return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
 
+    def trace(self, *args: Value, **kwargs: Value) -> Traced:
+        """Return the function traced for arguments of these types: arrays, or `ShapeDtypeStruct`s, in any pytrees."""
+        call = self.traced.call(*self.traced.split(args, kwargs))
+        traced = self.traced.trace(call)
+        signature = signature_of(self.traced.fun, call, traced)
+        place = placement_of_arrays(call.leaves, f"jit of {self.name}")
+        donated = self.donated.leaves(call.dynamic[0], call.in_tree)
+        return Traced(Origin(traced, signature, self.compiler, place, donated))
+
     def lower(self, *args: Value, **kwargs: Value) -> Lowered:
-        """Return the StableHLO module for arguments of these types (arrays or their types); `as_text()` prints it."""
-        jaxpr = self.traced.trace(self.traced.call(*self.traced.split(args, kwargs))).jaxpr
-        return lower_jaxpr_to_module(jaxpr, name=self.name)
+        """Return the StableHLO module for arguments of these types; `as_text()` prints it, `compile()` compiles it."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Value, **kwargs: Value) -> Any:
+        """Return the result for arguments of these types as a pytree of `ShapeDtypeStruct`; a kept trace serves."""
+        return self.trace(*args, **kwargs).out_info
 
     def clear_cache(self) -> None:
         """Drop the traces and the programs of this function."""
@@ -253,7 +268,9 @@ def jit(
     function = JitFunction(TracedFunction(fun, static), compiler, donated, inline)
     arity = 0 if static.positions or static.names else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
-    jitted.lower, jitted.clear_cache, jitted.cache_info = function.lower, function.clear_cache, function.cache_info
+    for method in (function.trace, function.lower, function.eval_shape):
+        setattr(jitted, method.__name__, api_boundary(method))
+    jitted.clear_cache, jitted.cache_info = function.clear_cache, function.cache_info
     return jitted
 
 

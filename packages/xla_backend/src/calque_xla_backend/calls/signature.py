@@ -1,0 +1,152 @@
+"""The types of one call, without its values: what a program that is compiled ahead of time knows of its arguments.
+
+One idea: a `CallSignature` is made where a function is traced, names each argument as the user writes it, and compares
+later arguments with these types.  It holds no arrays.
+
+Read next: `verbs/stages.py`, whose stages share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from calque_core import ShapeDtypeStruct, is_tracer, typeof
+from calque_core.extend import Settings, arg_names, check_arrays, describe_function, here, leaf_names, where
+from calque_pytree import PyTreeDef, tree_structure
+from calque_xla_backend.calls.call import Call, TracedCall
+from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.runtime import Placement
+
+Value = Any
+MAX_SHOWN = 5  # differences in one message
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """The function, the structure and types of its arguments, and the settings under which it was traced.
+
+    `in_tree` is the structure of `(args, kwargs)` without static arguments; `positions` names the items of `args`,
+    `names` the leaves of both.
+    """
+
+    function: str
+    in_tree: PyTreeDef
+    positions: tuple[str, ...]
+    names: tuple[str, ...]
+    avals: tuple[Any, ...]
+    statics: tuple[str, ...]
+    settings: Settings
+
+    def check_structure(self, args: tuple[Value, ...], kwargs: dict[str, Value], in_tree: PyTreeDef) -> None:
+        """Check that arguments of the structure `in_tree` have the structure of the program's arguments.
+
+        Raises: TypeError that names the arguments that are missing or unknown.
+        """
+        if in_tree.key == self.in_tree.key:
+            return
+        keywords = _keys(self.in_tree.children()[1])
+        if len(args) != len(self.positions) or sorted(kwargs) != sorted(keywords):
+            self._refuse(
+                f"it takes {_arguments(self.positions, keywords)}, but the call has "
+                f"{_arguments(range(len(args)), list(kwargs))}. {self._static_advice()}Call it as it was lowered."
+            )
+        pairs = [*zip(self.positions, args), *sorted(kwargs.items())]
+        names = [leaf for name, tree in pairs for leaf in leaf_names(name, tree)]
+        missing = [f"{name} is missing" for name in self.names if name not in names]
+        unknown = [f"{name} is not in the program" for name in names if name not in self.names]
+        differences = _shortened([*missing, *unknown]) or f"{in_tree} instead of {self.in_tree}"
+        self._refuse(
+            f"the arguments have another structure: {differences}. Call it with the structure that it was lowered "
+            "with, or call the jitted function, which compiles for each structure."
+        )
+
+    def check_values(self, leaves: Sequence[Value], place: Placement) -> None:
+        """Check that the leaves are values of the program's types, on no other device than `place`.
+
+        Raises: TypeError that names each argument of another type; ValueError for an array on another device.
+        """
+        if any(map(is_tracer, leaves)):
+            self._refuse_tracer(leaves)
+        check_arrays(leaves, lambda: self.names, f"the compiled {self.function}{where()}")
+        wrong = [
+            f"{name} is {typeof(x)} instead of {aval}"
+            for name, x, aval in zip(self.names, leaves, self.avals)
+            if typeof(x).strip_weak_type() != aval.strip_weak_type()
+        ]
+        if wrong:
+            self._refuse(
+                f"{_shortened(wrong)}. Convert the arguments, or call the jitted function, which compiles for each "
+                "set of types."
+            )
+        for name, x in zip(self.names, leaves):
+            if isinstance(x, ShapeDtypeStruct):
+                self._refuse(f"{name} is a type, {x}. Pass an array.")
+            if type(x) is Array and x._device_type.placement is not place:
+                raise ValueError(
+                    f"the compiled {self.function}{where()}: {name} is on {x.device}, but the program runs on "
+                    f"{place.device}. Move it there with device_put."
+                )
+
+    def _refuse_tracer(self, leaves: Sequence[Value]) -> NoReturn:
+        name, x = next((name, x) for name, x in zip(self.names, leaves) if is_tracer(x))
+        self._refuse(
+            f"{name} is a traced value of type {typeof(x)}, and a transformation cannot look into a compiled program. "
+            "Transform the jitted function instead, then lower and compile the result."
+        )
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise TypeError(f"the compiled {self.function}{where()}: {message}")
+
+    def _static_advice(self) -> str:
+        if not self.statics:
+            return ""
+        names, verb = ", ".join(self.statics), "is" if len(self.statics) == 1 else "are"
+        return f"The value of {names}, which {verb} static, is part of the program; do not pass it again. "
+
+
+def signature_of(fun: Any, call: Call, traced: TracedCall) -> CallSignature:
+    """Return the signature of a call of `fun` with its trace.
+
+    Raises: TypeError if the trace captured a traced value of an enclosing transformation.
+    """
+    function = describe_function(fun)
+    if traced.captured:
+        raise TypeError(
+            f"jit of {function}{where()}: the function uses a value of type {typeof(traced.captured[0])} that an "
+            "enclosing transformation traces, so it has no program of its own. Pass the value as an argument."
+        )
+    args, kwargs = call.dynamic
+    places = [place % len(args) if isinstance(place, int) else place for place, _ in call.statics]
+    positions = arg_names(fun, (0,) * len(args), dict.fromkeys(kwargs, ()))
+    dynamic_args = tuple([x for i, x in enumerate(args) if i not in places])
+    dynamic_kwargs = {name: x for name, x in kwargs.items() if name not in places}
+    return CallSignature(
+        function=function,
+        in_tree=tree_structure((dynamic_args, dynamic_kwargs)) if places else call.in_tree,
+        positions=tuple([name for i, name in enumerate(positions) if i not in places]),
+        names=tuple(arg_names(fun, args, kwargs)),
+        avals=tuple(traced.jaxpr.in_avals),
+        statics=tuple([positions[place] if isinstance(place, int) else place for place in places]),
+        settings=here().settings,
+    )
+
+
+def _keys(tree: PyTreeDef) -> list[str]:
+    """Return the keys of the root, which is a dict."""
+    data = tree.node_data()
+    assert data is not None, tree
+    return list(data[1])
+
+
+def _arguments(positions: Sequence[object], keywords: Sequence[str]) -> str:
+    """Return '2 arguments by position (x, y) and y= by name' for a message."""
+    named = f" ({', '.join(map(str, positions))})" if positions and isinstance(positions, tuple) else ""
+    by_name = ", ".join(f"{name}=" for name in keywords) or "none"
+    return f"{len(positions)} argument{'s' * (len(positions) != 1)} by position{named} and {by_name} by name"
+
+
+def _shortened(differences: Sequence[str]) -> str:
+    more = len(differences) - MAX_SHOWN
+    return "; ".join(differences[:MAX_SHOWN]) + (f"; and {more} more" if more > 0 else "")

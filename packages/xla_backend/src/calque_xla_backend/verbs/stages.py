@@ -1,0 +1,269 @@
+"""The stages of a jitted function, ahead of its calls: `Traced`, `Lowered`, `Compiled`.
+
+One idea: each stage holds the one before it, and a compiled stage runs the very program that a call of the jitted
+function with these types runs; whichever comes first compiles it.
+
+    jit(f).trace(*args)   Traced     the jaxpr
+          .lower()        Lowered    the StableHLO module
+          .compile()      Compiled   the executable, which takes arguments of these types only
+
+Read next: `calls/signature.py`, which compares arguments with the types of a program; `jit.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from calque_core import Jaxpr, ShapeDtypeStruct, api_boundary
+from calque_core.extend import Shape, check_program, entered, here, is_debugging, where
+from calque_pytree import PyTreeDef, tree_flatten
+from calque_xla_backend.calls.call import Call, TracedCall
+from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+from calque_xla_backend.calls.signature import CallSignature
+from calque_xla_backend.compile import LoweredProgram, Program, XlaCompiler, compiler_of, lower_program, name_of
+from calque_xla_backend.modules.bounds import check_fit
+from calque_xla_backend.runtime.inspection import costs_of, hlo_costs, hlo_text, memory_of, optimized_hlo_text
+from calque_xla_backend.runtime.runtime import DEFAULT_PLATFORM, Executable, Placement, placement
+
+Value = Any
+Texts = dict[str, Callable[[], str]]
+
+_FROM_STAGE = {"stablehlo": "lower()", "hlo": "lower()", "optimized_hlo": "lower().compile()"}
+
+
+class ArgInfo(NamedTuple):
+    """The type of an array among the arguments, and whether the program may overwrite it."""
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    donated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The traced call that all stages come from, and the options of its `jit`.
+
+    `place` is that of the arrays in the call, or None: to trace and to lower needs no device.
+    """
+
+    call: TracedCall
+    signature: CallSignature
+    compiler: XlaCompiler
+    place: Placement | None
+    donated: tuple[int, ...]
+
+
+class Stage:
+    """What all stages know of the function, its arguments and its results."""
+
+    __slots__ = ("_origin",)
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The traced program."""
+        return self._origin.call.jaxpr
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return name_of(self.jaxpr)
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The structure of `(args, kwargs)`, without static arguments."""
+        return self._origin.signature.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        """The structure of the result."""
+        return self._origin.call.out_tree
+
+    @property
+    def args_info(self) -> dict[str, ArgInfo]:
+        """The type of each array among the arguments, by its path: `params['w']`, in the order of the leaves.
+
+        A dict, and not the user's own containers: their classes need not accept anything but arrays.
+        """
+        signature, donated = self._origin.signature, self._origin.donated
+        pairs = zip(signature.names, signature.avals)
+        return {name: ArgInfo(aval.shape, aval.dtype, i in donated) for i, (name, aval) in enumerate(pairs)}
+
+    @property
+    def out_info(self) -> Any:
+        """The result as a pytree of `ShapeDtypeStruct`, as `eval_shape` returns it."""
+        return self.out_tree.unflatten([ShapeDtypeStruct(aval.shape, aval.dtype) for aval in self.jaxpr.out_avals])
+
+    def as_text(self, dialect: str | None = None) -> str:
+        """Return the program as text, by default in the newest form that the stage has.
+
+        `dialect` is "jaxpr", "stablehlo" and "hlo" after `lower()`, "optimized_hlo" after `compile()`.
+        Raises: ValueError that lists the dialects of this stage.
+        """
+        texts = self._texts()
+        make = texts.get(dialect or list(texts)[-1])
+        if make is None:
+            later = f" It exists after {_FROM_STAGE[dialect]}." if dialect in _FROM_STAGE else ""
+            raise ValueError(
+                f"as_text{where()} got the dialect {dialect!r}, which a {type(self).__name__} does not have.{later} "
+                f"Use one of: {', '.join(texts)}."
+            )
+        return make()
+
+    def _texts(self) -> Texts:
+        """Return the functions that make the texts, by dialect; the last one is the default."""
+        return {"jaxpr": lambda: str(self.jaxpr)}
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{n}: {a}" for n, a in zip(self._origin.signature.names, self._origin.signature.avals))
+        result = self.out_tree.show([str(aval) for aval in self.jaxpr.out_avals])
+        return f"<{type(self).__name__} {self.fun_name}: ({arguments}) -> {result}>"
+
+
+class Traced(Stage):
+    """A function traced for arguments of some types.  `jit(f).trace(*args)` makes it.
+
+    >>> import numpy as np
+    >>> from calque_core import ShapeDtypeStruct
+    >>> from calque_xla_backend import jit
+    >>> jit(lambda x: x + 1.0).trace(ShapeDtypeStruct((3,), np.float32)).out_info
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+
+    __slots__ = ()
+
+    @api_boundary
+    def lower(self, *, platform: str | None = None) -> Lowered:
+        """Return the StableHLO module for a platform, "cuda" say; by default for the device of the arguments.
+
+        Raises: MissingRuleError for a primitive without a lowering rule.
+        """
+        origin = self._origin
+        platform = platform or (DEFAULT_PLATFORM if origin.place is None else origin.place.platform)
+        with entered(settings=origin.signature.settings):
+            return Lowered(origin, lower_program(self.jaxpr, platform, origin.donated))
+
+
+class Lowered(Stage):
+    """A function lowered to StableHLO for arguments of some types.  `jit(f).lower(*args)` makes it.
+
+    >>> import numpy as np
+    >>> from calque_xla_backend import jit
+    >>> "stablehlo.sine" in jit(np.sin).lower(1.0).as_text()
+    True
+    """
+
+    __slots__ = ("_program",)
+
+    def __init__(self, origin: Origin, program: LoweredProgram) -> None:
+        super().__init__(origin)
+        self._program = program
+
+    @property
+    def platform(self) -> str:
+        """The platform that the module is for."""
+        return self._program.platform
+
+    def compiler_ir(self) -> ir.Module:
+        """Return the StableHLO module; `main` takes large constants, then the arguments that a result depends on."""
+        return self._program.module.module
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Return XLA's estimates for the program before any optimisation: "flops", "bytes accessed", ..."""
+        return hlo_costs(self.compiler_ir())
+
+    @api_boundary
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+        """Return the compiled program.  It is the program that calls of the jitted function run, compiled once.
+
+        `compiler_options` are XLA's flags by name, beside those that `jit` got.
+        Raises: ValueError if the module is for another platform; XlaRuntimeError for an unknown flag.
+        """
+        origin = self._origin
+        place = origin.place or placement()
+        if self.platform != place.platform:
+            raise ValueError(
+                f"compile of {origin.signature.function}{where()}: the program was lowered for {self.platform!r}, and "
+                f"its device is {place.device}. Lower it without platform=, or export it."
+            )
+        options = {**dict(origin.compiler.options), **(compiler_options or {})}
+        compiler = compiler_of(tuple(sorted(options.items())))
+        with entered(settings=origin.signature.settings):
+            return Compiled(self, compiler.program_of(self._program, place), place)
+
+    def _texts(self) -> Texts:
+        return {
+            **super()._texts(),
+            "hlo": lambda: hlo_text(self.compiler_ir()),
+            "stablehlo": lambda: str(self.compiler_ir()),
+        }
+
+
+class Compiled(Stage):
+    """A compiled function for arguments of some types.  `jit(f).lower(*args).compile()` makes it.
+
+    A call never traces or compiles.  Python scalars, NumPy arrays and device arrays may stand for each other; a weak
+    type does not matter.  Static arguments are part of the program and are not passed again.
+
+    >>> from calque_xla_backend import jit
+    >>> doubled = jit(lambda x: x * 2.0).lower(1.0).compile()
+    >>> doubled(21.0)
+    Array(42., dtype=float64, weak_type=True)
+    """
+
+    __slots__ = ("_last", "_lowered", "_place", "_program")
+
+    def __init__(self, lowered: Lowered, program: Program, place: Placement) -> None:
+        super().__init__(lowered._origin)
+        self._lowered, self._program, self._place, self._last = lowered, program, place, NOT_COMPILED
+
+    @api_boundary
+    def __call__(self, *args: Value, **kwargs: Value) -> Any:
+        """Return the result of the program.
+
+        Raises: TypeError that names each argument of another type, and for other structures and for traced values;
+        ValueError for an array on another device; OverflowError for an integer that does not fit.
+        """
+        if here().settings == self._origin.signature.settings and not is_debugging():
+            outs = self._last.attempt((), args, kwargs)
+            if outs is not None:
+                return self._last.result(outs)
+        return self._checked_call(args, kwargs)
+
+    def _checked_call(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+        """Compare the arguments with the program's types, run it, and let the next call compare less."""
+        origin, program = self._origin, self._program
+        leaves, in_tree = tree_flatten((args, kwargs))
+        origin.signature.check_structure(args, kwargs, in_tree)
+        origin.signature.check_values(leaves, self._place)
+        check_fit(program.bounds, leaves, f"the compiled {origin.signature.function}", lambda: origin.signature.names)
+        outs = program(leaves)
+        if is_debugging() and not program.donated:  # the check may evaluate the program again
+            check_program(program.name, self.jaxpr, leaves, outs)
+        self._last = CompiledCall(program, Call((), (), (args, kwargs), leaves, in_tree), origin.call)
+        return self.out_tree.unflatten(outs)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Return XLA's estimates for the optimised program: "flops", "bytes accessed", ..."""
+        return costs_of(self._program.executable)
+
+    def memory_analysis(self) -> Any:
+        """Return the bytes that the program takes, as attributes `argument_size_in_bytes`, `temp_size_in_bytes`, ..."""
+        return memory_of(self._program.executable)
+
+    def runtime_executable(self) -> Executable:
+        """Return jaxlib's executable."""
+        return self._program.executable
+
+    def _texts(self) -> Texts:
+        return {
+            **self._lowered._texts(),
+            "optimized_hlo": lambda: optimized_hlo_text(self._program.executable),
+        }
