@@ -40,6 +40,8 @@ from calque_core import (
     eval_shape,
     float0,
     make_jaxpr,
+    named_call,
+    named_scope,
     typeof,
 )
 from calque_core import register_internal_folder as _register_internal_folder
@@ -143,6 +145,8 @@ __all__ = [
     "linearize",
     "make_jaxpr",
     "map",
+    "named_call",
+    "named_scope",
     "nn",
     "numpy",
     "numpy_dtype_promotion",

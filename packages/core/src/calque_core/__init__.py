@@ -31,6 +31,7 @@ from calque_core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+from calque_core.frames.scopes import named_call, named_scope
 from calque_core.frames.source import SourceInfo, register_internal_folder
 from calque_core.frames.tracebacks import api_boundary, full_traceback
 from calque_core.jaxprs import debugging as _debugging  # lets evaluation check results
@@ -113,7 +114,7 @@ __all__ = [
     # NumPy's functions on traced arrays
     "implements",
     # where things come from
-    "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback",
+    "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope", "named_call",
     # errors
     "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError",
     "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",

@@ -43,12 +43,13 @@ DEFAULT_SETTINGS = Settings()
 class Context:
     """The state of one task in one thread."""
 
-    __slots__ = ("__weakref__", "axis_env", "outer", "own_settings", "settings", "source", "thread", "trace")
+    __slots__ = ("__weakref__", "axis_env", "outer", "own_settings", "scopes", "settings", "source", "thread", "trace")
 
     outer: Context | None
     thread: int
     own_settings: bool  # if False, the context follows `config.update`
     source: Any  # the position of the interpreted equation; operations that it binds keep this line
+    scopes: tuple[str, ...]  # the names of the open scopes, the outermost first
     trace: Any
     axis_env: AxisEnv
     settings: Settings
@@ -56,7 +57,7 @@ class Context:
 
 RESTING = Context()  # every thread starts here; no thread owns it, so only `config.update` changes it
 RESTING.outer, RESTING.thread, RESTING.own_settings, RESTING.source = None, 0, False, None
-RESTING.axis_env, RESTING.settings = (), DEFAULT_SETTINGS
+RESTING.axis_env, RESTING.scopes, RESTING.settings = (), (), DEFAULT_SETTINGS
 _context: ContextVar[Context] = ContextVar("calque_context", default=RESTING)
 here: Callable[[], Context] = _context.get
 at_rest: weakref.WeakSet[Context] = weakref.WeakSet()  # the outermost context that a thread owns, of each thread
@@ -93,6 +94,7 @@ def own_context() -> Context:
     copy = Context()
     copy.outer, copy.thread, copy.source, copy.trace = None, get_ident(), None, RESTING.trace
     copy.own_settings, copy.axis_env, copy.settings = context.own_settings, context.axis_env, context.settings
+    copy.scopes = context.scopes
     if not context.own_settings:
         at_rest.add(copy)
     _context.set(copy)
@@ -106,6 +108,19 @@ def context_chain(context: Context | None, last: Context | None = None) -> list[
         contexts.append(context)
         context = None if context is last else context.outer
     return contexts
+
+
+def open_scopes(context: Context) -> tuple[str, ...]:
+    """Return the names of the scopes that hold the next operation of a context.
+
+    While a program is interpreted, these are the scopes of its current equation.
+    """
+    return context.scopes if context.source is None else scopes_of(context.source)
+
+
+def scopes_of(position: Any) -> tuple[str, ...]:
+    """Return the names of the scopes that were open at a position."""
+    return position[2] if len(position) > 2 else ()
 
 
 class _Exit:
@@ -160,6 +175,7 @@ class entered:
         trace, settings, axis_env = self.trace, self.settings, self.axis_env
         inner.outer, inner.thread = outer, outer.thread
         inner.trace, inner.source = (outer.trace, outer.source) if trace is None else (trace, None)
+        inner.scopes = outer.scopes if trace is None else open_scopes(outer)
         inner.settings = outer.settings if settings is None else settings
         inner.own_settings = outer.own_settings or settings is not None
         inner.axis_env = outer.axis_env if axis_env is None else axis_env

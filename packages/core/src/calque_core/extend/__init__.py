@@ -37,6 +37,7 @@ from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature
 from calque_core.errors import similar_name
 from calque_core.extend import numpy_functions
 from calque_core.frames.source import (
+    LineTables,
     Position,
     at_place,
     current_position,
@@ -144,8 +145,8 @@ __all__ = [
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",
     "explain_comparison",
     # Places in the user's program, and frames in tracebacks
-    "Position", "current_position", "resolve", "in_backward", "where", "at_place", "describe_function", "hide_frames",
-    "mark_boundary", "similar_name",
+    "Position", "current_position", "resolve", "LineTables", "in_backward", "where", "at_place", "describe_function",
+    "hide_frames", "mark_boundary", "similar_name",
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces

@@ -1,8 +1,10 @@
 """Where in the user's program an operation was written.
 
 One idea: keep two machine words per equation (a code object and an instruction offset), and turn them into a file and a
-line only when somebody asks.  Frames of calque, and of NumPy and SciPy, whose functions call ours, are skipped; another
-library can register its own.
+line only when somebody asks.  The names of open scopes are a third word, where there are any.  Frames of calque, and of
+NumPy and SciPy, whose functions call ours, are skipped; another library can register its own.
+
+Read next: `scopes.py`, which opens scopes.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ import functools
 import itertools
 import os
 import sys
+from bisect import bisect_right
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import calque_pytree
-from calque_core.context import here
+from calque_core.context import here, scopes_of
 
-Position = tuple[CodeType, int]
+Position = tuple[Any, ...]  # a code object, an instruction of it, and, where scopes are open, the tuple of their names
 
 _internal_folders: list[str] = [
     # core names itself here, since its modules define rules while they are imported
@@ -30,7 +33,7 @@ _skipped: dict[str, bool] = {}  # by file name
 _wrappers: set[CodeType] = set()  # codes of wrappers: messages name the wrapped function
 
 
-class BackwardPosition(tuple[CodeType, int]):
+class BackwardPosition(tuple[Any, ...]):
     """The position of an operation whose transpose is computed: the results belong to the backward pass."""
 
     __slots__ = ()
@@ -42,6 +45,7 @@ class SourceInfo(NamedTuple):
     file_name: str
     line: int
     function: str
+    name_stack: str = ""
 
     def __str__(self) -> str:
         return f"{self.file_name}:{self.line} ({self.function})"
@@ -97,8 +101,9 @@ def current_position(depth: int = 1) -> Position | None:
     >>> resolve(current_position()) is None  # this doctest is the user's code
     False
     """
-    if here().source is not None:
-        return here().source  # type: ignore[no-any-return]
+    context = here()
+    if context.source is not None:
+        return context.source  # type: ignore[no-any-return]
     frame: Any = sys._getframe(depth)
     skipped_files = _skipped
     while frame is not None:
@@ -107,7 +112,7 @@ def current_position(depth: int = 1) -> Position | None:
         if skipped is None:
             skipped = _is_skipped(code.co_filename)
         if not skipped:
-            return code, frame.f_lasti
+            return (code, frame.f_lasti, context.scopes) if context.scopes else (code, frame.f_lasti)
         frame = frame.f_back
     return None
 
@@ -184,16 +189,46 @@ def current_call() -> str:
 
 
 def resolve(position: Position | None) -> SourceInfo | None:
-    """Turn a position into a file, a line and a function name."""
-    if position is None:
-        return None
-    code, instruction = position
-    line = code.co_firstlineno
-    for start, end, number in code.co_lines():
-        if number is not None and start <= instruction < end:
-            line = number
-            break
-    return SourceInfo(code.co_filename, line, getattr(code, "co_qualname", code.co_name))
+    """Turn a position into a file, a line and a function name, with the names of the open scopes."""
+    return LineTables().resolve(position)
+
+
+class LineTables:
+    """Resolves many positions: reads the lines of each code object once."""
+
+    __slots__ = ("_tables",)
+
+    def __init__(self) -> None:
+        self._tables: dict[int, tuple[CodeType, list[int], list[int]]] = {}  # with the code, so that its id stays
+
+    def resolve(self, position: Position | None) -> SourceInfo | None:
+        """Turn a position into a file, a line and a function name, with the names of the open scopes."""
+        if position is None:
+            return None
+        code, instruction = position[:2]
+        _, starts, lines = self._tables.get(id(code)) or self._read(code)
+        line = lines[bisect_right(starts, instruction)]
+        return SourceInfo(code.co_filename, line, code.co_qualname, name_stack(position))
+
+    def _read(self, code: CodeType) -> tuple[CodeType, list[int], list[int]]:
+        entries = [(start, line) for start, _, line in code.co_lines() if line is not None]
+        lines = [code.co_firstlineno, *(line for _, line in entries)]  # before the first entry, the line of the `def`
+        table = self._tables[id(code)] = code, [start for start, _ in entries], lines
+        return table
+
+
+def name_stack(position: Position) -> str:
+    """Return 'layer/attention', the open scopes at a position; 'transpose(layer/attention)' in the backward pass.
+
+    >>> from calque_core import named_scope
+    >>> with named_scope("layer"), named_scope("attention"):
+    ...     name_stack(current_position())
+    'layer/attention'
+    """
+    scopes = "/".join(scopes_of(position))
+    if isinstance(position, BackwardPosition):
+        return f"transpose({scopes})" if scopes else "transpose"
+    return scopes
 
 
 def in_backward(position: Position | None) -> Position | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.context import here, own_context
+from calque_core.context import here, open_scopes, own_context
+from calque_core.frames.scopes import within_scopes
 from calque_core.frames.tracebacks import api_boundary, hide_frames, mark_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.memory.separate import copy_shared
@@ -49,10 +50,10 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
     env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     context = own_context()
-    before = context.source
+    before, scopes = context.source, open_scopes(context)
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):
-            context.source = eqn.position
+            context.source = within_scopes(eqn.position, scopes) if scopes else eqn.position
             outs = eqn.primitive.bind(*[x.val if type(x) is Literal else env[x] for x in eqn.invars], **eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, outs))

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.context import own_context
+from calque_core.context import open_scopes, own_context
+from calque_core.frames.scopes import within_scopes
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
 from calque_core.jaxprs.walk import has_jaxpr
 from calque_core.memory.separate import copy_shared
@@ -88,10 +89,10 @@ class _Table(NamedTuple):
 def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
     env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
     context = own_context()
-    before = context.source
+    before, scopes = context.source, open_scopes(context)
     try:
         for eqn, drops in zip(jaxpr.eqns, jaxpr.last_uses):
-            context.source = eqn.position
+            context.source = within_scopes(eqn.position, scopes) if scopes else eqn.position
             values = [x.val if type(x) is Literal else env[x] for x in eqn.invars]
             out = _apply(eqn, values, table)
             outs = list(out) if eqn.primitive.multiple_results else [out]

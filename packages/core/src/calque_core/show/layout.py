@@ -43,23 +43,28 @@ def flatten_rows(generator: Iterator[Any]) -> Iterator[Row]:
             stack.pop()
 
 
-def page(rows: Iterable[Row], *, wrap: bool, source_info: bool) -> str:
-    """Return rows as one text; `source_info` adds the user's file and line to each row that has a position."""
+def page(rows: Iterable[Row], *, wrap: bool, source_info: bool, name_stack: bool) -> str:
+    """Return rows as one text, with comments on the rows that have a position.
+
+    `source_info` adds the user's file and line, `name_stack` the names of the open scopes.
+    """
     lines: list[str] = []
     comments: dict[int, str] = {}
     for row in rows:
-        if source_info and row.position is not None:
-            comments[len(lines)] = _place(row.position)
+        if row.position is not None and (source_info or name_stack):
+            place, names = _place(row.position)
+            comments[len(lines)] = ", ".join([place] * source_info + [f"in {names}"] * (name_stack and names != ""))
         lines += _wrap(row) if wrap else [" " * row.indent + row.text]
     column = max((len(lines[i]) for i in comments), default=0)
     for i, comment in comments.items():
-        lines[i] = f"{lines[i]:<{column}}  # {comment}"
+        lines[i] = f"{lines[i]:<{column}}  # {comment}" if comment else lines[i]
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=1024)
-def _place(position: Position) -> str:
-    return str(resolve(position))
+@lru_cache(maxsize=1024, typed=True)  # a position of the backward pass equals the one of the forward pass
+def _place(position: Position) -> tuple[str, str]:
+    info = resolve(position)
+    return str(info), "" if info is None else info.name_stack
 
 
 def _wrap(row: Row) -> list[str]:

@@ -26,6 +26,7 @@ class Options(NamedTuple):
     """The details that a print shows beside names and operations."""
 
     source_info: bool = False
+    name_stack: bool = False
     print_shapes: bool = True
     print_effects: bool = False
     print_literal_types: bool = False

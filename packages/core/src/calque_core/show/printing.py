@@ -25,6 +25,7 @@ STYLES = ("jax", "autodidax")
 def pretty_print(
     jaxpr: Jaxpr,
     source_info: bool = False,
+    name_stack: bool = False,
     print_shapes: bool = True,
     style: Literal["jax", "autodidax"] = "jax",
     print_effects: bool = False,
@@ -32,8 +33,9 @@ def pretty_print(
 ) -> str:
     """Return a jaxpr as text.
 
-    `source_info` adds the user's file and line to each equation, which then stands on its own line.  A jaxpr that
-    several equations hold is printed once, with a name; the style "autodidax" prints it each time.
+    `source_info` adds the user's file and line to each equation, `name_stack` the scopes of `named_scope`; then each
+    equation stands on its own line.  A jaxpr that several equations hold is printed once, with a name; the style
+    "autodidax" prints it each time.
     Raises: ValueError if there is no such style.
 
     >>> from calque_core.types.avals import ShapedArray
@@ -48,11 +50,12 @@ def pretty_print(
           c:float32[3] = mul b 2.0
       in ( c ) }
     """
-    options = Options(source_info, print_shapes, print_effects, print_literal_types)
+    options = Options(source_info, name_stack, print_shapes, print_effects, print_literal_types)
+    comments = {"source_info": source_info, "name_stack": name_stack}
     if style == "jax":
-        return page(flatten_rows(Printer(jaxpr, options).rows()), wrap=True, source_info=source_info)
+        return page(flatten_rows(Printer(jaxpr, options).rows()), wrap=True, **comments)
     if style == "autodidax":
-        return page(flatten_rows(autodidax_rows(jaxpr, options)), wrap=False, source_info=source_info)
+        return page(flatten_rows(autodidax_rows(jaxpr, options)), wrap=False, **comments)
     raise ValueError(f"there is no style {style!r}. Use one of {', '.join(map(repr, STYLES))}.")
 
 
@@ -148,7 +151,7 @@ class Printer:
             block.lines.append(line)
         outs = ", ".join(map(scope.atom, jaxpr.outvars)) + "," * (len(jaxpr.outvars) == 1)
         block.tail = f"in ({outs}){effects_text(jaxpr) if self.options.print_effects else ''} }}"
-        if not (self.options.source_info and block.lines):
+        if not ((self.options.source_info or self.options.name_stack) and block.lines):
             block.flatten()
 
     def _binder(self, name: str, v: Var) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.context import DEFAULT_SETTINGS, here, own_context
 from calque_core.frames.source import Position, current_position, resolve
 from calque_core.hooks import program_checks
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
@@ -275,6 +275,7 @@ def stage(
     record_call(trace, user_fun if user_fun is not None else fun)
     trace.verb, trace.arg_names = verb, arg_names
     with tracing(trace):
+        own_context().scopes = ()  # the names in a program are relative to the equation that holds the program
         outs = fun(*[trace.new_arg(aval) for aval in in_avals])
         for x in outs:
             if not is_array_like(x):

@@ -20,6 +20,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
 from calque_core.extend import missing_rule, own_context, resolve, shaped_array
 from calque_pytree import static_key
+from calque_xla_backend.modules.locations import Locations, OnePlace
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
 
 Rule = Callable[..., Sequence[IrValue]]
@@ -41,6 +42,7 @@ class ModuleContext:
     functions: dict[int, tuple[Jaxpr, FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
     constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: its large constants
     traced: dict[Any, Jaxpr] = field(default_factory=dict)  # the traces of `lower_fun`
+    locations: Locations | OnePlace = field(default_factory=Locations)  # of the program that is being lowered
 
 
 class LoweringRuleContext:
@@ -123,7 +125,7 @@ def lowering_rule(primitive: Any, platform: str) -> Rule:
     rule = adapted.get(("lowering", platform)) or adapted.get("lowering")
     if rule is None and "means" in adapted:
         program_of = adapted["means"]
-        return lambda ctx, *values, **params: jaxpr_subcomp(ctx, program_of(**params), *values)
+        return lambda ctx, *values, **params: lower_equations(ctx, OnePlace(), program_of(**params), *values)
     if rule is None:
         if "decomposition" not in adapted:
             raise missing_rule(primitive, "lowering", platform=platform)
@@ -149,7 +151,7 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
         make = lambda: stage(partial(list_results, params), ctx.avals_in, verb="lowering", user_fun=fun)
         param_keys = tuple((name, static_key(value)) for name, value in params.items())
         jaxpr = _memoise(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
-        return jaxpr_subcomp(ctx, jaxpr, *values)
+        return lower_equations(ctx, OnePlace(), jaxpr, *values)
 
     return rule
 
@@ -185,7 +187,17 @@ def _broadcast(value: IrValue, aval: Any, shape: tuple[int, ...]) -> IrValue:
 
 
 def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> list[IrValue]:
-    """Lower the equations of `jaxpr` on `args` at the current insertion point; return its results."""
+    """Lower the equations of `jaxpr` on `args` at the current insertion point; return its results.
+
+    For rules of equations that hold programs: an operation's name begins with the name of the equation.
+    """
+    return lower_equations(ctx, ctx.module_context.locations.inside(ctx.eqn), jaxpr, *args)
+
+
+def lower_equations(
+    ctx: LoweringRuleContext, locations: Locations | OnePlace, jaxpr: Jaxpr, *args: IrValue
+) -> list[IrValue]:
+    """Lower the equations of `jaxpr` on `args`, which have the locations `locations`; return its results."""
     module_context, constants = ctx.module_context, ctx.constants
     env: dict[Any, IrValue] = dict(zip(jaxpr.invars, args))
     literals: dict[Any, IrValue] = {}
@@ -193,14 +205,16 @@ def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> lis
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
     context = own_context()
-    before = context.source
+    before, around = context.source, module_context.locations
     eqn = None
     try:
-        for eqn in jaxpr.eqns:  # 2 us per equation beside the builder's time
+        module_context.locations = locations
+        for eqn, location in zip(jaxpr.eqns, locations.of(jaxpr.eqns)):  # 2 us per equation beside the builder's time
             context.source = eqn.position  # errors, and equations that a rule traces, point at the user's line
             rule = module_context.rules.get(eqn.primitive) or _look_up_rule(module_context, eqn.primitive)
-            values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
-            outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
+            with location:
+                values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
+                outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
             _check_results(eqn, outs, module_context.types)
             env.update(zip(eqn.outvars, outs))
     except Exception as error:
@@ -208,7 +222,7 @@ def jaxpr_subcomp(ctx: LoweringRuleContext, jaxpr: Jaxpr, *args: IrValue) -> lis
             _add_source_note(error, eqn)
         raise
     finally:
-        context.source = before
+        context.source, module_context.locations = before, around
     return [_literal(literals, x) if type(x) is Literal else env[x] for x in jaxpr.outvars]
 
 

@@ -20,7 +20,15 @@ from jaxlib.mlir.dialects import func
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
 from calque_core.extend import nested_jaxprs
 from calque_core.lax import jit_p
-from calque_xla_backend.modules.lowering import Constants, FuncOp, LoweringRuleContext, ModuleContext, jaxpr_subcomp
+from calque_xla_backend.modules.locations import Locations
+from calque_xla_backend.modules.lowering import (
+    Constants,
+    FuncOp,
+    LoweringRuleContext,
+    ModuleContext,
+    jaxpr_subcomp,
+    lower_equations,
+)
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type
 from calque_xla_backend.runtime.runtime import mlir_context
 
@@ -55,7 +63,7 @@ def lower_jaxpr_to_module(
         module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
         _lower_inner_functions(module_context, jaxpr)
         constants = module_context.constants[id(jaxpr)]
-        main = lower_function(module_context, jaxpr, "main")
+        main = lower_function(module_context, jaxpr, "main", f"jit({name})/")
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
             main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
@@ -102,8 +110,11 @@ def _identifier(name: str) -> str:
 _NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # stands for the equation in the context of a whole function
 
 
-def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> FuncOp:
-    """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it."""
+def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str, prefix: str = "") -> FuncOp:
+    """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it.
+
+    The names of its operations begin with `prefix`.
+    """
     constants = module_context.constants.get(id(jaxpr), {})
     in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
     in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
@@ -116,7 +127,7 @@ def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> Fu
     arguments = list(entry.arguments)
     with ir.InsertionPoint(entry):
         ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
-        func.ReturnOp(jaxpr_subcomp(ctx, jaxpr, *arguments[len(constants) :]))
+        func.ReturnOp(lower_equations(ctx, Locations(prefix), jaxpr, *arguments[len(constants) :]))
     return function
 
 
