@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 import compiled
+import device
 import eager
 import imports
 import loops
@@ -29,7 +30,7 @@ from kits import installed
 from measure import FULL, QUICK
 from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
-ORDER = [module.__name__ for module in (imports, eager, tracing, compiled, loops, trees, memory)]
+ORDER = [module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees, memory)]
 
 
 def main() -> None:

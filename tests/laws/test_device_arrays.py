@@ -277,6 +277,38 @@ def test_numpy_s_own_checks_take_device_arrays():
         np.testing.assert_allclose(x, VECTOR + 1)
 
 
+BY_TYPES = {
+    "exp": lambda x: calque.numpy.exp(x),
+    "add": lambda x: calque.numpy.add(x, x),
+    "add a number": lambda x: calque.numpy.add(2, x),
+    "dot": lambda x: calque.numpy.dot(x, x),
+    "sum": lambda x: calque.numpy.sum(x),
+    "outer": lambda x: calque.numpy.outer(x, x),
+    "add a list": lambda x: calque.numpy.add(x, [1.0, 2.0, 3.0]),
+    "maximum of an array of NumPy's": lambda x: calque.numpy.maximum(x, VECTOR - 1),
+    "power": lambda x: calque.numpy.power(x, 3),
+    "sum along an axis": lambda x: calque.numpy.sum(x, 0),
+}
+
+
+@pytest.mark.parametrize("name", BY_TYPES)
+def test_functions_give_the_same_from_the_first_call_on(name):
+    x = calque.device_put(VECTOR)
+    expected = BY_TYPES[name](VECTOR)
+    for _ in range(3):
+        out = BY_TYPES[name](x)
+        assert isinstance(out, Array)
+        np.testing.assert_allclose(out, expected, rtol=1e-15)
+        assert out.dtype == expected.dtype
+
+
+def test_a_function_without_rule_for_its_operands_names_them_each_time():
+    x = calque.device_put(VECTOR)
+    for _ in range(2):
+        with pytest.raises(TypeError, match="'nothing'"):
+            calque.numpy.add(x, "nothing")
+
+
 def test_a_captured_device_array_has_its_value_while_tracing():
     x = calque.device_put(VECTOR)
     for transform in (calque.jit, calque.grad, lambda f: lambda y: calque.vmap(f)(np.full(1, y))[0]):

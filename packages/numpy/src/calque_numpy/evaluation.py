@@ -2,7 +2,8 @@
 
 One idea: where no task traces and every argument is an array or a scalar of NumPy's, a function of this package and
 NumPy's function of that name agree, so NumPy's function runs.  Every other call, and a call that NumPy refuses, runs
-the function of this package, which has traces, device arrays, bfloat16 and errors of its own.
+the function of this package, which has traces, device arrays, bfloat16 and errors of its own.  A backend evaluates the
+functions in `_BY_TYPES` as a whole on its arrays, since types alone decide what they bind.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError
-from calque_core.extend import active, has_tracer, host_values
+from calque_core.extend import active, function_evaluators, has_tracer, host_values
 from calque_core.extend.numpy_functions import with_arrays
 from calque_numpy.key_arrays import has_keys, of_keys
 
@@ -31,6 +32,11 @@ _SEQUENCES = frozenset((list, tuple))
 _OF_DTYPES = frozenset(
     ("can_cast", "isdtype", "issubdtype", "promote_types", "result_type")
 )  # NumPy's do not know ml_dtypes
+_REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum", "std", "var")
+_BY_TYPES = frozenset((
+    *(name for name, ufunc in vars(np).items() if isinstance(ufunc, np.ufunc)),
+    *_REDUCTIONS, "dot", "inner", "matrix_transpose", "outer", "tensordot", "transpose", "vdot",
+))  # fmt: skip
 
 
 def evaluated_by_numpy(module: Any, functions: Mapping[str, Value]) -> dict[str, Function]:
@@ -52,15 +58,25 @@ def evaluated_by_numpy(module: Any, functions: Mapping[str, Value]) -> dict[str,
     }
 
 
-def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:
+def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:  # noqa: C901  (hot)
     """Return `function` as `name` of `module`; on NumPy's own arrays, while no task traces, `numpy_function` runs.
 
     It costs 0.2 to 0.4 us beside NumPy's function, where our functions cost 1 to 40.
     """
+    is_by_types = name in _BY_TYPES
 
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Value:
-        if not active and _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):
+        if active:
+            return _by_rules(function, numpy_function, args, kwargs)
+        if is_by_types and function_evaluators and not kwargs:
+            for x in args:
+                if type(x) in function_evaluators and (len(args) == 1 or _SEQUENCES.isdisjoint(map(type, args))):
+                    try:
+                        return function_evaluators[type(x)](function, args)
+                    except TypeError as error:
+                        return _after_refusal(error, numpy_function, args, {})
+        if _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):
             try:
                 out = numpy_function(*args, **kwargs)
             except Exception:  # noqa: BLE001, S110  (the function below has the error's words, or an answer)
@@ -68,19 +84,29 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
             else:
                 if type(out) is not _ndarray or out.dtype in _DTYPES:
                     return out
-        try:
-            if kwargs or not _SEQUENCES.isdisjoint(map(type, args)):
-                arrays, options = with_arrays(function, args, kwargs)
-                return function(*arrays, **options)
-            return function(*args, **kwargs)
-        except TypeError as error:
-            return _after_refusal(error, numpy_function, args, kwargs)
+        return _by_rules(function, numpy_function, args, kwargs)
 
+    return _named(first, name, numpy_function, module)
+
+
+def _named(first: Function, name: str, numpy_function: Function, module: str) -> Function:
+    """Return `first` as `name` of `module`; the function of a ufunc with the methods of NumPy's."""
     first.__module__, first.__name__, first.__qualname__ = module, name, name
     if isinstance(numpy_function, np.ufunc) and (numpy_function.nin, numpy_function.nout) == (2, 1):
         for method in ("accumulate", "at", "outer", "reduce", "reduceat"):  # NumPy's dispatch on traced arrays
             setattr(first, method, getattr(numpy_function, method))
     return first
+
+
+def _by_rules(function: Function, numpy_function: Function, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """Return the result of the function of this package; lists are arrays."""
+    try:
+        if kwargs or not _SEQUENCES.isdisjoint(map(type, args)):
+            arrays, options = with_arrays(function, args, kwargs)
+            return function(*arrays, **options)
+        return function(*args)
+    except TypeError as error:
+        return _after_refusal(error, numpy_function, args, kwargs)
 
 
 def _after_refusal(

@@ -81,6 +81,17 @@ class Program:
             explain(error, self.name, args)
             raise
 
+    def run_one(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> Array:
+        """Return the only result on the buffers of `args`; 0.3 us less than a list of it."""
+        try:
+            outs = self.run(buffers).consume_with_handlers(self.handlers)
+        except RuntimeError as error:
+            explain(error, self.name, args)
+            raise
+        out = Array()
+        (out._buffer,), (out._device_type,) = outs, self.out_types
+        return out
+
 
 def to_buffer(x: Value, target: DeviceType) -> Buffer:
     """Return the buffer of an array that has the type `target`, weak or not; of any other value, a converted copy."""

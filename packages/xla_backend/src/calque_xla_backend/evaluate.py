@@ -76,12 +76,12 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
     program = _programs.get(key)
     if program is not None:
         return program.on_buffers(
-            [x._buffer if type(x) is Array else _number(x, t) for x, t in zip(args, program.in_types)], args
+            [x._buffer if type(x) is Array else buffer_of_number(x, t) for x, t in zip(args, program.in_types)], args
         )
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
     place = common_placement(args, primitive.name)
-    if (primitive in DATA_MOVEMENT and place.platform == "cpu") or (is_debugging() and any(jaxprs_in_params(params))):
+    if _moves_on_host(primitive, place) or (is_debugging() and any(jaxprs_in_params(params))):
         # The debugger checks the operations of a loop or a branch, which only evaluation runs one by one.
         outs = hand_down(evaluation, primitive, [np.asarray(x) for x in args], params)
         return [array_from_numpy(x, place) for x in outs]
@@ -122,13 +122,18 @@ def _exactly(values: tuple[Any, ...]) -> Any:
     return kinds, *[_exactly(x) if x.__class__ is tuple and x else x for x in values]
 
 
-def _number(x: Value, target: DeviceType) -> Buffer:
-    """Return the buffer of a Python number, sent to the device once: it stands beside many arrays."""
-    key = type(x), repr(x), target
+def buffer_of_number(x: Value, target: DeviceType) -> Buffer:
+    """Return the buffer of a Python number, sent to the device once: it stands beside many arrays.
+
+    Raises: OverflowError for an integer that has no dtype.
+    """
+    # Equal numbers of one class are one number, but for zeros, which have a sign.
+    key = type(x), x if x and type(x) is not complex else repr(x), target
     buffer = _sent.get(key)
     if buffer is None:
         if len(_sent) >= _MAX_NUMBERS:
             _sent.clear()
+        typeof(x)  # refuses integers that no dtype holds
         buffer = _sent[key] = put(np.asarray(x, target.dtype), target)
     return buffer
 
@@ -145,6 +150,11 @@ def _implementation(primitive: Primitive, args: Sequence[Value], params: Params)
     with eval_context():
         out = primitive.impl(*args, **params)
     return out if primitive.multiple_results else [out]
+
+
+def _moves_on_host(primitive: Primitive, place: Placement) -> bool:
+    """Tell whether core moves the data, on views of the device's memory."""
+    return primitive in DATA_MOVEMENT and place.platform == "cpu"
 
 
 def _is_lowered(primitive: Primitive, place: Placement) -> bool:
@@ -174,6 +184,14 @@ def _program(primitive: Primitive, args: Sequence[Value], params: Params, place:
             _programs.clear()
         program = _programs[key] = _new_program(primitive, avals, params, place)
     return program
+
+
+def program_of_operation(primitive: Primitive, args: Sequence[Value], params: Params) -> Program | None:
+    """Return the program of an operation on device arrays and numbers; None if it is evaluated in another way."""
+    place = common_placement(args, primitive.name)
+    if primitive in TRANSPARENT or _moves_on_host(primitive, place) or not _is_lowered(primitive, place):
+        return None
+    return _program(primitive, args, params, place)
 
 
 def forget_programs() -> None:

@@ -130,7 +130,13 @@ from calque_core.primitives.primitive import results_of
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
 from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
-from calque_core.traces.trace import only_evaluates, plain_types, record_call
+from calque_core.traces.trace import (
+    function_evaluators,
+    only_evaluates,
+    plain_types,
+    record_call,
+    register_function_evaluator,
+)
 from calque_core.traces.tracer import check_lift
 from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, traced_type
 from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
@@ -151,6 +157,7 @@ __all__ = [
     "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "record_call", "check_lift", "only_evaluates", "plain_types",
+    "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",

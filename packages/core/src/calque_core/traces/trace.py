@@ -297,6 +297,29 @@ def register_evaluator(array_type: type, evaluator: Evaluator) -> None:
     _evaluators[array_type] = evaluator
 
 
+FunctionEvaluator = Callable[[Callable[..., Value], Sequence[Value]], Value]
+function_evaluators: dict[type, FunctionEvaluator] = {}
+
+
+def register_function_evaluator(array_type: type, evaluator: FunctionEvaluator) -> None:
+    """Let `evaluator(function, args)` return `function(*args)`, where an argument is of class `array_type`.
+
+    A front asks it for functions whose operations depend on the types of their arguments alone, while no task traces
+    or has settings of its own; so the evaluator may remember what a function does, and leave its Python out.
+    Raises: ValueError if the class has one already.
+
+    >>> from calque_core.extend import register_function_evaluator
+    >>> class Tape:
+    ...     pass
+    >>> register_function_evaluator(Tape, lambda function, args: function(*args))
+    """
+    if array_type in function_evaluators:
+        raise ValueError(
+            f"{array_type.__name__} already has an evaluator of functions. Register a class of your own instead."
+        )
+    function_evaluators[array_type] = evaluator
+
+
 def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
     evaluators = {_evaluators.get(type(x)) for x in args if type(x) not in plain_types}

@@ -13,6 +13,7 @@ Where jaxprs and programs are kept, from the first place that a call asks to the
     Jaxpr.memo       compile.py     device        -> Program: an equation of jit has its jaxpr alone
     JaxprTrace.memo                 a trace that captured tracers; dies with the trace of these tracers
     evaluate.py      _programs      single operation on device arrays -> Program
+    shortcuts.py     _shortcuts     function and device types -> Program of its only operation
     ops/cond.py      _programs      in core: branch or step of a loop -> jaxpr
 
 Every key has the settings and the rule epoch; a key of a function has the named axes too.  `clear_caches` clears all of
@@ -54,6 +55,7 @@ from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_o
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.shortcuts import forget_shortcuts
 from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
 
 P = ParamSpec("P")
@@ -195,6 +197,7 @@ class JitFunction:
 def clear_caches() -> None:
     """Drop all traces and programs, also of branches and steps; the next call of a function traces and compiles it."""
     clear_all()
+    forget_shortcuts()
     forget_programs()
     forget_staged_programs()
 
