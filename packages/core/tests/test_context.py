@@ -1,3 +1,4 @@
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -79,6 +80,23 @@ def test_a_block_cannot_be_entered_twice_at_once():
     with block:
         assert not config.current().enable_x64
     assert config.current().enable_x64
+
+
+def test_frames_that_a_debugger_keeps_keep_nothing_active():
+    frames = []
+
+    def keep(frame, event, _):
+        frames.append(frame)
+
+    before = sys.gettrace()
+    sys.settrace(keep)
+    try:
+        with config.enable_x64(False):
+            pass
+    finally:
+        sys.settrace(before)
+    assert "__enter__" in [frame.f_code.co_name for frame in frames]
+    assert not active
 
 
 def test_entering_a_trace_forgets_the_place_of_the_equation_around_it():

@@ -78,9 +78,8 @@ _forget: Any = active.pop
 
 
 def _note_presence() -> None:
-    presence = Presence()
-    active[weakref.ref(presence, _forget)] = None
-    _presence.set(presence)
+    _presence.set(Presence())  # never a local: a debugger, or an error in a `__del__`, may keep this frame
+    active[weakref.ref(_presence.get(), _forget)] = None
 
 
 def own_context() -> Context:
