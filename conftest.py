@@ -13,6 +13,7 @@ chooses among the cases and makes none: where the full run passes, every sample 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 
+os.environ["CALQUE_CACHE"] = "off"  # tests count what is compiled, and leave nothing in the user's folder of caches
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 

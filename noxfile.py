@@ -18,6 +18,7 @@ import nox
 ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
 PYTHONS = ["3.11", "3.12", "3.13"]
+NO_CACHE = {"CALQUE_CACHE": "off"}  # what is measured and tested is compiled, by every run anew
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
@@ -148,7 +149,7 @@ def examples(session: nox.Session) -> None:
     """Run the examples as a user would."""
     session.install(*wheel_paths(PACKAGES), "-r", "examples/requirements.txt")
     for script in EXAMPLES:
-        session.run("python", f"examples/{script}", env={"MPLBACKEND": "Agg", "PYTHONPATH": None})
+        session.run("python", f"examples/{script}", env={"MPLBACKEND": "Agg", "PYTHONPATH": None, **NO_CACHE})
 
 
 # pip, since it honours a local folder of wheels where torch has a build without CUDA; alone, since it measures time.
@@ -158,7 +159,7 @@ def bench(session: nox.Session) -> None:
     session.install(*wheel_paths(PACKAGES))
     for peer in ("jax>=0.10,<0.13", "autograd", "torch==2.13.0", "optree"):
         session.install(peer, success_codes=[0, 1])
-    session.run("python", "benchmarks/run.py", *session.posargs, env={"PYTHONPATH": None})
+    session.run("python", "benchmarks/run.py", *session.posargs, env={"PYTHONPATH": None, **NO_CACHE})
 
 
 def run_laws(session: nox.Session, *args: str) -> None:
@@ -172,7 +173,7 @@ def run_pytest(session: nox.Session, *args: str | Path) -> None:
     """Run pytest under the root's settings; sources are out of reach, whatever PYTHONPATH says."""
     config = ("-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}")
     # Without files of bytecode every worker, and every process that a test starts, compiles NumPy's source anew.
-    environment = {"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None}
+    environment = {"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None, **NO_CACHE}
     session.run("pytest", *config, *map(str, args), *session.posargs, env=environment)
 
 

@@ -27,6 +27,7 @@ MODULES = [
     "calque_jet",
     "calque_batching",
     "calque_xla_backend",
+    "calque_xla_backend.compilation_cache",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",

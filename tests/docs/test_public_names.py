@@ -22,6 +22,7 @@ PACKAGES = [
     "calque_jet",
     "calque_batching",
     "calque_xla_backend",
+    "calque_xla_backend.compilation_cache",
     "calque_numpy",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",

@@ -24,7 +24,7 @@ from calque_batching import vmap
 from calque_core import eval_jaxpr, lax, make_jaxpr
 from calque_core.lax import jit_p
 from calque_xla_backend import jit
-from calque_xla_backend.runtime.runtime import compile_module, placement
+from calque_xla_backend.runtime.runtime import compile_module, compile_options, placement
 
 X = np.linspace(-0.9, 0.8, 3)
 POLICIES = [
@@ -39,7 +39,7 @@ each_policy = pytest.mark.parametrize("policy", POLICIES, ids=policies.policy_na
 
 def compiled(fun, *args):
     """Return the executable of a function."""
-    return compile_module(jit(fun).lower(*args).compiler_ir(), placement(), ())
+    return compile_module(jit(fun).lower(*args).compiler_ir(), placement(), compile_options(placement()))
 
 
 def text_of(fun, *args):

@@ -6,7 +6,7 @@ from calque_core.config import enable_x64
 from calque_core.ops.jit import jit_p
 from calque_xla_backend import Array, device_put, hlo, jit, register_lowering
 from calque_xla_backend import evaluate as evaluation
-from calque_xla_backend.runtime.runtime import compile_module
+from calque_xla_backend.compilation_cache.cache import load_or_compile
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -15,7 +15,7 @@ X = np.array([1.0, 2.0, 3.0])
 def compilations(monkeypatch):
     """Return the list that grows with each compilation."""
     made = []
-    monkeypatch.setattr("calque_xla_backend.compile.compile_module", lambda *a: made.append(a) or compile_module(*a))
+    monkeypatch.setattr("calque_xla_backend.compile.load_or_compile", lambda *a: made.append(a) or load_or_compile(*a))
     return made
 
 

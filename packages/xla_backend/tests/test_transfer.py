@@ -11,8 +11,8 @@ from calque_xla_backend.calls import transfer
 
 def test_many_calls_with_small_numpy_arrays_compile_once(monkeypatch):
     compiled = []
-    compile_module = compile.compile_module
-    monkeypatch.setattr(compile, "compile_module", lambda *args: compiled.append(args) or compile_module(*args))
+    load_or_compile = compile.load_or_compile
+    monkeypatch.setattr(compile, "load_or_compile", lambda *args: compiled.append(args) or load_or_compile(*args))
     fun = lambda a, b, c, d, e: (a + b, c * 2, d, e)
     f = jit(fun)
     wide = np.arange(12.0).reshape(3, 4)

@@ -71,6 +71,7 @@ if _TYPE_CHECKING:
     from calque_xla_backend import Array as Array
     from calque_xla_backend import block_until_ready as block_until_ready
     from calque_xla_backend import clear_caches as clear_caches
+    from calque_xla_backend import compilation_cache as compilation_cache
     from calque_xla_backend import default_backend as default_backend
     from calque_xla_backend import device_count as device_count
     from calque_xla_backend import device_get as device_get
@@ -82,6 +83,7 @@ _BACKEND_NAMES = (
     "Array",
     "block_until_ready",
     "clear_caches",
+    "compilation_cache",
     "default_backend",
     "device_count",
     "device_get",

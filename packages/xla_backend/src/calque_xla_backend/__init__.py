@@ -7,7 +7,7 @@ import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_xla_backend import rules
+from calque_xla_backend import compilation_cache, rules
 from calque_xla_backend.modules.lowering import (
     LoweringRuleContext,
     broadcast_operands,
@@ -46,6 +46,7 @@ __all__ = [
     "block_until_ready",
     "broadcast_operands",
     "clear_caches",
+    "compilation_cache",
     "default_backend",
     "device_count",
     "device_get",

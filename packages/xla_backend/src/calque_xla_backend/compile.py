@@ -16,6 +16,7 @@ import numpy as np
 from calque_core import Jaxpr, dce_jaxpr, eval_context, rule_epoch
 from calque_core.extend import check_program, here, is_debugging, where
 from calque_pytree import static_key
+from calque_xla_backend.compilation_cache.cache import load_or_compile
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
@@ -25,7 +26,6 @@ from calque_xla_backend.runtime.runtime import (
     Executable,
     Placement,
     XlaRuntimeError,
-    compile_module,
     device_type,
     placement,
     put,
@@ -209,7 +209,7 @@ def lower_program(jaxpr: Jaxpr, platform: str, donated: tuple[int, ...] = ()) ->
 def compile_program(lowered: LoweredProgram, place: Placement, options: Options = ()) -> Program:
     """Return the program of a lowered jaxpr for a device.  Raises: XlaRuntimeError."""
     try:
-        executable = compile_module(lowered.module.module, place, options)
+        executable = load_or_compile(lowered.module.module, place, options)
     except XlaRuntimeError as error:
         error.add_note(f"This happened in compiling {name_of(lowered.jaxpr)}.")
         raise

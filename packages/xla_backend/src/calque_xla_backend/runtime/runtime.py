@@ -195,17 +195,44 @@ def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 # Programs
 
 
-def compile_module(module: ir.Module, place: Placement, options: Sequence[tuple[str, Any]] = ()) -> Executable:
-    """Return an executable of one device; `options` are XLA's flags by name.
+def compile_options(place: Placement, options: Sequence[tuple[str, Any]] = ()) -> Any:
+    """Return jaxlib's options for a program of one device; `options` are XLA's flags by name."""
+    all_options = xc.CompileOptions()
+    all_options.num_replicas = all_options.num_partitions = 1
+    all_options.device_assignment = xc.DeviceAssignment.create(np.array([[place.device.id]], np.int32))
+    all_options.env_option_overrides = list(options)
+    return all_options
+
+
+def compile_module(module: ir.Module, place: Placement, options: Any) -> Executable:
+    """Return an executable of one device, compiled with the `compile_options`.
 
     Raises: XlaRuntimeError.
     """
     watch_interrupts()
-    compile_options = xc.CompileOptions()
-    compile_options.num_replicas = compile_options.num_partitions = 1
-    compile_options.device_assignment = xc.DeviceAssignment.create(np.array([[place.device.id]], np.int32))
-    compile_options.env_option_overrides = list(options)
-    return client().compile_and_load(module, place.device_list, compile_options)
+    return client().compile_and_load(module, place.device_list, options)
+
+
+def serialize_executable(executable: Executable) -> bytes:
+    """Return the bytes from which `load_executable` makes the executable again.
+
+    Raises: XlaRuntimeError if it has parts that only this process has.
+    """
+    return bytes(client().serialize_executable(executable))
+
+
+def load_executable(serialized: bytes, place: Placement, options: Any) -> Executable:
+    """Return the executable that `serialize_executable` has written, which must be trusted: it is machine code.
+
+    Raises: XlaRuntimeError.
+    """
+    watch_interrupts()
+    return client().deserialize_executable(serialized, place.device_list, options)
+
+
+def versions() -> tuple[bytes, ...]:
+    """Return the releases of jaxlib and of its platform, which decide about the code that XLA makes."""
+    return jaxlib_version.__version__.encode(), client().platform.encode(), client().platform_version.encode()
 
 
 # Forked processes

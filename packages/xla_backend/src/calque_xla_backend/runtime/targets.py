@@ -17,3 +17,9 @@ def load_lapack() -> None:
     for name, function in _lapack.registrations().items():
         xc.register_custom_call_target(name, function, platform="cpu", api_version=int(name.endswith("_ffi")))
     _lapack.initialize()
+
+
+@cache
+def jaxlib_targets() -> frozenset[str]:
+    """Return the names of the targets that every process can register: a program that calls them can be stored."""
+    return frozenset(_lapack.registrations())

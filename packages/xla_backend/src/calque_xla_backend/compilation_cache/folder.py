@@ -1,0 +1,118 @@
+"""The folder of the compilation cache: which one, and whether this process may trust it.
+
+One idea: an executable is machine code, and to load it is to run it.  So programs are loaded from a folder that this
+user owns and that nobody else can write to or replace; for any other folder there is a reason and no cache.
+
+Read next: `entries.py`, the files of the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import NamedTuple
+
+VARIABLE = "CALQUE_CACHE"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Choice(NamedTuple):
+    """A folder, or None and the reason.  `is_mistake` if the reason is a wrong value of the variable."""
+
+    folder: str | None
+    reason: str = ""
+    is_mistake: bool = False
+
+
+def choose_folder() -> Choice:
+    """Return the folder that the environment names: in CALQUE_CACHE, else in the user's folder of caches."""
+    setting = os.environ.get(VARIABLE, "").strip()
+    if setting.lower() == "off":
+        return Choice(None, f"{VARIABLE} is off")
+    if not setting:
+        return _default_folder()
+    folder = os.path.expanduser(setting)
+    if not os.path.isabs(folder):
+        return Choice(None, f"{VARIABLE} is {setting!r}; use 'off' or an absolute path", is_mistake=True)
+    return Choice(folder)
+
+
+def _default_folder() -> Choice:
+    """Return the folder by the conventions of the operating system."""
+    variable, *parts = _convention(sys.platform)
+    caches = os.environ.get(variable, "")
+    if not os.path.isabs(caches):
+        return Choice(None, f"{variable} is not set to an absolute path, so there is no folder of caches")
+    return Choice(os.path.join(caches, *parts))
+
+
+def _convention(platform: str) -> tuple[str, ...]:
+    """Return the variable that names the folder of caches or of the user, and the folders beneath it."""
+    if platform == "win32":
+        return ("LOCALAPPDATA", "calque", "cache")
+    if os.path.isabs(os.environ.get("XDG_CACHE_HOME", "")):
+        return ("XDG_CACHE_HOME", "calque")
+    if platform == "darwin":
+        return ("HOME", "Library", "Caches", "calque")
+    return ("HOME", ".cache", "calque")
+
+
+def refusal(folder: str) -> str:
+    """Return why programs must not be loaded from a folder, or an empty text.
+
+    A folder that does not exist is judged by the folders around it.
+    On Windows the folder of a user's caches is closed to other users by other means, which are not checked.
+    """
+    try:
+        real = os.path.realpath(folder)
+        if os.path.exists(real) and (reason := _reason_against(folder, os.stat(real))):
+            return reason
+        for parent in _parents(real):
+            if sys.platform != "win32" and os.path.exists(parent) and _is_open_to_all(os.stat(parent).st_mode):
+                return f"every user may replace {folder}, because every user may write to {parent}"
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def _reason_against(folder: str, status: os.stat_result) -> str:
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{folder} is not a folder"
+    if sys.platform == "win32":
+        return ""
+    if status.st_uid != os.geteuid():
+        return f"{folder} belongs to another user (number {status.st_uid})"
+    if status.st_mode & stat.S_ISVTX:
+        return f"{folder} is shared by all users"
+    if status.st_mode & _OTHERS_WRITE:
+        return f"other users may write to {folder} (mode {stat.S_IMODE(status.st_mode):o}); `chmod 700` closes it"
+    return ""
+
+
+def _parents(folder: str) -> list[str]:
+    """Return the folders around a folder, the innermost first."""
+    parents = []
+    while (parent := os.path.dirname(folder)) != folder:
+        parents.append(parent)
+        folder = parent
+    return parents
+
+
+def _is_open_to_all(mode: int) -> bool:
+    """Tell whether every user may rename the entries of a folder; under the sticky bit each renames only their own."""
+    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+
+
+def create(folder: str) -> None:
+    """Make a folder for this user alone, and the folders around it.
+
+    Raises: OSError if that fails; FileExistsError if something else has the name.
+    """
+    os.makedirs(os.path.dirname(folder) or os.curdir, exist_ok=True)
+    if not os.path.isdir(folder):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            if not os.path.isdir(folder):  # another process has made it meanwhile
+                raise
