@@ -270,6 +270,24 @@ def test_a_wrong_bound_is_the_default_and_said(monkeypatch, text):
     )
 
 
+def test_a_wrong_bound_is_a_line_of_the_log(own_cache, caplog, monkeypatch):
+    monkeypatch.setenv("CALQUE_CACHE_SIZE", "many")
+    compiled()
+    [record] = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.getMessage() == f"The compilation cache has its default bound: {cache.size_mistake()}."
+
+
+def test_every_wrong_setting_is_named_and_a_cache_that_is_off_is_not_wrong(own_cache, monkeypatch):
+    assert compilation_cache.check_settings() == []
+    own_cache.write_text("")
+    monkeypatch.setenv("CALQUE_CACHE_SIZE", "many")
+    assert compilation_cache.check_settings() == [cache.size_mistake(), f"{own_cache} is not a folder"]
+    monkeypatch.delenv("CALQUE_CACHE_SIZE")
+    compilation_cache.set_cache_dir(None)
+    assert compilation_cache.check_settings() == []
+
+
 # Other processes
 
 PROGRAM = """

@@ -1,12 +1,14 @@
 """Which folder compiled programs are loaded from, and which are refused."""
 
+import logging
 import stat
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from calque_xla_backend.compilation_cache import folder as folders
-from calque_xla_backend.compilation_cache.folder import Choice, choose_folder, create, refusal
+from calque_xla_backend.compilation_cache.folder import Choice, choose_folder, create, obstacle, refusal
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are those of POSIX")
 VARIABLES = ("CALQUE_CACHE", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA")
@@ -57,13 +59,15 @@ def test_one_word_turns_the_cache_off(environment, word):
 @pytest.mark.parametrize("word", ["on", "1", "cache/here"])
 def test_a_relative_folder_is_a_mistake(environment, word):
     environment(HOME="/home/me", CALQUE_CACHE=word)
-    assert choose_folder() == Choice(None, f"CALQUE_CACHE is {word!r}; use 'off' or an absolute path", is_mistake=True)
+    assert choose_folder() == Choice(None, f"CALQUE_CACHE is {word!r}; use 'off' or an absolute path", logging.WARNING)
 
 
 @pytest.mark.parametrize("values", [{}, {"HOME": ""}, {"HOME": "relative"}])
 def test_without_a_home_there_is_no_folder(environment, values):
     environment(**values)
-    assert choose_folder() == Choice(None, "HOME is not set to an absolute path, so there is no folder of caches")
+    assert choose_folder() == Choice(
+        None, "HOME is not an absolute path, so there is no folder of caches", logging.INFO
+    )
 
 
 @posix
@@ -135,3 +139,14 @@ def test_a_folder_that_cannot_be_examined_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(folders.os, "stat", fail)
     monkeypatch.setattr(folders.os.path, "exists", lambda path: True)
     assert "Permission denied" in refusal(str(tmp_path))
+
+
+def test_an_obstacle_to_writing_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "a" / "b"
+    assert obstacle(str(folder)) == obstacle(str(tmp_path)) == ""
+    monkeypatch.setattr(folders.shutil, "disk_usage", lambda path: SimpleNamespace(free=1))
+    assert obstacle(str(folder)) == f"the disk of {tmp_path} has 1 bytes left"
+    monkeypatch.setattr(folders.os, "access", lambda path, mode: False)
+    assert obstacle(str(folder)) == f"files cannot be written to {tmp_path}"
+    (tmp_path / "a").write_text("")
+    assert obstacle(str(folder)) == f"{folder} cannot be made, because {tmp_path / 'a'} is not a folder"

@@ -27,8 +27,8 @@ def layer(params, x, *, scale=2.0):
 @pytest.fixture
 def compiled_modules(monkeypatch):
     """Return the list of the modules that XLA compiles during the test."""
-    modules, compile_module = [], compile.compile_module
-    monkeypatch.setattr(compile, "compile_module", lambda *args: modules.append(args) or compile_module(*args))
+    modules, load_or_compile = [], compile.load_or_compile
+    monkeypatch.setattr(compile, "load_or_compile", lambda *args: modules.append(args) or load_or_compile(*args))
     return modules
 
 

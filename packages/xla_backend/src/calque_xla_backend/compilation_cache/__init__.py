@@ -6,7 +6,20 @@ names another folder or turns it off.
 Read next: `cache.py`.
 """
 
-from calque_xla_backend.compilation_cache.cache import CompilationCacheInfo, cache_info, clear_cache, set_cache_dir
+from calque_xla_backend.compilation_cache.cache import (
+    CompilationCacheInfo,
+    cache_info,
+    check_settings,
+    clear_cache,
+    set_cache_dir,
+)
 from calque_xla_backend.compilation_cache.key import register_storable_target
 
-__all__ = ["CompilationCacheInfo", "cache_info", "clear_cache", "register_storable_target", "set_cache_dir"]
+__all__ = [
+    "CompilationCacheInfo",
+    "cache_info",
+    "check_settings",
+    "clear_cache",
+    "register_storable_target",
+    "set_cache_dir",
+]

@@ -20,7 +20,7 @@ from jaxlib.mlir import ir
 
 from calque_core.extend import where
 from calque_xla_backend.compilation_cache.entries import Entries
-from calque_xla_backend.compilation_cache.folder import Choice, choose_folder, create, refusal
+from calque_xla_backend.compilation_cache.folder import Choice, choose_folder, create, obstacle, refusal
 from calque_xla_backend.compilation_cache.key import key_of
 from calque_xla_backend.runtime.runtime import (
     Executable,
@@ -79,10 +79,9 @@ class CompilationCache:
             self._choice = choose_folder()
         folder = self._choice.folder
         if folder is not None and self._entries is None and (reason := refusal(folder)):
-            self._choice = Choice(None, reason, is_mistake=True)
+            self._choice = Choice(None, reason, logging.WARNING)
         if self._choice.reason:
-            level = logging.WARNING if self._choice.is_mistake else logging.DEBUG
-            self._report(f"The compilation cache is off: {self._choice.reason}.", level)
+            self._report(f"The compilation cache is off: {self._choice.reason}.", self._choice.level)
         return self._choice
 
     def entries(self) -> Entries | None:
@@ -92,6 +91,8 @@ class CompilationCache:
         folder = self.choice().folder
         if folder is None:
             return None
+        if self._max_bytes is None and (mistake := size_mistake()):
+            self._report(f"The compilation cache has its default bound: {mistake}.", logging.WARNING)
         entries = Entries(folder, self._max_bytes or max_bytes())
         if os.path.isdir(folder):
             self._entries = entries
@@ -173,7 +174,7 @@ def set_cache_dir(folder: str | os.PathLike[str] | None, *, max_bytes: int | Non
         _cache.choose(Choice(None, "set_cache_dir(None) was called"), max_bytes)
         return
     path = os.path.abspath(os.path.expanduser(folder))
-    if reason := _obstacle(path):
+    if reason := _make(path):
         raise ValueError(
             f"set_cache_dir{where()} got a folder that cannot hold compiled programs: {reason}. Use a folder of your "
             "own that nobody else can write to."
@@ -181,7 +182,7 @@ def set_cache_dir(folder: str | os.PathLike[str] | None, *, max_bytes: int | Non
     _cache.choose(Choice(path), max_bytes)
 
 
-def _obstacle(path: str) -> str:
+def _make(path: str) -> str:
     """Make a folder if it is missing; return why it cannot be used, or an empty text."""
     reason = refusal(path)
     if not reason:
@@ -204,6 +205,24 @@ def cache_info() -> CompilationCacheInfo:
     choice, entries = _cache.choice(), _cache.entries()
     sizes = (0, 0, max_bytes()) if entries is None else (*entries.size(), entries.max_bytes)
     return CompilationCacheInfo(choice.folder, choice.reason, *sizes, _cache.hits, _cache.misses, _cache.stored)
+
+
+def check_settings() -> list[str]:
+    """Return what prevents this process from storing programs, or is wrong with the settings, a line each.
+
+    A cache that was turned off is not wrong.  Nothing is written.
+
+    >>> from calque_xla_backend import compilation_cache
+    >>> compilation_cache.set_cache_dir(None)
+    >>> compilation_cache.check_settings()
+    []
+    """
+    choice, lines = _cache.choice(), [size_mistake()]
+    if choice.folder is not None:
+        lines.append(obstacle(choice.folder))
+    elif choice.level > logging.DEBUG:
+        lines.append(choice.reason)
+    return [line for line in lines if line]
 
 
 def clear_cache() -> None:

@@ -8,21 +8,24 @@ Read next: `entries.py`, the files of the folder.
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import stat
 import sys
 from typing import NamedTuple
 
 VARIABLE = "CALQUE_CACHE"
+_SPARE_BYTES = 2**20  # below this a disk counts as full
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Choice(NamedTuple):
-    """A folder, or None and the reason.  `is_mistake` if the reason is a wrong value of the variable."""
+    """A folder, or None and the reason, with its level in the log: DEBUG if the user has turned the cache off."""
 
     folder: str | None
     reason: str = ""
-    is_mistake: bool = False
+    level: int = logging.DEBUG
 
 
 def choose_folder() -> Choice:
@@ -34,7 +37,7 @@ def choose_folder() -> Choice:
         return _default_folder()
     folder = os.path.expanduser(setting)
     if not os.path.isabs(folder):
-        return Choice(None, f"{VARIABLE} is {setting!r}; use 'off' or an absolute path", is_mistake=True)
+        return Choice(None, f"{VARIABLE} is {setting!r}; use 'off' or an absolute path", logging.WARNING)
     return Choice(folder)
 
 
@@ -43,7 +46,7 @@ def _default_folder() -> Choice:
     variable, *parts = _convention(sys.platform)
     caches = os.environ.get(variable, "")
     if not os.path.isabs(caches):
-        return Choice(None, f"{variable} is not set to an absolute path, so there is no folder of caches")
+        return Choice(None, f"{variable} is not an absolute path, so there is no folder of caches", logging.INFO)
     return Choice(os.path.join(caches, *parts))
 
 
@@ -102,6 +105,17 @@ def _parents(folder: str) -> list[str]:
 def _is_open_to_all(mode: int) -> bool:
     """Tell whether every user may rename the entries of a folder; under the sticky bit each renames only their own."""
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+
+
+def obstacle(folder: str) -> str:
+    """Return why files cannot be written to a folder, which may not exist yet; an empty text if they can."""
+    existing = next((path for path in (folder, *_parents(folder)) if os.path.exists(path)), os.sep)
+    if not os.path.isdir(existing):
+        return f"{folder} cannot be made, because {existing} is not a folder"
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return f"files cannot be written to {existing}"
+    free = shutil.disk_usage(existing).free
+    return f"the disk of {existing} has {free} bytes left" if free < _SPARE_BYTES else ""
 
 
 def create(folder: str) -> None:
