@@ -77,6 +77,7 @@ if _TYPE_CHECKING:
     from calque_xla_backend import device_get as device_get
     from calque_xla_backend import device_put as device_put
     from calque_xla_backend import devices as devices
+    from calque_xla_backend import explain as explain
     from calque_xla_backend import jit as jit
 
 _BACKEND_NAMES = (
@@ -89,6 +90,7 @@ _BACKEND_NAMES = (
     "device_get",
     "device_put",
     "devices",
+    "explain",
     "jit",
 )
 

@@ -8,6 +8,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_xla_backend import compilation_cache, rules
+from calque_xla_backend.calls.differences import Difference
 from calque_xla_backend.modules.lowering import (
     LoweringRuleContext,
     broadcast_operands,
@@ -26,6 +27,7 @@ from calque_xla_backend.runtime.devices import (
     device_put,
     devices,
 )
+from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.jit import clear_caches, jit
 from calque_xla_backend.verbs.stages import ArgInfo, Compiled, Lowered, Traced
 
@@ -38,6 +40,8 @@ __all__ = [
     "ArgInfo",
     "Array",
     "Compiled",
+    "Difference",
+    "Explanation",
     "Lowered",
     "LoweredModule",
     "LoweringRuleContext",
@@ -53,6 +57,7 @@ __all__ = [
     "device_put",
     "devices",
     "dtype_to_ir_type",
+    "explain",
     "hlo",
     "ir_constant",
     "jaxpr_subcomp",

@@ -165,6 +165,10 @@ class XlaCompiler:
         """
         return self._kept(jaxpr, place, donated, lambda: lower_program(jaxpr, place.platform, donated))
 
+    def has_program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...]) -> bool:
+        """Tell whether the next `program` of a jaxpr would compile nothing."""
+        return self._key(place, donated) in jaxpr.memo_keys()
+
     def program_of(self, lowered: LoweredProgram, place: Placement) -> Program:
         """Return the program of a lowered jaxpr: the one that `program` returns for this jaxpr."""
         return self._kept(lowered.jaxpr, place, lowered.donated, lambda: lowered)
@@ -172,8 +176,10 @@ class XlaCompiler:
     def _kept(
         self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...], lower: Callable[[], LoweredProgram]
     ) -> Program:
-        key = (self, place, donated, here().settings, rule_epoch())
-        return jaxpr.memo(key, lambda: compile_program(lower(), place, self.options))  # type: ignore[no-any-return]
+        return jaxpr.memo(self._key(place, donated), lambda: compile_program(lower(), place, self.options))  # type: ignore[no-any-return]
+
+    def _key(self, place: Placement, donated: tuple[int, ...]) -> tuple[Any, ...]:
+        return self, place, donated, here().settings, rule_epoch()
 
     def __repr__(self) -> str:
         return f"XlaCompiler({dict(self.options) or ''})"

@@ -138,14 +138,14 @@ from calque_core.traces.trace import (
     register_function_evaluator,
 )
 from calque_core.traces.tracer import check_lift
-from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, traced_type
+from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
 from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
 from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
 
 __all__ = [
     # Functions of the user, and their arguments
     "FlatFunction", "arg_names", "leaf_names", "call", "check_callable", "check_arrays", "array_leaves",
-    "describe_value", "normalize_argnums", "parameters_of", "integer", "ChosenArguments",
+    "describe_value", "short_repr", "normalize_argnums", "parameters_of", "integer", "ChosenArguments",
     "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
     # Static arguments
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",

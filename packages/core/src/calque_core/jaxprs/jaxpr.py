@@ -175,6 +175,10 @@ class Jaxpr:
             return self._memo[key]
         return self._memo.setdefault(key, make())  # not inside an except: errors of `make` would show the key
 
+    def memo_keys(self) -> list[Any]:
+        """Return the keys of the results that `memo` keeps, the oldest first."""
+        return list(self._memo)
+
     @property
     def is_closed(self) -> bool:
         """Whether no constant is a tracer, so that the program may outlive every trace."""

@@ -317,6 +317,7 @@ def _changes_operators(kind: type) -> bool:
 def short_repr(x: object) -> str:
     """Return the repr of a user's value, cut to 60 characters, for a message.
 
+    >>> from calque_core.extend import short_repr
     >>> short_repr("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """

@@ -35,8 +35,12 @@ class Call(NamedTuple):
 
 
 class TracedCall(NamedTuple):
-    """A traced function: a closed jaxpr, the captured values for its leading arguments, and the output tree."""
+    """A traced function: a closed jaxpr, the captured values for its leading arguments, and the structures of a call.
+
+    `in_tree` is the structure of `(args, kwargs)`, with None for static arguments.
+    """
 
     jaxpr: Jaxpr
     captured: Sequence[Value]
+    in_tree: PyTreeDef
     out_tree: PyTreeDef

@@ -106,4 +106,4 @@ class TracedFunction:
                 )
             raise
         closed, captured = hoist_tracers(jaxpr)
-        return TracedCall(closed, captured, flat.out_tree)
+        return TracedCall(closed, captured, call.in_tree, flat.out_tree)

@@ -137,8 +137,8 @@ class JitFunction:
     def _run_checked(self, call: Call) -> Any:
         """Run the program by its compiler, which checks the results; it may run it again, so nothing is donated."""
         self._check_values(call)
-        jaxpr, _, out_tree = self.traced.trace(call)
-        return out_tree.unflatten(self.compiler(jaxpr, call.leaves))
+        traced = self.traced.trace(call)
+        return traced.out_tree.unflatten(self.compiler(traced.jaxpr, call.leaves))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
@@ -162,7 +162,7 @@ class JitFunction:
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
         call = call._replace(leaves=[*narrow(call.leaves)])
-        jaxpr, captured, out_tree = self.traced.trace(call)
+        jaxpr, captured, _, out_tree = self.traced.trace(call)
         operands = [*captured, *call.leaves]
         if self.inline:
             return out_tree.unflatten(run_program(jaxpr, operands))
@@ -274,6 +274,7 @@ def jit(
     for method in (function.trace, function.lower, function.eval_shape):
         setattr(jitted, method.__name__, api_boundary(method))
     jitted.clear_cache, jitted.cache_info = function.clear_cache, function.cache_info
+    jitted.jit_function = function  # for `explain`
     return jitted
 
 
