@@ -7,8 +7,7 @@ import pytest
 
 from calque_core import ShapeDtypeStruct, config, lax, make_jaxpr
 from calque_core.extend import advance_rule_epoch, entered
-from calque_xla_backend import device_put, explain, jit
-from calque_xla_backend.runtime import runtime
+from calque_xla_backend import compile, device_put, explain, jit
 
 
 def counted(fun, **options):
@@ -40,10 +39,8 @@ def reasons(f, *args, **kwargs):
 
 def test_the_first_call_traces_and_compiles_and_explain_does_neither(monkeypatch):
     compiled = []
-    compile_module = runtime.compile_module
-    monkeypatch.setattr(
-        "calque_xla_backend.compile.compile_module", lambda *args: compiled.append(1) or compile_module(*args)
-    )
+    load_or_compile = compile.load_or_compile
+    monkeypatch.setattr(compile, "load_or_compile", lambda *args: compiled.append(1) or load_or_compile(*args))
     f, traces = counted(lambda x: lax.sin(x))
     assert reasons(f, 1.0) == ("trace and compile", [("first call", "", "", "")])
     assert (traces, compiled) == ([], [])
