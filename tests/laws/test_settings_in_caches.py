@@ -88,7 +88,7 @@ CONTAINERS = {
     "calque_core.context.at_rest": "contexts of threads",
     "calque_core.hooks.result_checks": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
-    "calque_core.arrays.devices._backends": "a registry: functions of classes",
+    "calque_core.backends._backends": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.array_functions": "a registry: functions",
     "calque_core.arrays.numpy_protocol._named": "a registry: functions",
     "calque_core.arrays.numpy_protocol.ufunc_methods": "a registry: functions",

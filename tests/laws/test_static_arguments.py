@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -139,10 +141,34 @@ class Incomparable:
         raise AssertionError("compared")
 
 
+class Window(NamedTuple):
+    size: int
+    options: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    name: str
+    weights: tuple[np.ndarray, ...]
+    notes: list[str] = field(default_factory=list, compare=False)
+
+
 VALUES = {
     "a list": (
         [1, 2],
         r"is \[1, 2\] of type list, which has no hash \(unhashable type: 'list'\)\. Pass a hashable value,",
+    ),
+    "a tuple of tuples": (
+        (1, ("a", [2])),
+        r"is \(1, \('a', \[2\]\)\) of type tuple, .*because its part n\[1\]\[1\] is \[2\] of type list",
+    ),
+    "a named tuple": (
+        Window(3, {"a": 1}),
+        r"is Window\(.*because its part n\.options is \{'a': 1\} of type dict\.",
+    ),
+    "a frozen dataclass": (
+        Scheme("rk", (np.ones(2),)),
+        r"is Scheme\(.*because its part n\.weights\[0\] is array\(\[1\., 1\.\]\) of type ndarray\.",
     ),
     "an object": (Incomparable(), r"is <.*Incomparable object.* of type Incomparable, which has no hash"),
     "an array": (

@@ -116,5 +116,5 @@ def test_the_rule_matrix_is_printed_by_a_command():
 
 def test_settings_with_names_of_jax_are_those_of_config():
     names = ("checking_leaks", "debug_infs", "debug_nans", "disable_jit", "enable_checks", "enable_x64")
-    for name in (*names, "numpy_dtype_promotion", "numpy_rank_promotion"):
+    for name in (*names, "default_device", "numpy_dtype_promotion", "numpy_rank_promotion"):
         assert getattr(calque, name) is getattr(calque.config, name)

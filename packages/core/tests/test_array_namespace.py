@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calque_core import TracerArrayConversionError, make_jaxpr
-from calque_core.arrays.devices import _backends
+from calque_core.backends import _backends
 from calque_core.extend import known_devices, register_devices
 from calque_core.extend.numpy_functions import on_device
 

@@ -4,8 +4,9 @@ import threading
 import numpy as np
 import pytest
 
-from calque_core import JaxprTypeError, Primitive, ShapedArray, config, eval_jaxpr, lax, make_jaxpr
+from calque_core import JaxprTypeError, Primitive, ShapedArray, backends, config, eval_jaxpr, lax, make_jaxpr
 from calque_core.context import Settings, active
+from calque_core.extend import fix_cpu_devices, register_devices, requested_cpu_devices
 
 
 @pytest.fixture
@@ -117,6 +118,48 @@ def test_an_unknown_setting_is_refused_with_the_known_ones():
     for name in ("enable_x32", "jax_enable_x64"):
         with pytest.raises(AttributeError, match=f"there is no setting named '{name}'. Did you mean 'enable_x64'?"):
             config.update(name, True)
+
+
+def test_the_default_device_is_a_device_of_a_backend(monkeypatch, process_settings):
+    class Drum:
+        def __repr__(self):
+            return "Drum()"
+
+    monkeypatch.setattr(backends, "_backends", {})
+    with pytest.raises(ValueError, match=r"^default_device was set to 'cpu', which .*\. Use None; no backend"):
+        config.default_device("cpu")
+    drum = Drum()
+    register_devices(Drum, lambda x, device: x, lambda: [drum])
+    with config.default_device(drum):
+        assert config.current().default_device is drum
+        assert lax.sin(0.0) == 0.0
+        with config.default_device(None):
+            assert config.current().default_device is None
+    config.update("default_device", drum)
+    assert config.current().default_device is drum
+    with pytest.raises(ValueError, match=r"^default_device was set to 3, .* Use one of: Drum\(\); or None\.$"):
+        config.update("default_device", 3)
+
+
+def test_the_number_of_devices_is_asked_for_once_before_a_backend_starts(monkeypatch):
+    monkeypatch.setattr(backends, "_cpu", backends._CpuDevices())
+    config.cpu_devices(2)
+    config.cpu_devices(4)
+    assert requested_cpu_devices() == 4
+    fix_cpu_devices(4)
+    config.cpu_devices(4)
+    with pytest.raises(
+        RuntimeError,
+        match=r"^cpu_devices got 2, but a backend has already started with 4 devices, .* before",
+    ):
+        config.cpu_devices(2)
+    assert requested_cpu_devices() == 4
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 1.0, "2", None], ids=str)
+def test_a_number_of_devices_is_a_positive_integer(count):
+    with pytest.raises(ValueError, match=r"^cpu_devices got .*\. Use an integer of at least 1\.$"):
+        config.cpu_devices(count)
 
 
 def test_traceback_filtering_takes_the_two_words_of_jax():

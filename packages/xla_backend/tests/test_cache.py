@@ -135,7 +135,7 @@ def test_the_key_of_a_call_holds_settings_axes_and_rule_epoch():
     assert [len({key[i] for key in keys}) for i in (3, 4, 5)] == [2, 2, 2]
 
 
-def test_a_call_by_keyword_and_one_by_position_keep_their_own_programs():
+def test_a_wrapper_has_separate_programs_for_calls_by_keyword_and_by_position():
     f, notes = counted(lambda x, y=1.0: x - y)
     jitted = jit(f)
     x, y = device_put(5.0), device_put(3.0)

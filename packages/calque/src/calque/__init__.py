@@ -49,6 +49,7 @@ from calque_core.config import (
     checking_leaks,
     debug_infs,
     debug_nans,
+    default_device,
     disable_jit,
     enable_checks,
     enable_x64,
@@ -79,6 +80,7 @@ if _TYPE_CHECKING:
     from calque_xla_backend import devices as devices
     from calque_xla_backend import explain as explain
     from calque_xla_backend import jit as jit
+    from calque_xla_backend import live_arrays as live_arrays
 
 _BACKEND_NAMES = (
     "Array",
@@ -92,6 +94,7 @@ _BACKEND_NAMES = (
     "devices",
     "explain",
     "jit",
+    "live_arrays",
 )
 
 # Modules of this package that are loaded at the first access to the attribute.
@@ -128,6 +131,7 @@ __all__ = [
     "custom_vmap",
     "debug_infs",
     "debug_nans",
+    "default_device",
     "disable_jit",
     "enable_checks",
     "enable_x64",

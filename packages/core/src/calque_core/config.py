@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from calque_core.backends import check_default_device, request_cpu_devices
 from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_rest, context_chain, entered, here
 from calque_core.errors import similar_name
 
@@ -193,6 +194,36 @@ def checking_leaks(value: bool = True) -> scope:
     return scope("checking_leaks", value)
 
 
+def default_device(device: Any) -> scope:
+    """Run compiled functions of NumPy arguments, and put arrays, on a device of a backend, for a `with` block.
+
+    Arrays on a device stay there, and a program runs where its arrays are; NumPy's arrays stay NumPy's.  None, the
+    default, means the backend's first device.
+    Raises: ValueError if `device` is neither None nor a device of a backend that is loaded.
+
+    >>> from calque_core.config import current, default_device
+    >>> with default_device(None):
+    ...     current().default_device is None
+    True
+    """
+    return scope("default_device", device)
+
+
+def cpu_devices(count: int) -> None:
+    """Let the backend offer `count` devices on the host's processor, for the life of the process.
+
+    Call it before the first use of `jit`, of `device_put` and of `devices`.  It serves to test programs of several
+    devices on one machine.
+    Raises: ValueError if `count` is not a positive integer; RuntimeError if a backend has started with another number.
+
+    >>> from calque_core.config import cpu_devices
+    >>> cpu_devices(0)
+    Traceback (most recent call last):
+    ValueError: cpu_devices got 0. Use an integer of at least 1.
+    """
+    request_cpu_devices(count)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 
@@ -233,6 +264,8 @@ def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
         if value not in _WORDS[name]:
             *words, last = map(repr, _WORDS[name])
             raise ValueError(f"{name} was set to {value!r}. Use {', '.join(words)} or {last}.")
+    elif name == "default_device":
+        check_default_device(value)
     elif not isinstance(value, bool):
         raise ValueError(f"{name} was set to {value!r}. Use True or False.")
     if name == "enable_x64" and value != settings.enable_x64:

@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
     checking_leaks: bool = False
+    default_device: Any = None  # a device of a backend, which says what it means; None: the backend chooses
 
 
 DEFAULT_SETTINGS = Settings()

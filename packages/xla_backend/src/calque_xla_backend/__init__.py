@@ -26,8 +26,10 @@ from calque_xla_backend.runtime.devices import (
     device_get,
     device_put,
     devices,
+    live_arrays,
 )
 from calque_xla_backend.verbs.explain import Explanation, explain
+from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 from calque_xla_backend.verbs.jit import clear_caches, jit
 from calque_xla_backend.verbs.stages import ArgInfo, Compiled, Lowered, Traced
 
@@ -45,6 +47,7 @@ __all__ = [
     "Lowered",
     "LoweredModule",
     "LoweringRuleContext",
+    "SingleDeviceSharding",
     "Traced",
     "aval_to_ir_type",
     "block_until_ready",
@@ -62,6 +65,7 @@ __all__ = [
     "ir_constant",
     "jaxpr_subcomp",
     "jit",
+    "live_arrays",
     "lower_fun",
     "lower_jaxpr_to_module",
     "register_lowering",

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import Jaxpr, dce_jaxpr, eval_context, rule_epoch
-from calque_core.extend import check_program, here, is_debugging, where
+from calque_core.extend import check_program, here, is_debugging, nested_jaxprs, where
+from calque_core.lax import jit_p
 from calque_pytree import static_key
 from calque_xla_backend.compilation_cache.cache import load_or_compile
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
@@ -22,12 +23,14 @@ from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_modu
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
 from calque_xla_backend.runtime.runtime import (
     Buffer,
+    Device,
     DeviceType,
     Executable,
     Placement,
     XlaRuntimeError,
     device_type,
     placement,
+    placement_of,
     put,
 )
 
@@ -103,7 +106,7 @@ def to_buffer(x: Value, target: DeviceType) -> Buffer:
 def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
     """Add the name of the program to an error of the runtime.
 
-    Raises: RuntimeError that names the argument, if one was deleted, or is donated and used a second time.
+    Raises: RuntimeError that names the argument, if one was deleted, or is donated and used a second time; MemoryError.
     """
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
@@ -112,6 +115,11 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
         raise RuntimeError(
             f"{name}{where()}: a donated array is used a second time in the same call, as another argument or as a "
             "captured array. Pass a copy, or leave the argument out of donate_argnums."
+        ) from None
+    if "RESOURCE_EXHAUSTED" in str(error):
+        raise MemoryError(
+            f"{name}{where()}: the device has not enough memory: {error}. Use smaller arrays, delete() arrays that are "
+            "not needed, or donate arguments."
         ) from None
     error.add_note(f"This happened in running the compiled program of {name}.")
 
@@ -139,18 +147,19 @@ def placement_of_arrays(args: Sequence[Value], name: str) -> Placement | None:
 class XlaCompiler:
     """Runs jaxprs with XLA: the `compiler` of the equations of `jit`.  Compared by identity.
 
-    `options` are XLA's flags by name.
+    `options` are XLA's flags by name; `target` is the device, or the platform's name, on which programs run, and None
+    leaves that to their arrays.  With `keep_unused`, programs take arguments that they do not read.
     """
 
-    __slots__ = ("options",)
+    __slots__ = ("keep_unused", "options", "target")
 
-    def __init__(self, options: Options = ()) -> None:
-        self.options = options
+    def __init__(self, options: Options = (), target: Device | str | None = None, keep_unused: bool = False) -> None:
+        self.options, self.target, self.keep_unused = options, target, keep_unused
 
     def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Array]:
         """Return the results of `jaxpr` on arrays, NumPy values and scalars."""
         caller = f"jit of {jaxpr.debug_name}"
-        program = self.program(jaxpr, common_placement(args, caller))
+        program = self.program(jaxpr, self.placement(jaxpr, args, caller))
         if program.bounds:
             check_fit(program.bounds, args, caller + where(), lambda: [f"{i} of the program" for i in range(len(args))])
         outs = program(args)
@@ -158,12 +167,39 @@ class XlaCompiler:
             check_program(name_of(jaxpr), jaxpr, args, outs)
         return outs
 
+    def placement(self, jaxpr: Jaxpr, args: Sequence[Value], caller: str) -> Placement:
+        """Return the placement of a program, the default one if nothing decides.  Raises: as `chosen_placement`."""
+        return self.chosen_placement(jaxpr, args, caller) or placement()
+
+    def chosen_placement(self, jaxpr: Jaxpr, args: Sequence[Value], caller: str) -> Placement | None:
+        """Return the placement that `target`, the arrays or the jitted functions inside a program decide, or None.
+
+        Raises: ValueError that names the devices if they differ, or if there is no device of the platform.
+        """
+        inner = jaxpr.memo("devices", lambda: _inner_targets(jaxpr))
+        if self.target is None and not inner:
+            return placement_of_arrays(args, caller)
+        if self.target is not None:
+            place = placement_of(self.target, caller)
+        else:
+            place = placement_of_arrays(args, caller) or placement_of(inner[0][1], caller)
+        for name, target in inner:
+            inner_place = placement_of(target, f"jit of {name}")
+            if inner_place is not place:
+                raise ValueError(
+                    f"{caller}{where()} runs on {place.device}, but jit of {name}, which it calls, on "
+                    f"{inner_place.device}. Use one device for both, or leave device= out of the inner jit."
+                )
+        return place
+
     def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
         """Return the program of a jaxpr for one device, compiled at the first call.
 
         The jaxpr keeps it: an equation of `jit`, as derivatives make them, has no function with a cache.
         """
-        return self._kept(jaxpr, place, donated, lambda: lower_program(jaxpr, place.platform, donated))
+        return self._kept(
+            jaxpr, place, donated, lambda: lower_program(jaxpr, place.platform, donated, self.keep_unused)
+        )
 
     def has_program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...]) -> bool:
         """Tell whether the next `program` of a jaxpr would compile nothing."""
@@ -188,9 +224,16 @@ class XlaCompiler:
 _compilers: dict[Hashable, XlaCompiler] = {}  # keys of programs hold compilers: equal options must be one object
 
 
-def compiler_of(options: Options) -> XlaCompiler:
+def compiler_of(options: Options = (), target: Device | str | None = None, keep_unused: bool = False) -> XlaCompiler:
     """Return the one compiler with these options."""
-    return _compilers.setdefault(static_key(options), XlaCompiler(options))
+    return _compilers.setdefault((static_key(options), target, keep_unused), XlaCompiler(options, target, keep_unused))
+
+
+def _inner_targets(jaxpr: Jaxpr) -> list[tuple[str, Device | str]]:
+    """Return the names of the jitted functions inside a jaxpr that have a device or a platform, and these."""
+    eqns = [eqn for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns if eqn.primitive is jit_p]
+    compilers = [(eqn.params["name"], eqn.params["compiler"]) for eqn in eqns]
+    return [(name, x.target) for name, x in compilers if isinstance(x, XlaCompiler) and x.target is not None]
 
 
 def compile_jaxpr(jaxpr: Jaxpr, place: Placement) -> Program:
@@ -198,12 +241,14 @@ def compile_jaxpr(jaxpr: Jaxpr, place: Placement) -> Program:
     return compile_program(lower_program(jaxpr, place.platform), place)
 
 
-def lower_program(jaxpr: Jaxpr, platform: str, donated: tuple[int, ...] = ()) -> LoweredProgram:
-    """Return the module of `jaxpr`, which does not take arguments that no result depends on.
+def lower_program(
+    jaxpr: Jaxpr, platform: str, donated: tuple[int, ...] = (), keep_unused: bool = False
+) -> LoweredProgram:
+    """Return the module of `jaxpr`, which does not take arguments that no result depends on, unless it keeps them.
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
-    smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
+    smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=keep_unused)
     kept = [i for i, is_used in enumerate(used) if is_used]
     with eval_context():
         module = lower_jaxpr_to_module(

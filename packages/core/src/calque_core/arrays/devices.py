@@ -1,64 +1,24 @@
 """Devices in the array API: `x.device`, `x.to_device(device)`, and `device=` of functions that make arrays.
 
-One idea: "cpu" is the device of NumPy's own arrays.  A backend registers the class of its devices with the function
-that puts an array on one; so a front knows no backend.  A traced array has no device: the program is placed as a whole
-when it runs.
+One idea: "cpu" is the device of NumPy's own arrays, and `backends.py` knows the other devices; so a front knows no
+backend.  A traced array has no device: the program is placed as a whole when it runs.
 
-Read next: `array_namespace.py`.
+Read next: `backends.py`; `array_namespace.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from calque_core.backends import HOST, backend_of, known_devices
 from calque_core.frames.source import where
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.array_methods import array_method, array_property
 
 Value = Any
 Device = Any
-
-HOST = "cpu"  # the device that NumPy's arrays name
-
-
-class _Backend(NamedTuple):
-    put: Callable[[Value, Device], Value]
-    devices: Callable[[], Sequence[Device]]
-
-
-_backends: dict[type, _Backend] = {}
-
-
-def register_devices(
-    kind: type, put: Callable[[Value, Device], Value], devices: Callable[[], Sequence[Device]]
-) -> None:
-    """Let arrays be put on devices of the class `kind`: `put(x, device)` does it, `devices()` lists all of them.
-
-    A second call for one class replaces the first.
-
-    >>> from calque_core.extend import known_devices, register_devices
-    >>> class Drum:
-    ...     def __repr__(self):
-    ...         return "Drum()"
-    >>> register_devices(Drum, lambda x, drum: x, lambda: [Drum()])
-    >>> known_devices()[-1]
-    Drum()
-    >>> register_devices(Drum, lambda x, drum: x, lambda: [])
-    """
-    _backends[kind] = _Backend(put, devices)
-
-
-def known_devices() -> list[Device]:
-    """Return "cpu", the device of NumPy's arrays, and the devices of the backends that are loaded.
-
-    >>> from calque_core.extend import known_devices
-    >>> known_devices()[0]
-    'cpu'
-    """
-    return [HOST, *(device for backend in _backends.values() for device in backend.devices())]
 
 
 def on_device(caller: str, x: Value, device: Device) -> Value:
@@ -73,7 +33,7 @@ def on_device(caller: str, x: Value, device: Device) -> Value:
     """
     if device is None:
         return x
-    backend = _backends.get(type(device))
+    backend = backend_of(device)
     if backend is None and not (isinstance(device, str) and device == HOST):
         devices = ", ".join(map(repr, known_devices()))
         raise ValueError(f"{caller}{where()} got device={device!r}, which is not a device. Use one of: {devices}.")

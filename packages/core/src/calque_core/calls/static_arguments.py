@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from calque_core.calls.api_util import call, check_distinct, parameters_of, tuple_of_ints, tuple_of_names
@@ -186,7 +186,36 @@ def _no_hash_message(verb: str, fun: Any, place: Place, value: Value, error: Typ
     if is_array_like(value):
         return f"{subject}, an array, which has no hash. Pass a Python value, or do not make the argument static."
     kind = type(value).__name__
+    path, part = _part_without_hash(value)
+    if path:
+        return (
+            f"{subject} of type {kind}, which has no hash, because its part {name}{path} is {short_repr(part)} of type "
+            f"{type(part).__name__}. Replace that part by a hashable value, a list by a tuple."
+        )
     return f"{subject} of type {kind}, which has no hash ({error}). Pass a hashable value, a tuple instead of a list."
+
+
+def _part_without_hash(value: Value) -> tuple[str, Value]:
+    """Return the innermost part of a value that has no hash, and its path in the value."""
+    for step, part in _parts(value):
+        try:
+            hash(part)
+        except TypeError:
+            path, innermost = _part_without_hash(part)
+            return step + path, innermost
+    return "", value
+
+
+def _parts(value: Value) -> list[tuple[str, Value]]:
+    """Return the parts of a value on whose hashes its own depends, each with its step in the path."""
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", None)
+        steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(value))]
+        return list(zip(steps, value))
+    if is_dataclass(value) and type(value).__hash__ is not None:
+        hashed = [f for f in fields(value) if (f.compare if f.hash is None else f.hash)]
+        return [(f".{f.name}", getattr(value, f.name)) for f in hashed]
+    return []
 
 
 def explain_comparison(

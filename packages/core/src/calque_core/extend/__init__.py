@@ -6,9 +6,9 @@ Our own packages import nothing of core but these names, the operations, `calque
 Read next: `numpy_functions.py`, the functions of NumPy's that core has, with the tools to write more.
 """
 
-from calque_core.arrays.devices import known_devices, register_devices
 from calque_core.arrays.indexing import is_advanced
 from calque_core.arrays.numpy_sequences import has_tracer, host_values
+from calque_core.backends import fix_cpu_devices, known_devices, register_devices, requested_cpu_devices
 from calque_core.calls.api_util import (
     FlatFunction,
     arg_names,
@@ -201,6 +201,7 @@ __all__ = [
     "sylvester_product", "factor_triangle", "column_by_column", "with_diagonal",
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
+    "requested_cpu_devices", "fix_cpu_devices",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

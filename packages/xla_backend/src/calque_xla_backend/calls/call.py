@@ -5,7 +5,8 @@ Read next: `tracing.py`, which traces; `compiled.py`, which runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from calque_core import Jaxpr
@@ -44,3 +45,28 @@ class TracedCall(NamedTuple):
     captured: Sequence[Value]
     in_tree: PyTreeDef
     out_tree: PyTreeDef
+
+
+def by_position(names: Sequence[str], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Arguments:
+    """Return a call with its keyword arguments at their positions, up to the first of `names` that is left out.
+
+    So `f(x, y)`, `f(x, y=y)` and `f(y=y, x=x)` have one trace and one program.
+    """
+    positional, keywords = list(args), dict(kwargs)
+    for name in names[len(args) :]:
+        if name not in keywords:
+            break
+        positional.append(keywords.pop(name))
+    return tuple(positional), keywords
+
+
+def positional_names(fun: Callable[..., Any]) -> Sequence[str]:
+    """Return the names of the parameters that a call may pass by position or by name; none if they are not certain.
+
+    They come from the code that runs.  A signature may be that of another function, as of one that `fun` wraps.
+    """
+    method = fun if isinstance(fun, MethodType) else None
+    function = fun if method is None else method.__func__
+    if not isinstance(function, FunctionType) or function.__code__.co_posonlyargcount:
+        return ()
+    return function.__code__.co_varnames[method is not None : function.__code__.co_argcount]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calque_core.extend import describe_function, static_arguments
+from calque_core.extend import StaticArguments, describe_function, static_arguments
 from calque_pytree import PyTreeDef
 
 Args = tuple[Any, ...]
@@ -44,3 +44,14 @@ def donated_arguments(fun: Callable[..., Any], argnums: Any, argnames: Any) -> D
     """
     donated = static_arguments(f"jit of {describe_function(fun)}", fun, argnums, argnames, "donate")
     return DonatedArguments(donated.positions, donated.names)
+
+
+def check_not_static(caller: str, donated: DonatedArguments, static: StaticArguments) -> None:
+    """Check that no donated argument is static.  Raises: ValueError that names one."""
+    both = {*donated.names, *donated.positions} & {*static.names, *static.positions}
+    if both:
+        name = min(both, key=lambda place: (isinstance(place, int), place))
+        raise ValueError(
+            f"{caller}: the argument {name} is both static and donated, but a static argument has no memory on a "
+            "device. Leave it out of one of the two."
+        )

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from calque_core import ShapeDtypeStruct, is_tracer, typeof
 from calque_core.extend import Settings, arg_names, check_arrays, describe_function, here, leaf_names, where
 from calque_pytree import PyTreeDef, tree_structure
-from calque_xla_backend.calls.call import Call, TracedCall
+from calque_xla_backend.calls.call import Call, TracedCall, positional_names
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.runtime import Placement
 
@@ -28,12 +28,13 @@ class CallSignature:
     """The function, the structure and types of its arguments, and the settings under which it was traced.
 
     `in_tree` is the structure of `(args, kwargs)` without static arguments; `positions` names the items of `args`,
-    `names` the leaves of both.
+    `names` the leaves of both.  `parameters` are the names by which a call may pass the items of `args` too.
     """
 
     function: str
     in_tree: PyTreeDef
     positions: tuple[str, ...]
+    parameters: tuple[str, ...]
     names: tuple[str, ...]
     avals: tuple[Any, ...]
     statics: tuple[str, ...]
@@ -125,6 +126,7 @@ def signature_of(fun: Any, call: Call, traced: TracedCall) -> CallSignature:
     return CallSignature(
         function=function,
         in_tree=tree_structure((dynamic_args, dynamic_kwargs)) if places else call.in_tree,
+        parameters=tuple([name for i, name in enumerate(positional_names(fun)[: len(args)]) if i not in places]),
         positions=tuple([name for i, name in enumerate(positions) if i not in places]),
         names=tuple(arg_names(fun, args, kwargs)),
         avals=tuple(traced.jaxpr.in_avals),

@@ -28,7 +28,7 @@ from calque_core.extend import (
 )
 from calque_pytree import tree_flatten
 from calque_xla_backend.calls.cache import cache_of
-from calque_xla_backend.calls.call import Arguments, Call, TracedCall
+from calque_xla_backend.calls.call import Arguments, Call, TracedCall, by_position, positional_names
 
 Value = Any
 
@@ -36,12 +36,17 @@ Value = Any
 class TracedFunction:
     """A function with its static arguments, traced once for each set of types."""
 
-    __slots__ = ("cache", "fun", "has_static", "static")
+    __slots__ = ("cache", "fun", "has_static", "names", "static")
 
     def __init__(self, fun: Callable[..., Any], static: StaticArguments) -> None:
         self.fun, self.static = fun, static
         self.has_static = bool(static.positions or static.names)
         self.cache = cache_of(fun, static)
+        self.names = positional_names(fun)
+
+    def by_position(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Arguments:
+        """Return a call with its keyword arguments at their positions: both spellings have one trace."""
+        return by_position(self.names, args, kwargs)
 
     def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Statics, StaticKeys, Arguments]:
         """Return the static arguments, their keys, and the dynamic arguments.

@@ -38,6 +38,7 @@ from calque_xla_backend.runtime.runtime import (
     put,
     to_numpy,
 )
+from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 
 Value = Any
 
@@ -73,6 +74,32 @@ class Array(ArrayMethods):
     def device(self) -> Any:
         """The device that holds the elements."""
         return self._device_type.placement.device
+
+    def devices(self) -> set[Any]:
+        """Return the set of the devices that hold the elements: `device` alone."""
+        return {self.device}
+
+    @property
+    def sharding(self) -> SingleDeviceSharding:
+        """Where the elements are: on one device.  `device_put(x, y.sharding)` puts an array beside `y`."""
+        return SingleDeviceSharding(self.device)
+
+    @property
+    def on_device_size_in_bytes(self) -> int:
+        """The memory that the elements take on the device, in bytes."""
+        return int(self._live().on_device_size_in_bytes())
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the elements.  It is valid while the array lives; nothing may write there."""
+        return int(self._live().unsafe_buffer_pointer())
+
+    def is_ready(self) -> bool:
+        """Tell whether the elements are computed, so that reading them does not wait."""
+        return bool(self._live().is_ready())
+
+    def copy_to_host_async(self) -> None:
+        """Begin to copy the elements to the host.  On the host's processor there is nothing to copy."""
+        self._live()
 
     def block_until_ready(self) -> Array:
         """Wait until the elements are computed; return the array."""

@@ -11,9 +11,18 @@ import numpy as np
 
 from calque_core import is_tracer
 from calque_core.extend import arg_names, check_arrays, register_devices, where
-from calque_pytree import tree_flatten, tree_leaves, tree_map
-from calque_xla_backend.runtime.array import Array, array_from_numpy
-from calque_xla_backend.runtime.runtime import Device, DeviceClass, local_devices, placement
+from calque_pytree import flatten_axes, tree_flatten, tree_leaves, tree_map
+from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
+from calque_xla_backend.runtime.runtime import (
+    Device,
+    DeviceClass,
+    Placement,
+    devices_of,
+    live_buffers,
+    local_devices,
+    placement,
+)
+from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 
 Tree = Any
 
@@ -27,17 +36,7 @@ def devices(backend: str | None = None) -> list[Device]:
     >>> [device.platform for device in devices()]
     ['cpu']
     """
-    all_devices = local_devices()
-    if backend is None:
-        return all_devices
-    chosen = [device for device in all_devices if device.platform == backend]
-    if not chosen:
-        platforms = ", ".join(sorted({device.platform for device in all_devices}))
-        raise ValueError(
-            f"devices{where()} got backend={backend!r}, but there is no such device. Use one of: {platforms}. calque "
-            "runs on the host's processor only for now."
-        )
-    return chosen
+    return local_devices() if backend is None else devices_of(backend, "devices")
 
 
 def device_count() -> int:
@@ -60,26 +59,43 @@ def default_backend() -> str:
     return placement().platform
 
 
-def device_put(x: Tree, device: Device | None = None) -> Tree:
-    """Return a pytree of arrays and scalars as arrays on a device, by default the first device.
+def device_put(x: Tree, device: Tree = None) -> Tree:
+    """Return a pytree of arrays and scalars as arrays on a device.
 
-    Arrays that are already on the device, and tracers, are returned unchanged.
-    Raises: TypeError if a leaf is not an array.
+    `device` is a device or the sharding of another array; or a pytree of these that is a prefix of `x`.  None means the
+    device of the setting `default_device`, or else the first one.  Arrays on the device are returned unchanged, with
+    None all arrays on a device; so are tracers: a program is placed as a whole.
+    Raises: TypeError if a leaf is not an array; ValueError if `device` holds anything else, or is no prefix of `x`.
 
-    >>> from calque_xla_backend import device_put
+    >>> from calque_xla_backend import device_put, devices
     >>> device_put({"w": 2.0})
     {'w': Array(2., dtype=float64)}
+    >>> device_put({"w": 2.0, "b": 3.0}, {"w": devices()[0], "b": None})["w"].device
+    CpuDevice(id=0)
     """
-    place = None if device is None else placement(device)
     leaves, tree = tree_flatten(x)
+    places = [_place(target) for target in flatten_axes("the argument device of device_put", tree, device)]
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
-    return tree.unflatten([_put_leaf(leaf, place) for leaf in leaves])
+    return tree.unflatten([_put_leaf(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
 
 
-def _put_leaf(x: Any, place: Any) -> Any:
+def _place(device: Any) -> Placement | None:
+    if device is None:
+        return None
+    if isinstance(device, SingleDeviceSharding):
+        device = device.device
+    if not isinstance(device, DeviceClass):
+        known = ", ".join(map(repr, local_devices()))
+        raise ValueError(f"device_put{where()} got {device!r}, which is not a device. Use one of: {known}.")
+    return placement(device)
+
+
+def _put_leaf(x: Any, place: Placement | None) -> Any:
     if is_tracer(x) or (type(x) is Array and place in (None, x._device_type.placement)):
         return x
-    return array_from_numpy(np.asarray(x) if type(x) is Array else x, place)
+    if type(x) is not Array:
+        return array_from_numpy(x, place)
+    return array_from_numpy(x.__array__(), place, x._device_type.aval.weak_type)
 
 
 def device_get(x: Tree) -> Tree:
@@ -103,6 +119,21 @@ def block_until_ready(x: Tree) -> Tree:
         if type(leaf) is Array:
             leaf.block_until_ready()
     return x
+
+
+def live_arrays() -> list[Array]:
+    """Return every array that is in the memory of a device, as new objects on the same memory.
+
+    Arrays that compiled programs hold, such as their constants, are among them.
+
+    >>> import numpy as np
+    >>> from calque_xla_backend import device_put, live_arrays
+    >>> x = device_put(np.arange(3))
+    >>> x.unsafe_buffer_pointer() in [y.unsafe_buffer_pointer() for y in live_arrays()]
+    True
+    """
+    buffers = live_buffers()
+    return wrap([buffer for buffer, _ in buffers], [kind for _, kind in buffers])
 
 
 register_devices(DeviceClass, device_put, devices)

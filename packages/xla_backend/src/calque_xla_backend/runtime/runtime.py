@@ -22,7 +22,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 
 from calque_core import ShapedArray, float0
-from calque_core.extend import advance_rule_epoch, where
+from calque_core.extend import advance_rule_epoch, fix_cpu_devices, here, requested_cpu_devices, where
 from calque_xla_backend.runtime.flags import check_flags
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
 
@@ -90,13 +90,21 @@ def client() -> Any:
         with _lock:
             if not _clients:
                 check_flags()
-                _clients.append(xc.make_cpu_client())
+                started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices())
+                fix_cpu_devices(started.local_device_count())
+                _clients.append(started)
     return _clients[0]
 
 
 def local_devices() -> list[Device]:
     """Return the devices of this process."""
     return list(client().local_devices())
+
+
+def live_buffers() -> list[tuple[Buffer, DeviceType]]:
+    """Return every buffer of calque in memory with its device type; none before the first use of a device."""
+    buffers = _clients[0].live_arrays() if _clients else []
+    return [(x, x.aval) for x in buffers if type(x.aval) is DeviceType and not x.is_deleted()]
 
 
 class Placement:
@@ -118,13 +126,39 @@ _placements: dict[Device, Placement] = {}
 
 
 def placement(device: Device | None = None) -> Placement:
-    """Return the one placement on `device`, by default the first device."""
-    device = local_devices()[0] if device is None else device
+    """Return the one placement on `device`, by default that of the setting `default_device`, or the first device."""
+    if device is None:
+        default = here().settings.default_device
+        device = default if isinstance(default, DeviceClass) else local_devices()[0]
     place = _placements.get(device)
     if place is None:
         with _lock:
             place = _placements.setdefault(device, Placement(device))
     return place
+
+
+def placement_of(target: Device | str, caller: str) -> Placement:
+    """Return the placement on a device, or on the default device of a platform.
+
+    Raises: ValueError, in the name of `caller`, if there is no such platform.
+    """
+    if not isinstance(target, str):
+        return placement(target)
+    default = placement()
+    return default if default.platform == target else placement(devices_of(target, caller)[0])
+
+
+def devices_of(platform: str, caller: str) -> list[Device]:
+    """Return the devices of a platform.  Raises: ValueError, in the name of `caller`, if there are none."""
+    all_devices = local_devices()
+    chosen = [device for device in all_devices if device.platform == platform]
+    if not chosen:
+        platforms = ", ".join(sorted({device.platform for device in all_devices}))
+        raise ValueError(
+            f"{caller}{where()} got backend={platform!r}, but there is no such device. Use one of: {platforms}. calque "
+            "runs on the host's processor only for now."
+        )
+    return chosen
 
 
 # Arrays

@@ -48,13 +48,14 @@ from calque_xla_backend.calls.cache import clear_all
 from calque_xla_backend.calls.call import Call
 from calque_xla_backend.calls.compiled import CompiledCall
 from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, generate_call
-from calque_xla_backend.calls.donation import DonatedArguments, donated_arguments
+from calque_xla_backend.calls.donation import DonatedArguments, check_not_static, donated_arguments
 from calque_xla_backend.calls.signature import signature_of
 from calque_xla_backend.calls.tracing import TracedFunction
-from calque_xla_backend.compile import XlaCompiler, common_placement, compiler_of, placement_of_arrays
+from calque_xla_backend.compile import XlaCompiler, compiler_of
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.runtime import Device, DeviceClass
 from calque_xla_backend.shortcuts import forget_shortcuts
 from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
 
@@ -100,6 +101,8 @@ class JitFunction:
             args = tuple([x for x in args if x is not MISSING])
         if here().settings.disable_jit:
             return self.traced.fun(*args, **kwargs)
+        if kwargs:
+            args, kwargs = self.traced.by_position(args, kwargs)
         statics, static_keys, dynamic = self.traced.split(args, kwargs)
         try:
             compiled = self.programs.recall()
@@ -150,7 +153,7 @@ class JitFunction:
     def _compile(self, call: Call) -> CompiledCall:
         self._check_values(call)
         traced = self.traced.trace(call)
-        place = common_placement(call.leaves, f"jit of {self.name}")
+        place = self.compiler.placement(traced.jaxpr, call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
         return CompiledCall(program, call, traced)
@@ -170,10 +173,11 @@ class JitFunction:
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
         """Return the function traced for arguments of these types: arrays, or `ShapeDtypeStruct`s, in any pytrees."""
+        args, kwargs = self.traced.by_position(args, kwargs)
         call = self.traced.call(*self.traced.split(args, kwargs))
         traced = self.traced.trace(call)
         signature = signature_of(self.traced.fun, call, traced)
-        place = placement_of_arrays(call.leaves, f"jit of {self.name}")
+        place = self.compiler.chosen_placement(traced.jaxpr, call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         return Traced(Origin(traced, signature, self.compiler, place, donated))
 
@@ -210,6 +214,9 @@ def jit(
     static_argnames: str | Iterable[str] | None = ...,
     donate_argnums: int | Sequence[int] | None = ...,
     donate_argnames: str | Iterable[str] | None = ...,
+    keep_unused: bool = ...,
+    device: Device | None = ...,
+    backend: str | None = ...,
     inline: bool = ...,
     compiler_options: Mapping[str, Any] | None = ...,
 ) -> Jitted[P, R]: ...
@@ -223,19 +230,25 @@ def jit(
     static_argnames: str | Iterable[str] | None = ...,
     donate_argnums: int | Sequence[int] | None = ...,
     donate_argnames: str | Iterable[str] | None = ...,
+    keep_unused: bool = ...,
+    device: Device | None = ...,
+    backend: str | None = ...,
     inline: bool = ...,
     compiler_options: Mapping[str, Any] | None = ...,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
 @api_boundary
-def jit(
+def jit(  # noqa: PLR0913 -- JAX's options
     fun: Any = None,
     *,
     static_argnums: Any = None,
     static_argnames: Any = None,
     donate_argnums: Any = None,
     donate_argnames: Any = None,
+    keep_unused: bool = False,
+    device: Device | None = None,
+    backend: str | None = None,
     inline: bool = False,
     compiler_options: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -245,11 +258,14 @@ def jit(
     scalar without `jit` is a weak device array: in an operation with an array it takes the dtype of that array.  Static
     arguments, at the positions `static_argnums` or with the names `static_argnames`, reach `fun` unchanged and must be
     hashable; each value has a trace of its own.  XLA may overwrite the arrays in the arguments of `donate_argnums` and
-    `donate_argnames`; do not use them again.  With `inline`, a call under a trace records the function's own equations,
-    not one `jit` equation.  `compiler_options` are XLA's flags by name.  Without `fun`, return a decorator.
-    While `config.disable_jit` is on, a call of the result calls `fun`.
+    `donate_argnames`; do not use them again.  An argument that no result depends on is not sent to the device, and is
+    not donated, unless `keep_unused` is true.  The program runs where its arrays are.  With a `device`, or a platform's
+    name as `backend`, it runs there, and arrays on other devices are copied.  With `inline`, a call under a trace
+    records the function's own equations, not one `jit` equation.  `compiler_options` are XLA's flags by name.  Without
+    `fun`, return a decorator.  While `config.disable_jit` is on, a call of the result calls `fun`.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
-    ValueError if a static or donated argument does not exist.
+    ValueError if a static or donated argument does not exist, if an argument is static and donated, or, when called,
+    if arrays or jitted functions inside are on other devices, or no device has the platform.
 
     >>> from calque_core import lax
     >>> from calque_xla_backend import jit
@@ -257,17 +273,25 @@ def jit(
     Array(0.95885108, dtype=float64)
     """
     if fun is None:
-        options = {
-            "static_argnums": static_argnums,
-            "static_argnames": static_argnames,
-            "donate_argnums": donate_argnums,
-            "donate_argnames": donate_argnames,
-        }
-        return functools.partial(jit, **options, inline=inline, compiler_options=compiler_options)
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            keep_unused=keep_unused,
+            device=device,
+            backend=backend,
+            inline=inline,
+            compiler_options=compiler_options,
+        )
     check_callable(fun, "jit")
-    static = static_arguments(f"jit of {describe_function(fun)}", fun, static_argnums, static_argnames)
-    compiler = compiler_of(tuple(sorted((compiler_options or {}).items())))
+    caller = f"jit of {describe_function(fun)}"
+    static = static_arguments(caller, fun, static_argnums, static_argnames)
+    target = _target(caller, device, backend, inline)
+    compiler = compiler_of(tuple(sorted((compiler_options or {}).items())), target, bool(keep_unused))
     donated = donated_arguments(fun, donate_argnums, donate_argnames)
+    check_not_static(caller, donated, static)
     function = JitFunction(TracedFunction(fun, static), compiler, donated, inline)
     arity = 0 if static.positions or static.names else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
@@ -276,6 +300,23 @@ def jit(
     jitted.clear_cache, jitted.cache_info = function.clear_cache, function.cache_info
     jitted.jit_function = function  # for `explain`
     return jitted
+
+
+def _target(caller: str, device: Any, backend: Any, inline: bool) -> Device | str | None:
+    """Return the device, or the name of the platform, that the user chose; None without a choice."""
+    if device is not None and backend is not None:
+        raise ValueError(f"{caller} got device={device!r} and backend={backend!r}. Choose one of the two.")
+    if device is not None and not isinstance(device, DeviceClass):
+        raise TypeError(f"{caller} got device={device!r}, which is not a device. Use one that devices() lists.")
+    if backend is not None and not isinstance(backend, str):
+        raise TypeError(f"{caller} got backend={backend!r}. Give the name of a platform, such as 'cpu'.")
+    target = backend if device is None else device
+    if inline and target is not None:
+        raise ValueError(
+            f"{caller} got inline=True and {'backend' if device is None else 'device'}={target!r}, but inlined "
+            "operations run where the outer program runs. Choose one of the two."
+        )
+    return target
 
 
 def _arity(fun: Callable[..., Any]) -> int:

@@ -22,7 +22,7 @@ from jaxlib.mlir import ir
 from calque_core import Jaxpr, ShapeDtypeStruct, api_boundary
 from calque_core.extend import Shape, check_program, entered, here, is_debugging, where
 from calque_pytree import PyTreeDef, tree_flatten
-from calque_xla_backend.calls.call import Call, TracedCall
+from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
 from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, XlaCompiler, compiler_of, lower_program, name_of
@@ -148,7 +148,8 @@ class Traced(Stage):
         origin = self._origin
         platform = platform or (DEFAULT_PLATFORM if origin.place is None else origin.place.platform)
         with entered(settings=origin.signature.settings):
-            return Lowered(origin, lower_program(self.jaxpr, platform, origin.donated))
+            program = lower_program(self.jaxpr, platform, origin.donated, origin.compiler.keep_unused)
+            return Lowered(origin, program)
 
 
 class Lowered(Stage):
@@ -187,15 +188,15 @@ class Lowered(Stage):
         Raises: ValueError if the module is for another platform; XlaRuntimeError for an unknown flag.
         """
         origin = self._origin
-        place = origin.place or placement()
-        if self.platform != place.platform:
-            raise ValueError(
-                f"compile of {origin.signature.function}{where()}: the program was lowered for {self.platform!r}, and "
-                f"its device is {place.device}. Lower it without platform=, or export it."
-            )
         options = {**dict(origin.compiler.options), **(compiler_options or {})}
-        compiler = compiler_of(tuple(sorted(options.items())))
+        compiler = compiler_of(tuple(sorted(options.items())), origin.compiler.target, origin.compiler.keep_unused)
         with entered(settings=origin.signature.settings):
+            place = origin.place or placement()
+            if self.platform != place.platform:
+                raise ValueError(
+                    f"compile of {origin.signature.function}{where()}: the program was lowered for {self.platform!r}, "
+                    f"and its device is {place.device}. Lower it without platform=, or export it."
+                )
             return Compiled(self, compiler.program_of(self._program, place), place)
 
     def _texts(self) -> Texts:
@@ -231,6 +232,8 @@ class Compiled(Stage):
         Raises: TypeError that names each argument of another type, and for other structures and for traced values;
         ValueError for an array on another device; OverflowError for an integer that does not fit.
         """
+        if kwargs:
+            args, kwargs = by_position(self._origin.signature.parameters, args, kwargs)
         if here().settings == self._origin.signature.settings and not is_debugging():
             outs = self._last.attempt((), args, kwargs)
             if outs is not None:
