@@ -16,6 +16,8 @@ from calque_core import canonicalize_dtype, config
 from calque_core.types.avals import typeof
 from calque_pytree import tree_leaves
 
+collect_ignore = ["two_devices.py"]  # a script, which needs a process with two devices
+
 DTYPES = {
     "b": ["bool"],
     "i": ["int8", "int16", "int32", "int64"],

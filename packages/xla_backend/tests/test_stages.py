@@ -311,13 +311,13 @@ def test_other_structures_are_named_by_path(compiled_layer):
         compiled([X, X])
 
 
-def test_an_argument_by_name_is_not_one_by_position(compiled_layer):
+def test_an_argument_by_an_unknown_name_is_refused_with_the_known_ones(compiled_layer):
     with pytest.raises(
         TypeError,
         match=r"it takes 2 arguments by position \(params, x\) and none by name, but the call has 1 argument "
-        r"by position and x= by name\. Call it as it was lowered",
+        r"by position and y= by name\. Call it as it was lowered",
     ):
-        compiled_layer({"w": X}, x=3.0)
+        compiled_layer({"w": X}, y=3.0)
 
 
 def test_a_traced_value_is_refused_with_the_reason():
