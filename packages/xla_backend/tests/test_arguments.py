@@ -14,7 +14,7 @@ import pytest
 
 from calque_core import make_jaxpr
 from calque_pytree import Partial, register_dataclass, static
-from calque_xla_backend import device_put, jit
+from calque_xla_backend import device_put, explain, jit
 
 
 def noted(notes):
@@ -53,6 +53,12 @@ def test_a_static_argument_may_be_passed_by_name_in_the_same_program():
     f = jit(lambda x, n: notes.append(n) or x * n, static_argnames="n")
     assert [f(2.0, 3), f(2.0, n=3), f(n=3, x=2.0)] == [6.0] * 3
     assert notes == [3]
+
+
+def test_explain_knows_a_call_in_every_spelling():
+    f = jit(noted([]))
+    f(1.0, 3.0)
+    assert [explain(f, 1.0, y=3.0).action, explain(f, x=1.0, y=3.0).action] == ["nothing", "nothing"]
 
 
 def test_a_compiled_function_takes_its_arguments_by_position_and_by_name():

@@ -21,6 +21,7 @@ from calque_xla_backend import (
     device_count,
     device_put,
     devices,
+    explain,
     jit,
     live_arrays,
 )
@@ -186,6 +187,14 @@ def check_the_stages_ahead_of_time_know_the_device():
     with config.default_device(TWO):
         lowered = jit(lambda x: x + 2.0).lower(1.0)
     assert lowered.compile()(1.0).device == TWO
+
+
+def check_explain_asks_for_the_program_of_the_device():
+    f = jit(lambda x: x + 3.0, device=TWO)
+    f(1.0)
+    assert explain(f, 2.0).action == "nothing"
+    with config.default_device(TWO):
+        assert "default_device" in str(explain(f, 2.0))
 
 
 def check_an_inner_device_decides_for_the_whole_program():

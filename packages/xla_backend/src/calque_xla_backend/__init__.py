@@ -28,8 +28,8 @@ from calque_xla_backend.runtime.devices import (
     devices,
     live_arrays,
 )
-from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
+from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.jit import clear_caches, jit
 from calque_xla_backend.verbs.stages import ArgInfo, Compiled, Lowered, Traced
 

@@ -44,15 +44,13 @@ class TracedFunction:
         self.cache = cache_of(fun, static)
         self.names = positional_names(fun)
 
-    def by_position(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Arguments:
-        """Return a call with its keyword arguments at their positions: both spellings have one trace."""
-        return by_position(self.names, args, kwargs)
-
     def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Statics, StaticKeys, Arguments]:
-        """Return the static arguments, their keys, and the dynamic arguments.
+        """Return the static arguments, their keys, and the dynamic arguments, by position as far as possible.
 
         Raises: TypeError for a static argument without a hash.
         """
+        if kwargs:
+            args, kwargs = by_position(self.names, args, kwargs)
         if not self.has_static:
             return (), (), (args, kwargs)
         statics, dynamic = self.static.split(args, kwargs)

@@ -15,7 +15,7 @@ from calque_core import Jaxpr, api_boundary, evaluation, is_tracer
 from calque_core.extend import describe_function, explain_comparison, here, is_debugging, narrow, where
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.differences import Difference, differences
-from calque_xla_backend.compile import XlaCompiler, common_placement
+from calque_xla_backend.compile import XlaCompiler
 from calque_xla_backend.runtime.runtime import Placement
 from calque_xla_backend.verbs.jit import JitFunction
 
@@ -97,7 +97,7 @@ def _explain(function: JitFunction, args: tuple[Value, ...], kwargs: dict[str, V
 
 def _explain_program(function: JitFunction, name: str, call: Call, traced: TracedCall) -> Explanation:
     """Return the explanation of a call whose trace is known: whether its program is."""
-    place = common_placement(call.leaves, f"jit of {function.name}")
+    place = function.compiler.placement(traced.jaxpr, call.leaves, f"jit of {function.name}")
     donated = () if is_debugging() else function.donated.leaves(call.dynamic[0], call.in_tree)
     if function.compiler.has_program(traced.jaxpr, place, donated):
         return Explanation(name, "nothing", (), len(function.traced.cache.traces))

@@ -101,8 +101,6 @@ class JitFunction:
             args = tuple([x for x in args if x is not MISSING])
         if here().settings.disable_jit:
             return self.traced.fun(*args, **kwargs)
-        if kwargs:
-            args, kwargs = self.traced.by_position(args, kwargs)
         statics, static_keys, dynamic = self.traced.split(args, kwargs)
         try:
             compiled = self.programs.recall()
@@ -173,7 +171,6 @@ class JitFunction:
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
         """Return the function traced for arguments of these types: arrays, or `ShapeDtypeStruct`s, in any pytrees."""
-        args, kwargs = self.traced.by_position(args, kwargs)
         call = self.traced.call(*self.traced.split(args, kwargs))
         traced = self.traced.trace(call)
         signature = signature_of(self.traced.fun, call, traced)
