@@ -24,13 +24,16 @@ import eager
 import imports
 import loops
 import memory
+import second_process
 import tracing
 import trees
 from kits import installed
 from measure import FULL, QUICK
 from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
-ORDER = [module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees, memory)]
+ORDER = [
+    module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees, second_process, memory)
+]
 
 
 def main() -> None:
