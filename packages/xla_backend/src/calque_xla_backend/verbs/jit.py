@@ -15,9 +15,10 @@ Where jaxprs and programs are kept, from the first place that a call asks to the
     evaluate.py      _programs      single operation on device arrays -> Program
     shortcuts.py     _shortcuts     function and device types -> Program of its only operation
     ops/cond.py      _programs      in core: branch or step of a loop -> jaxpr
+    compilation_cache/              module without locations -> executable, on disk: where a module would be compiled
 
-Every key has the settings and the rule epoch; a key of a function has the named axes too.  `clear_caches` clears all of
-these but the memos, which die with their jaxprs and traces.
+Every key has the settings and the rule epoch, save on disk; a key of a function has the named axes too.  `clear_caches`
+clears all of these but the memos, which die with their jaxprs and traces, and the files on disk.
 
 Read next: `tracing.py`, which traces once; `dispatch.py`, the fast path to the program.
 """
@@ -196,7 +197,10 @@ class JitFunction:
 
 
 def clear_caches() -> None:
-    """Drop all traces and programs, also of branches and steps; the next call of a function traces and compiles it."""
+    """Drop all traces and programs, also of branches and steps; the next call of a function traces and compiles it.
+
+    Programs on disk stay: `compilation_cache.clear_cache` removes them.
+    """
     clear_all()
     forget_shortcuts()
     forget_programs()
