@@ -17,6 +17,7 @@ MODULES = [
     "calque_pytree",
     "calque_core",
     "calque_core.config",
+    "calque_core.debug",
     "calque_core.extend",
     "calque_core.extend.numpy_functions",
     "calque_core.lax",

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from custom_program import CALLS
 from factors import FACTORS
+from host_calls import HOST_CALLS
 from implicit import EQUATIONS
 from indexed import INDEXED
 from program import COMPLEX, FLOATS, INTEGERS, NUMBERS, Program, always, numbers
@@ -409,6 +410,8 @@ OPERATIONS: dict[str, list[Program]] = {
     **EQUATIONS,
     # what is computed again
     **REMATERIALIZED,
+    # calls to Python
+    **HOST_CALLS,
     "dce_sink": [Program("dce_sink", lambda x: (lax.dce_sink(lax.cos(x)), lax.sin(x))[1], (X,), FIELD, 8)],
     # named axes, bound by the vmap around them
     "psum": [

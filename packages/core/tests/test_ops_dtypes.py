@@ -180,7 +180,8 @@ PROGRAMS = {
     "while": [lambda x: lax.while_loop(lambda c: lax.ne(lax.reduce_max(lax.abs(c)), 0), lambda c: lax.sub(c, c), x)],
 }
 NEED_MORE = {
-    "dce_sink": "it has no result",
+    **dict.fromkeys(("dce_sink", "debug_callback"), "it has no result"),
+    **dict.fromkeys(("pure_callback", "io_callback"), "the user's function computes it"),
     **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
     **dict.fromkeys(("all_gather", "psum_scatter", "all_to_all", "ppermute"), "evaluation knows no named axis"),
     **dict.fromkeys(("jit", "remat", "composite"), "it evaluates to the equations that it holds"),

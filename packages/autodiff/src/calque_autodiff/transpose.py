@@ -24,6 +24,7 @@ from calque_core import (
     JaxprEqn,
     Literal,
     MissingRuleError,
+    Primitive,
     UndefinedPrimal,
     Var,
     Zero,
@@ -44,6 +45,7 @@ from calque_core.extend import (
     check_callable,
     copy_shared,
     describe_function,
+    exact_effects,
     flatten_primals,
     in_backward,
     is_linear,
@@ -104,6 +106,7 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
         else:
             result_cts = _take(bars, results)
         if result_cts is None:
+            _check_loss(primitive, params)
             continue
         context.source = in_backward(position) if is_marked else position
         rule = primitive.adapted.get("transpose")
@@ -116,6 +119,15 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
         for x, ct in zip(invars, cts):
             if ct is not None and type(ct) is not Zero and x not in known:
                 bars[x] = add_tangents(bars[x], ct) if x in bars else ct
+
+
+def _check_loss(primitive: Primitive, params: dict[str, Any]) -> None:
+    """Check that an equation whose results have no cotangent has no exact effect: the backward pass leaves it out.
+
+    Raises: MissingRuleError.
+    """
+    if exact_effects(JaxprEqn(primitive, (), (), params).effects):
+        raise missing_rule(primitive, "transpose")
 
 
 def _pull_step(

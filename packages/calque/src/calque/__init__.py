@@ -8,7 +8,7 @@ import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: the backend is loaded at its first use
 from typing import Any as _Any
 
-from calque import flatten_util, lax, nn, numpy, random, testing, tree
+from calque import debug, flatten_util, lax, nn, numpy, random, testing, tree
 from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
 from calque_autodiff import (
     check_grads,
@@ -36,12 +36,15 @@ from calque_batching import custom_vmap, map, sequential_vmap, vmap
 from calque_core import (
     ShapeDtypeStruct,
     config,
+    effects_barrier,
     ensure_compile_time_eval,
     eval_shape,
     float0,
+    io_callback,
     make_jaxpr,
     named_call,
     named_scope,
+    pure_callback,
     typeof,
 )
 from calque_core import register_internal_folder as _register_internal_folder
@@ -129,12 +132,14 @@ __all__ = [
     "custom_rules",
     "custom_vjp",
     "custom_vmap",
+    "debug",
     "debug_infs",
     "debug_nans",
     "default_device",
     "disable_jit",
     "enable_checks",
     "enable_x64",
+    "effects_barrier",
     "ensure_compile_time_eval",
     "eval_shape",
     "flatten_util",
@@ -142,6 +147,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "io_callback",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -160,6 +166,7 @@ __all__ = [
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "print_saved_residuals",
+    "pure_callback",
     "random",
     "remat",
     "saved_residuals",

@@ -7,7 +7,7 @@ Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see __getattr__
 from typing import Any as _Any
 
-from calque_core import config, lax
+from calque_core import config, debug, lax
 from calque_core.arrays import array_namespace as _array_namespace
 from calque_core.arrays import at as _at  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import devices as _devices
@@ -35,6 +35,7 @@ from calque_core.frames.scopes import named_call, named_scope
 from calque_core.frames.source import SourceInfo, register_internal_folder
 from calque_core.frames.tracebacks import api_boundary, full_traceback
 from calque_core.jaxprs import debugging as _debugging  # lets evaluation check results
+from calque_core.jaxprs.effects import Effect
 from calque_core.jaxprs.equality import jaxpr_equal
 from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
 from calque_core.jaxprs.jaxpr import (
@@ -55,6 +56,7 @@ from calque_core.kits.ravel import ravel_pytree
 from calque_core.kits.rewrite import map_jaxpr, rewrite
 from calque_core.kits.table_interpreter import interpret
 from calque_core.ops.batch_axes import matchaxis, moveaxis
+from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
 from calque_core.ops.custom_rules import CustomRules
 from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
 from calque_core.ops.operands import result_type
@@ -102,6 +104,8 @@ __all__ = [
     # primitives and rules
     "Primitive", "RuleTable", "rules", "rule_epoch", "rule_matrix", "decompose",
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
+    # calls to Python
+    "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect",
     # traces
     "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "is_tracer",
     "register_evaluator", "ensure_compile_time_eval", "eval_context", "trace_state_clean",
@@ -120,7 +124,7 @@ __all__ = [
     "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",
     "UnexpectedTracerError",
     # modules
-    "config", "lax",
+    "config", "debug", "lax",
 ]  # fmt: skip
 
 # The dtypes of ml_dtypes, which is imported at the first use of one of them

@@ -21,6 +21,7 @@ from calque_xla_backend.compilation_cache.cache import load_or_compile
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
+from calque_xla_backend.runtime.callbacks import entries_of, run_to_end
 from calque_xla_backend.runtime.runtime import (
     Buffer,
     Device,
@@ -68,9 +69,10 @@ class Program:
         self.handlers = [s.handler for s in self.out_types]
         self.used, self.donated = lowered.used, lowered.donated
         consts = [to_buffer(const, device_type(aval, place)) for const, aval in lowered.module.const_args]
-        self.run: Callable[[Sequence[Buffer]], Any] = _take_jaxpr_arguments(
-            executable.execute_sharded, consts, lowered.used
-        )
+        execute, callbacks = executable.execute_sharded, lowered.module.callbacks
+        if callbacks:
+            execute = run_to_end(execute, callbacks, self.name)
+        self.run: Callable[[Sequence[Buffer]], Any] = _take_jaxpr_arguments(execute, consts, lowered.used)
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars, converted to the program's types."""
@@ -260,7 +262,7 @@ def lower_program(
 def compile_program(lowered: LoweredProgram, place: Placement, options: Options = ()) -> Program:
     """Return the program of a lowered jaxpr for a device.  Raises: XlaRuntimeError."""
     try:
-        executable = load_or_compile(lowered.module.module, place, options)
+        executable = load_or_compile(lowered.module.module, place, options, entries_of(lowered.module.callbacks))
     except XlaRuntimeError as error:
         error.add_note(f"This happened in compiling {name_of(lowered.jaxpr)}.")
         raise

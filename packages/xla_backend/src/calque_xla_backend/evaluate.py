@@ -33,12 +33,15 @@ from calque_core.lax import (
     custom_vjp_call_p,
     custom_vmap_call_p,
     dce_sink_p,
+    debug_callback_p,
     dynamic_slice_p,
     dynamic_update_slice_p,
     gather_p,
+    io_callback_p,
     jit_p,
     name_p,
     optimization_barrier_p,
+    pure_callback_p,
     remat_p,
     reshape_p,
     rev_p,
@@ -63,6 +66,7 @@ DATA_MOVEMENT = frozenset((
     broadcast_in_dim_p, concatenate_p, dynamic_slice_p, dynamic_update_slice_p, gather_p, reshape_p, rev_p, scatter_p,
     slice_p, split_p, squeeze_p, stack_p, tile_p, transpose_p, unstack_p,
 ))  # fmt: skip
+HOST_CALLS = frozenset((pure_callback_p, io_callback_p, debug_callback_p))
 # Evaluated by evaluating their programs, as the identity, or not at all.
 TRANSPARENT = frozenset((
     jit_p, remat_p, name_p, optimization_barrier_p, dce_sink_p, custom_jvp_call_p, custom_vjp_call_p,
@@ -81,7 +85,7 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
     place = common_placement(args, primitive.name)
-    if _moves_on_host(primitive, place) or (is_debugging() and any(jaxprs_in_params(params))):
+    if _runs_on_host(primitive, place) or (is_debugging() and any(jaxprs_in_params(params))):
         # The debugger checks the operations of a loop or a branch, which only evaluation runs one by one.
         outs = hand_down(evaluation, primitive, [np.asarray(x) for x in args], params)
         return [array_from_numpy(x, place) for x in outs]
@@ -152,9 +156,9 @@ def _implementation(primitive: Primitive, args: Sequence[Value], params: Params)
     return out if primitive.multiple_results else [out]
 
 
-def _moves_on_host(primitive: Primitive, place: Placement) -> bool:
-    """Tell whether core moves the data, on views of the device's memory."""
-    return primitive in DATA_MOVEMENT and place.platform == "cpu"
+def _runs_on_host(primitive: Primitive, place: Placement) -> bool:
+    """Tell whether core evaluates the primitive: it moves data, on views of the device's memory, or calls Python."""
+    return primitive in HOST_CALLS or (primitive in DATA_MOVEMENT and place.platform == "cpu")
 
 
 def _is_lowered(primitive: Primitive, place: Placement) -> bool:
@@ -189,7 +193,7 @@ def _program(primitive: Primitive, args: Sequence[Value], params: Params, place:
 def program_of_operation(primitive: Primitive, args: Sequence[Value], params: Params) -> Program | None:
     """Return the program of an operation on device arrays and numbers; None if it is evaluated in another way."""
     place = common_placement(args, primitive.name)
-    if primitive in TRANSPARENT or _moves_on_host(primitive, place) or not _is_lowered(primitive, place):
+    if primitive in TRANSPARENT or _runs_on_host(primitive, place) or not _is_lowered(primitive, place):
         return None
     return _program(primitive, args, params, place)
 

@@ -5,6 +5,7 @@ from calque_autodiff.rules import (
     arithmetic,
     bessel,
     broadcast,
+    callback,
     checkpoint,
     collective,
     compare,

@@ -39,12 +39,17 @@ class FirstLoop(NamedTuple):
         """Return the places of these kinds, without repeats."""
         return [place for place in dict.fromkeys(self.places) if place[0] in kinds]
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether the loop has a result or an effect."""
+        return bool(self.loop.jaxpr.outvars or self.loop.jaxpr.effects)
+
     def run(self, operands: Sequence[Value], how: ScanOptions) -> tuple[list[Value], list[Value], list[Value]]:
         """Return the loop's results, the fixed residuals, and the residuals with a row for each step."""
         fixed = eval_jaxpr(self.hoisted, self.hoisted.consts, *marked(operands, self.is_fixed))
         num_carry, num_consts = self.loop.num_carry, self.loop.num_consts
         steps = operands[len(operands) - (len(self.loop.jaxpr.invars) - num_consts) :]
-        outs = scan_p.bind(*fixed[:num_consts], *steps, **self.loop.params(how)) if self.loop.jaxpr.outvars else []
+        outs = scan_p.bind(*fixed[:num_consts], *steps, **self.loop.params(how)) if self.is_needed else []
         values = {"fixed": fixed, "x": steps[num_carry:], "y": outs[num_carry:]}
         fixed_residuals, stacked_residuals = (
             [values[kind][i] for kind, i in self.sources(*kinds)] for kinds in (("fixed",), ("x", "y"))

@@ -5,6 +5,7 @@ from calque_batching.rules import (
     arithmetic,
     bessel,
     broadcast,
+    callback,
     checkpoint,
     collective,
     compare,

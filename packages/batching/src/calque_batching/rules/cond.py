@@ -18,7 +18,16 @@ from calque_batching.batch_trace import AxisData, BatchTrace
 from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
-from calque_core.extend import as_declared, forwarded_inputs, is_float, join_constants, named_axes, where, zeros_of
+from calque_core.extend import (
+    as_declared,
+    exact_effects,
+    forwarded_inputs,
+    is_float,
+    join_constants,
+    named_axes,
+    where,
+    zeros_of,
+)
 from calque_core.lax import clamp, cond_p, convert_element_type, discard, eq, reduce_or, select_n_p
 
 Value = Any
@@ -74,7 +83,7 @@ def _check_mapped_index(branches: Branches, batched: str) -> None:
             f"cond{where()} got a predicate that differs from element to element under vmap, and batched='error' "
             "refuses it. Use batched='select' to run both branches, or 'skip' to run only branches that are taken."
         )
-    effects = sorted({str(effect) for branch in branches for effect in branch.effects})
+    effects = exact_effects(effect for branch in branches for effect in branch.effects)
     if effects:
         raise TypeError(
             f"cond{where()} got a predicate that differs from element to element under vmap, but a branch has the "

@@ -21,7 +21,16 @@ from calque_batching.batch_trace import AxisData
 from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
 from calque_core import Jaxpr, eval_jaxpr, stage, typeof
-from calque_core.extend import forwarded_inputs, join_constants, marked, merged, named_axes, unmarked, where
+from calque_core.extend import (
+    exact_effects,
+    forwarded_inputs,
+    join_constants,
+    marked,
+    merged,
+    named_axes,
+    unmarked,
+    where,
+)
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,
@@ -107,7 +116,7 @@ def _bind(condition: Jaxpr, body: Jaxpr, values: _Values, options: Options) -> l
 
 
 def _check_effects(*programs: Jaxpr) -> None:
-    effects = sorted({str(effect) for program in programs for effect in program.effects})
+    effects = exact_effects(effect for program in programs for effect in program.effects)
     if effects:
         raise TypeError(
             f"while_loop{where()} got a condition that differs from element to element under vmap, but it has the "

@@ -49,6 +49,7 @@ from calque_core.frames.source import (
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.jaxprs.captured import captured_tracers
 from calque_core.jaxprs.debugging import check_program, is_debugging
+from calque_core.jaxprs.effects import exact_effects, has_ordered
 from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.memory.captures import Captures
@@ -57,6 +58,7 @@ from calque_core.ops.approximate import chebyshev, declare_formula, deviance, po
 from calque_core.ops.axes import integer
 from calque_core.ops.batch_axes import merge_axis, split_axis
 from calque_core.ops.broadcast import spread
+from calque_core.ops.callback import register_effects_barrier
 from calque_core.ops.collective import named_axes
 from calque_core.ops.complex import real_dtype
 from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
@@ -78,6 +80,7 @@ from calque_core.ops.factor_updates import factor_triangle
 from calque_core.ops.factorizations import check_unique_q, lu_solve
 from calque_core.ops.gamma import gamma_of, stirling_series
 from calque_core.ops.gather import default_fill, gather_windows
+from calque_core.ops.host_function import ForEach, HostCall, HostFunction
 from calque_core.ops.jit import forwarded_inputs, means, run_program
 from calque_core.ops.linear import (
     is_linear,
@@ -173,6 +176,9 @@ __all__ = [
     # Programs
     "nested_jaxprs", "join_constants", "captured_tracers", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",
+    # Effects, and functions that programs call
+    "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
+    "ForEach",
     # Branches and loops
     "chosen_branches", "Platforms", "position_of_platform", "program_of", "forget_staged_programs",
     "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",

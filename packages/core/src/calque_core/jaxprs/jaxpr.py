@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 
 from calque_core.frames.source import Position, SourceInfo, resolve
 from calque_core.hooks import program_printers
+from calque_core.jaxprs.effects import Effects, no_effects
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
-
-Effects = frozenset[Any]
-no_effects: Effects = frozenset()
 
 
 class Var:
@@ -74,7 +72,9 @@ class JaxprEqn(NamedTuple):
     @property
     def effects(self) -> Effects:
         """The effects of the primitive and of every jaxpr among the parameters."""
-        return no_effects.union(self.primitive.effects, *(jaxpr.effects for jaxpr in jaxprs_in_params(self.params)))
+        rule = self.primitive.adapted.get("effects")
+        own = self.primitive.effects if rule is None else rule(**self.params)
+        return no_effects.union(own, *(jaxpr.effects for jaxpr in jaxprs_in_params(self.params)))
 
     def replace(self, **fields: Any) -> JaxprEqn:
         """Return the equation with some fields changed."""

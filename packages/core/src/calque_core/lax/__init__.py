@@ -40,6 +40,7 @@ from calque_core.ops.broadcast import (
     broadcast_to_rank,
     expand_dims,
 )
+from calque_core.ops.callback import debug_callback_p, io_callback_p, pure_callback_p
 from calque_core.ops.checkpoint import (
     dce_sink,
     dce_sink_p,
@@ -443,6 +444,8 @@ __all__ = [
     "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
     # call
     "jit_p", "composite", "composite_p",
+    # calls to Python
+    "pure_callback_p", "io_callback_p", "debug_callback_p",
     # checkpoint
     "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

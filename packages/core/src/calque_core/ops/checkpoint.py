@@ -13,6 +13,7 @@ from typing import Any
 
 from calque_core.calls.api_util import array_leaves
 from calque_core.frames.source import where
+from calque_core.jaxprs.effects import Effect
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.ops.jit import check_operands, dce_jit, means, run_program
@@ -101,7 +102,7 @@ def optimization_barrier(operand: Any) -> Any:
 
 # Values that nobody uses
 
-dce_sink_p = Primitive("dce_sink", multiple_results=True, effects=frozenset({"dce_sink"}))
+dce_sink_p = Primitive("dce_sink", multiple_results=True, effects=frozenset((Effect("dce_sink", exact=False),)))
 dce_sink_p.def_abstract_eval(lambda *avals: [])
 dce_sink_p.def_impl(lambda *args: [], leaf=True)
 

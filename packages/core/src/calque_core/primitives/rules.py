@@ -83,6 +83,9 @@ kinds: dict[str, KindInfo] = {
         "calque_core.ValueTrace",
         '{name}_p.def_rule("value", fn)',
     ),
+    "effects": KindInfo(
+        "The effects of '{name}' for parameters not given", "calque_core", '{name}_p.def_rule("effects", fn)'
+    ),
     "pp": KindInfo("Printing rule for '{name}' not given", "calque_core", "{name}_p.def_pp(fn)"),
 }
 

@@ -73,12 +73,14 @@ class CompiledCall:
         if self.bounds and not fit(self.bounds, leaves):
             return None  # the general path names the argument
         try:
-            outs: Sequence[Buffer] = self.run(self.inputs.buffers(leaves)).consume_with_handlers(self.handlers)
+            buffers = self.inputs.buffers(leaves)
+        except OverflowError:
+            return None  # a Python integer that does not fit; the general path names it
+        try:
+            outs: Sequence[Buffer] = self.run(buffers).consume_with_handlers(self.handlers)
         except RuntimeError as error:
             explain(error, self.name, leaves)
             raise
-        except OverflowError:
-            return None  # a Python integer that does not fit; the general path names it
         return outs
 
     def result(self, outs: Sequence[Buffer]) -> Any:

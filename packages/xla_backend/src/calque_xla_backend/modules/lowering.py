@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
-from calque_core.extend import missing_rule, own_context, resolve, shaped_array
+from calque_core.extend import HostCall, missing_rule, own_context, resolve, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.locations import Locations, OnePlace
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
@@ -43,6 +43,8 @@ class ModuleContext:
     constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: its large constants
     traced: dict[Any, Jaxpr] = field(default_factory=dict)  # the traces of `lower_fun`
     locations: Locations | OnePlace = field(default_factory=Locations)  # of the program that is being lowered
+    callbacks: list[HostCall] = field(default_factory=list)  # the Python functions that the program calls
+    token: IrValue | None = None  # what the next ordered effect must wait for, at the current insertion point
 
 
 class LoweringRuleContext:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
-from calque_core.extend import nested_jaxprs
+from calque_core.extend import HostCall, has_ordered, nested_jaxprs
 from calque_core.lax import jit_p
 from calque_xla_backend.modules.locations import Locations
 from calque_xla_backend.modules.lowering import (
@@ -29,6 +30,7 @@ from calque_xla_backend.modules.lowering import (
     jaxpr_subcomp,
     lower_equations,
 )
+from calque_xla_backend.modules.tokens import current_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type
 from calque_xla_backend.runtime.runtime import mlir_context
 
@@ -41,6 +43,7 @@ class LoweredModule:
 
     module: ir.Module
     const_args: Sequence[tuple[Any, Any]]  # each with its type
+    callbacks: Sequence[HostCall] = ()  # the Python functions that the program calls, by their number in the module
 
     def as_text(self) -> str:
         """Return the module as StableHLO text."""
@@ -63,11 +66,11 @@ def lower_jaxpr_to_module(
         module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
         _lower_inner_functions(module_context, jaxpr)
         constants = module_context.constants[id(jaxpr)]
-        main = lower_function(module_context, jaxpr, "main", f"jit({name})/")
+        main = lower_function(module_context, jaxpr, "main", f"jit({name})/", takes_token=False)
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
             main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
-    return LoweredModule(module, list(constants.values()))
+    return LoweredModule(module, list(constants.values()), tuple(module_context.callbacks))
 
 
 def _argument_attributes(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
@@ -110,15 +113,19 @@ def _identifier(name: str) -> str:
 _NO_EQN = JaxprEqn(Primitive("module"), (), (), {})  # stands for the equation in the context of a whole function
 
 
-def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str, prefix: str = "") -> FuncOp:
+def lower_function(
+    module_context: ModuleContext, jaxpr: Jaxpr, name: str, prefix: str = "", *, takes_token: bool
+) -> FuncOp:
     """Add a private function to the module that takes large constants, then the arguments of `jaxpr`; return it.
 
-    The names of its operations begin with `prefix`.
+    The names of its operations begin with `prefix`.  With `takes_token`, its first argument and its first result are
+    the tokens before and after its ordered effects.
     """
     constants = module_context.constants.get(id(jaxpr), {})
-    in_types = [aval_to_ir_type(aval) for _, aval in constants.values()]
+    tokens = [hlo.TokenType.get()] if takes_token else []
+    in_types = [*tokens, *(aval_to_ir_type(aval) for _, aval in constants.values())]
     in_types += [aval_to_ir_type(v.aval) for v in jaxpr.invars]
-    out_types = [aval_to_ir_type(v.aval) for v in jaxpr.outvars]
+    out_types = [*tokens, *(aval_to_ir_type(v.aval) for v in jaxpr.outvars)]
     function_type = ir.FunctionType.get(in_types, out_types)
     function: FuncOp = func.FuncOp(_identifier(name), function_type, ip=ir.InsertionPoint(module_context.module.body))
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -126,8 +133,10 @@ def lower_function(module_context: ModuleContext, jaxpr: Jaxpr, name: str, prefi
     entry = function.add_entry_block()
     arguments = list(entry.arguments)
     with ir.InsertionPoint(entry):
+        module_context.token = arguments.pop(0) if takes_token else None  # the first ordered effect of `main` makes it
         ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
-        func.ReturnOp(lower_equations(ctx, Locations(prefix), jaxpr, *arguments[len(constants) :]))
+        outs = lower_equations(ctx, Locations(prefix), jaxpr, *arguments[len(constants) :])
+        func.ReturnOp([current_token(module_context), *outs] if takes_token else outs)
     return function
 
 
@@ -135,7 +144,10 @@ def _function_of(module_context: ModuleContext, jaxpr: Jaxpr, name: str) -> Func
     """Return the function of the module that computes `jaxpr`; the first call makes it."""
     item = module_context.functions.get(id(jaxpr))
     if item is None:
-        item = module_context.functions[id(jaxpr)] = jaxpr, lower_function(module_context, jaxpr, name)
+        before = module_context.token
+        function = lower_function(module_context, jaxpr, name, takes_token=has_ordered(jaxpr.effects))
+        module_context.token = before
+        item = module_context.functions[id(jaxpr)] = jaxpr, function
     return item[1]
 
 
@@ -157,5 +169,9 @@ def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrVal
         return jaxpr_subcomp(ctx, jaxpr, *values)
     function, constants = callee
     make_call: Any = func.CallOp
-    call = make_call(function, [*constants, *values])
-    return list(call.results)
+    takes_token = has_ordered(jaxpr.effects)
+    tokens = [current_token(ctx.module_context)] if takes_token else []
+    outs: list[IrValue] = list(make_call(function, [*tokens, *constants, *values]).results)
+    if takes_token:
+        ctx.module_context.token = outs.pop(0)
+    return outs

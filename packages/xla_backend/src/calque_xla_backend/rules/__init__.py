@@ -6,6 +6,7 @@ A primitive that means one of its programs, such as `custom_root`, needs no rule
 from calque_xla_backend.rules import (
     arithmetic,
     broadcast,
+    callback,
     checkpoint,
     collective,
     compare,

@@ -12,6 +12,7 @@ from calque_core import Jaxpr
 from calque_core.lax import composite_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.module import callee_of
+from calque_xla_backend.modules.tokens import needs_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type
 
 
@@ -20,7 +21,7 @@ def composite_lowering(
     ctx: LoweringRuleContext, *values: IrValue, jaxpr: Jaxpr, name: str, attributes: Any, version: int
 ) -> Sequence[IrValue]:
     callee = callee_of(ctx, jaxpr, name)
-    if callee is None:
+    if callee is None or needs_token(ctx):  # a composite has no place for a token
         return jaxpr_subcomp(ctx, jaxpr, *values)
     function, constants = callee
     composite: Any = hlo.CompositeOp(

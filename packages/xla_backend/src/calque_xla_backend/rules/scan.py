@@ -17,7 +17,7 @@ from calque_core.lax import scan_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import ir_constant
-from calque_xla_backend.rules.while_loop import build_while
+from calque_xla_backend.rules.while_loop import loop
 
 
 @register_lowering(scan_p)
@@ -53,7 +53,8 @@ def scan_lowering(
     looped = iterations * unroll if iterations > 1 else 0
     state = [*carry, *(splat(0, aval) for aval in ctx.avals_out[num_carry:])]
     if looped:
-        _, *state = build_while(
+        _, *state = loop(
+            ctx,
             lambda i, *_: [compare("LT", i, number(looped))],
             lambda i, *state: [hlo.add(i, number(unroll)), *take(unroll, i, state)],
             [number(0), *state],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -238,13 +238,15 @@ def compile_options(place: Placement, options: Sequence[tuple[str, Any]] = ()) -
     return all_options
 
 
-def compile_module(module: ir.Module, place: Placement, options: Any) -> Executable:
-    """Return an executable of one device, compiled with the `compile_options`.
+def compile_module(
+    module: ir.Module, place: Placement, options: Any, entries: Sequence[Callable[..., Any]] = ()
+) -> Executable:
+    """Return an executable of one device, compiled with the `compile_options`; it calls the functions `entries`.
 
     Raises: XlaRuntimeError.
     """
     watch_interrupts()
-    return client().compile_and_load(module, place.device_list, options)
+    return client().compile_and_load(module, place.device_list, options, list(entries))
 
 
 def serialize_executable(executable: Executable) -> bytes:

@@ -12,7 +12,7 @@ Read next: `calls/signature.py`, which compares arguments with the types of a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import Jaxpr, ShapeDtypeStruct, api_boundary
-from calque_core.extend import Shape, check_program, entered, here, is_debugging, where
+from calque_core.extend import HostCall, Shape, check_program, entered, here, is_debugging, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
@@ -175,6 +175,11 @@ class Lowered(Stage):
     def compiler_ir(self) -> ir.Module:
         """Return the StableHLO module; `main` takes large constants, then the arguments that a result depends on."""
         return self._program.module.module
+
+    @property
+    def callbacks(self) -> Sequence[HostCall]:
+        """The Python functions that the program calls; mostly none."""
+        return self._program.module.callbacks
 
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's estimates for the program before any optimisation: "flops", "bytes accessed", ..."""

@@ -1,0 +1,77 @@
+"""Batching calls to Python: one call of a function for the whole batch.
+
+One idea: `ForEach` calls the user's function once for each element, on the host.  A pure function that takes whole
+batches is called once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from calque_batching.axes import matchaxis, moveaxis
+from calque_batching.define import batch_size, defbatch
+from calque_core import Primitive
+from calque_core.extend import ForEach, HostCall, HostFunction, describe_function, shaped_array, where
+from calque_core.lax import debug_callback_p, expand_dims, io_callback_p, pure_callback_p
+
+Value = Any
+Dims = Sequence[int | None]
+Batch = tuple[list[Value], list[int | None]]
+
+
+def _for_each(callback: HostCall, args: Sequence[Value], dims: Dims) -> tuple[ForEach, list[Value]]:
+    """Return a call for each element, and its operands with the batch axis in front."""
+    operands = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims)]
+    return ForEach(callback, tuple(d is not None for d in dims), batch_size(args, dims)), operands
+
+
+def _leading(function: HostCall) -> list[int | None]:
+    return [0] * len(function.result_avals)
+
+
+def pure_callback_batch(args: Sequence[Value], dims: Dims, *, callback: HostCall, vmap_method: str | None) -> Batch:
+    """Call the function once for each element, or once on arrays with a batch axis in front.
+
+    Raises: TypeError if the user has not said which.
+    """
+    if vmap_method == "sequential":
+        for_each, operands = _for_each(callback, args, dims)
+        return pure_callback_p.bind(*operands, callback=for_each, vmap_method=vmap_method), _leading(for_each)
+    assert isinstance(callback, HostFunction), callback
+    if vmap_method is None:
+        raise TypeError(
+            f"pure_callback of {describe_function(callback.fun)}{where()} has no vmap_method, so vmap cannot tell how "
+            "to call it for a batch. Use vmap_method='sequential' for a call for each element, or 'expand_dims' or "
+            "'broadcast_all' for one call with the batch axis in front."
+        )
+    size = batch_size(args, dims)
+    if vmap_method == "broadcast_all":
+        operands = [matchaxis(x, d, 0, size) for x, d in zip(args, dims)]
+    else:
+        operands = [expand_dims(x, (0,)) if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims)]
+    result_avals = tuple(shaped_array((size, *aval.shape), aval.dtype) for aval in callback.result_avals)
+    whole = replace(callback, result_avals=result_avals)
+    return pure_callback_p.bind(*operands, callback=whole, vmap_method=vmap_method), _leading(whole)
+
+
+defbatch(pure_callback_p, pure_callback_batch)
+
+
+def _def_effectful(primitive: Primitive, caller: str) -> None:
+    def batch(args: Sequence[Value], dims: Dims, *, callback: HostCall, ordered: bool) -> Batch:
+        """Call the function once for each element."""
+        if ordered:
+            raise TypeError(
+                f"{caller}{where()} is ordered, but the elements of vmap have no order among the calls of the program. "
+                "Use ordered=False, or lax.map or lax.scan in place of vmap."
+            )
+        for_each, operands = _for_each(callback, args, dims)
+        return primitive.bind(*operands, callback=for_each, ordered=False), _leading(for_each)
+
+    defbatch(primitive, batch)
+
+
+_def_effectful(io_callback_p, "io_callback")
+_def_effectful(debug_callback_p, "a debug callback")

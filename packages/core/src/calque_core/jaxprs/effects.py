@@ -1,0 +1,60 @@
+"""Effects: the part of an operation's work that is not in its results, such as a line that it prints.
+
+One idea: an effect is a hashable value, and a primitive, an equation and a jaxpr have a set of them.  Transformations
+read the set: an equation with an effect is never removed, merged or run twice, and `Effect` says how much more may be
+done with it.  An effect that depends on parameters comes from the primitive's rule of the kind "effects".
+
+Read next: `ops/callback.py`, whose primitives have effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Effects = frozenset[Any]
+no_effects: Effects = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A kind of effect.
+
+    Effects with `ordered` happen in the order of the equations, in branches and loops too.  An `exact` effect happens
+    as often as the program says; any other may also happen for the elements of a batch that do not take a branch or
+    have left a loop, and is left out with the tangents that it depends on.
+
+    >>> from calque_core import Effect
+    >>> str(Effect("log", ordered=True))
+    'ordered log'
+    """
+
+    name: str
+    ordered: bool = False
+    exact: bool = True
+
+    def __str__(self) -> str:
+        return f"ordered {self.name}" if self.ordered else self.name
+
+
+def has_ordered(effects: Iterable[Any]) -> bool:
+    """Tell whether some effect must keep its place in the order of the program.
+
+    >>> from calque_core import Effect
+    >>> from calque_core.extend import has_ordered
+    >>> has_ordered([Effect("log")]), has_ordered([Effect("log", ordered=True)])
+    (False, True)
+    """
+    return any(isinstance(effect, Effect) and effect.ordered for effect in effects)
+
+
+def exact_effects(effects: Iterable[Any]) -> list[str]:
+    """Return the names of the effects that must happen as often as the program says, sorted.
+
+    >>> from calque_core import Effect
+    >>> from calque_core.extend import exact_effects
+    >>> exact_effects([Effect("log"), Effect("note", exact=False)])
+    ['log']
+    """
+    return sorted(str(effect) for effect in effects if not isinstance(effect, Effect) or effect.exact)

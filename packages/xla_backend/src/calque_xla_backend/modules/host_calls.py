@@ -1,0 +1,58 @@
+"""Calls from a compiled program to Python functions.
+
+One idea: a function of the host has a number in its module, and a custom call names the number.  jaxlib hands the
+elements to the function by rows, and copies the bytes of its results, so the layouts are stated.
+
+Read next: `runtime/callbacks.py`, which makes the functions that jaxlib calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from calque_core.extend import HostCall
+from calque_xla_backend.modules.lowering import LoweringRuleContext
+from calque_xla_backend.modules.tokens import current_token, needs_token
+from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_attribute
+
+_TARGET = "xla_ffi_python_cpu_callback"
+_TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
+
+
+def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrValue]) -> list[IrValue]:
+    """Return the results of a call of `function`, which has the effects of the equation."""
+    callbacks, is_ordered = ctx.module_context.callbacks, needs_token(ctx)
+    types = [aval_to_ir_type(aval) for aval in function.result_avals]
+    layouts = [_by_rows(aval.ndim) for aval in ctx.avals_in], [_by_rows(aval.ndim) for aval in function.result_avals]
+    if is_ordered:
+        values, types = [current_token(ctx.module_context), *values], [hlo.TokenType.get(), *types]
+        layouts = [_by_rows(0), *layouts[0]], [_by_rows(0), *layouts[1]]
+    call: Any = hlo.CustomCallOp(
+        types,
+        values,
+        _TARGET,
+        has_side_effect=bool(ctx.eqn.effects),
+        api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _TYPED_ATTRIBUTES),
+        backend_config=ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), len(callbacks))}),
+        operand_layouts=ir.ArrayAttr.get(layouts[0]),
+        result_layouts=ir.ArrayAttr.get(layouts[1]),
+    )
+    callbacks.append(function)
+    outs = list(call.results)
+    if is_ordered:
+        ctx.module_context.token = outs.pop(0)
+    return outs
+
+
+def _by_rows(ndim: int) -> ir.Attribute:
+    """Return the layout whose last axis has its elements side by side."""
+    axes: Any = np.arange(ndim - 1, -1, -1, dtype=np.int64)
+    layout: ir.Attribute = cached_attribute(
+        ("layout", *axes.tolist()), lambda: ir.DenseElementsAttr.get(axes, type=ir.IndexType.get(), shape=[ndim])
+    )
+    return layout
