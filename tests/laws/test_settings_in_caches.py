@@ -43,6 +43,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
     "calque_autodiff.operations._compiled": "the text of a function, no dtype",
+    "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
     "calque_core.types.avals._changes_operators": "the methods of a class",
     "calque_core.types.avals._intern": "`enable_x64` is in the key",
     "calque_core.types.avals._weak_aval": "the settings are the key",

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, value_and_grad
-from calque_core import UnexpectedTracerError, current_trace, evaluation, float0, lax, make_jaxpr
+from calque_core import (
+    UnexpectedTracerError,
+    config,
+    count_eqns,
+    current_trace,
+    eval_jaxpr,
+    evaluation,
+    float0,
+    lax,
+    make_jaxpr,
+)
 
 
 def product(x, y, *, z=1.0):
@@ -136,7 +146,60 @@ def test_gradients_of_long_chains_need_no_stack():
 
 def test_the_gradient_of_one_operation_is_few_equations():
     jaxpr = make_jaxpr(grad(lax.sin))(1.0)
-    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sin", "cos", "mul"]
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sin", "cos"]
+
+
+def names_in_gradient(f, *args):
+    return [eqn.primitive.name for eqn in make_jaxpr(grad(f))(*args).eqns]
+
+
+def test_the_gradient_of_a_square_has_one_term():
+    assert names_in_gradient(lambda x: x * x, np.float64(2.0)) == ["mul", "mul"]
+    assert names_in_gradient(lambda x: lax.sin(x) * x, 2.0).count("add_any") == 1
+
+
+def test_the_gradient_of_a_quotient_divides_once_more():
+    assert names_in_gradient(lambda x: lax.sin(x) / lax.cos(x), 2.0).count("div") == 2
+
+
+def test_a_cotangent_of_one_is_multiplied_only_where_the_type_changes():
+    assert names_in_gradient(lambda x: 3.0 * x, 2.0) == ["mul", "mul"]
+    jaxpr = make_jaxpr(grad(lambda x, y: x * y))(2.0, np.float32(3.0))
+    assert [v.aval.dtype.name for v in jaxpr.outvars] == ["float64"]
+
+
+def sines(x):
+    for _ in range(5):
+        x = lax.sin(x) * x
+    return x
+
+
+def nested(f, depth):
+    for _ in range(depth):
+        f = grad(f)
+    return f
+
+
+def test_nested_derivatives_compute_known_values_once():
+    counts = [count_eqns(make_jaxpr(nested(sines, depth))(2.0)) for depth in (2, 4, 6)]
+    assert all(count <= most for count, most in zip(counts, (110, 910, 7_500)))
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_shared_values_leave_nested_derivatives_as_they_are(depth):
+    staged = make_jaxpr(nested(sines, depth))(0.7)
+    (value,) = eval_jaxpr(staged, staged.consts, 0.7)
+    np.testing.assert_allclose(value, nested(sines, depth)(0.7), rtol=1e-12)
+
+
+def test_settings_inside_a_nested_derivative_keep_their_own_values():
+    def f(x):
+        with config.enable_x64(False):
+            y = lax.sin(x)
+        return lax.sin(x) + lax.convert_element_type(y, np.float64)
+
+    jaxpr = make_jaxpr(nested(f, 2))(np.float64(0.7))
+    assert {e.outvars[0].aval.dtype.name for e in jaxpr.eqns if e.primitive is lax.sin_p} == {"float32", "float64"}
 
 
 @pytest.mark.parametrize(

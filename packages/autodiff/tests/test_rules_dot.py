@@ -81,10 +81,29 @@ def test_derivatives_of_products_keep_the_dtypes_that_numpy_does_not_have(name):
     assert carried.dtype == x.dtype
 
 
-def test_derivatives_keep_the_precision_of_each_operand():
-    x, y = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
-    product = lambda x, y: lax.dot(x, y, precision=("high", "default"))
+def precisions_of(axes, shape):
+    """Return the precisions in the program of a product over the last axis of x and the axis `axes` of y, and back."""
+    x, y = np.ones((2, 3), np.float32), np.ones(shape, np.float32)
+    product = lambda x, y: lax.dot_general(x, y, (((1,), axes), ((), ())), precision=("high", "default"))
     jaxpr = make_jaxpr(lambda x, y, ct: vjp(product, x, y)[1](ct))(x, y, np.ones((2, 4), np.float32))
-    stated = [tuple(one.name for one in eqn.params["precision"]) for eqn in jaxpr.eqns if "precision" in eqn.params]
+    return [tuple(one.name for one in eqn.params["precision"]) for eqn in jaxpr.eqns if "precision" in eqn.params]
 
-    assert sorted(stated) == [("DEFAULT", "HIGH"), ("HIGH", "DEFAULT"), ("HIGH", "DEFAULT")]
+
+def test_derivatives_keep_the_precision_of_each_operand():
+    assert precisions_of((0,), (3, 4)) == [("HIGH", "DEFAULT")] * 3  # x y, x^T ct, ct y^T
+    assert precisions_of((1,), (4, 3)) == [("HIGH", "DEFAULT"), ("DEFAULT", "HIGH"), ("HIGH", "DEFAULT")]  # ct^T x
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "numbers"),
+    [
+        ((2, 3), (3, 4), (((1,), (0,)), ((), ()))),
+        ((2, 3), (4, 3), (((1,), (1,)), ((), ()))),
+        ((5, 2, 3), (5, 3, 4), (((2,), (1,)), ((0,), (0,)))),
+        ((5, 2, 3), (5, 4, 3), (((2,), (2,)), ((0,), (0,)))),
+    ],
+)
+def test_the_cotangents_of_a_matrix_product_need_no_transposition(lhs, rhs, numbers):
+    total = lambda x, y: lax.reduce_sum(lax.dot_general(x, y, numbers))
+    jaxpr = make_jaxpr(grad(total, argnums=(0, 1)))(np.ones(lhs), np.ones(rhs))
+    assert "transpose" not in [eqn.primitive.name for eqn in jaxpr.eqns]

@@ -15,10 +15,12 @@ Value = Any
 Rule = Callable[..., Value]
 
 
-def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
+def defjvp(primitive: Primitive, *rules: Rule | None, jointly: Rule | None = None) -> None:
     """Give the derivative of a single-result primitive: one rule, or None for zero, per operand.
 
     A rule is `rule(x_dot, out, *primals, **params)`: the contribution of one operand's tangent to the result's.
+    Where all operands have a tangent, `jointly(tangents, out, *primals, **params)` returns the sum of the
+    contributions, in fewer operations than one by one.
 
     >>> import numpy as np
     >>> from calque_autodiff import defjvp, jvp
@@ -46,6 +48,9 @@ def defjvp(primitive: Primitive, *rules: Rule | None) -> None:
         if single_rule is not None and type(tangents[0]) is not Zero:  # nearly half of all operations; 0.4 us sooner
             out_dot = single_rule(tangents[0], out, primals[0], **params)
             return [out], [out_dot if out_dot is not None else _raise_no_tangent(primitive, single_rule)]
+        if jointly is not None and all(type(t) is not Zero for t in tangents):
+            out_dot = jointly(tangents, out, *primals, **params)
+            return [out], [out_dot if out_dot is not None else _raise_no_tangent(primitive, jointly)]
         out_dot = None
         for x_dot, rule in zip(tangents, rules):
             if type(x_dot) is not Zero and rule is not None:

@@ -3,16 +3,20 @@
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
 
+Products and quotients of two operands with tangents share what their two terms have in common: the square of one value
+has one term, and the two terms of a quotient have one division.
+
 Conventions where a derivative does not exist: abs'(0) = 1 for real numbers and 0 for complex numbers, and max and min
 share equally at a tie.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, defbilinear, defjvp, deflinear, deftranspose, not_linear
-from calque_core import UndefinedPrimal, typeof
+from calque_autodiff.define import check_known, defjvp, deflinear, deftranspose, not_linear
+from calque_core import Tracer, UndefinedPrimal, add_tangents, typeof
 from calque_core.extend import NUMPY_AVALS, share, spread, zero_tangent
 from calque_core.lax import (
     abs_p,
@@ -69,12 +73,34 @@ defjvp(add_any_p, lambda x_dot, out, x, y: x_dot, lambda y_dot, out, x, y: y_dot
 deftranspose(add_any_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
 defjvp(sub_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(neg(y_dot), out))
 deftranspose(sub_p, lambda ct, x, y: [summed_to(ct, x), summed_to(neg(ct), y)])
-defbilinear(mul_p, lambda ct, x, y: summed_to(mul(ct, y), x), lambda ct, x, y: summed_to(mul(ct, x), y))
-defjvp(
-    div_p,
-    lambda x_dot, out, x, y: div(x_dot, y),
-    lambda y_dot, out, x, y: mul(y_dot, neg(div(out, y))),
-)
+
+
+def mul_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:
+    """Return x_dot y + x y_dot, which is 2 x_dot x for the square of one value."""
+    x_dot, y_dot = tangents
+    if x is y and x_dot is y_dot:
+        return mul(mul(2.0, x_dot), x)
+    return add_tangents(mul(x_dot, y), mul(x, y_dot))
+
+
+def mul_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
+    """Multiply by the known operand."""
+    if type(x) is not UndefinedPrimal:
+        return [None, summed_to(multiplied(ct, x), y)]
+    check_known(mul_p, y)
+    return [summed_to(multiplied(ct, y), x), None]
+
+
+def multiplied(ct: Value, y: Value) -> Value:
+    """Return `ct` y, which is y itself for the cotangent 1 with which a gradient begins."""
+    is_one = type(ct) in NUMPY_AVALS and ct == 1
+    return y if is_one and isinstance(y, Tracer) and typeof(y) == typeof(ct) else mul(ct, y)
+
+
+def div_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:
+    """Return (x_dot - (x / y) y_dot) / y."""
+    x_dot, y_dot = tangents
+    return div(sub(x_dot, mul(out, y_dot)), y)
 
 
 def div_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
@@ -83,6 +109,19 @@ def div_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
     return [summed_to(div(ct, y), x), None]
 
 
+defjvp(
+    mul_p,
+    lambda x_dot, out, x, y: mul(x_dot, y),
+    lambda y_dot, out, x, y: mul(x, y_dot),
+    jointly=mul_jvp,
+)
+deftranspose(mul_p, mul_transpose)
+defjvp(
+    div_p,
+    lambda x_dot, out, x, y: div(x_dot, y),
+    lambda y_dot, out, x, y: mul(y_dot, neg(div(out, y))),
+    jointly=div_jvp,
+)
 deftranspose(div_p, div_transpose)
 # x - rem(x, y) is a multiple of y, so rounding the quotient only repairs the last bits.
 defjvp(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from calque_autodiff.define import defbilinear
 from calque_autodiff.rules.shape import inverse
@@ -11,37 +12,61 @@ from calque_core.extend import Shape
 from calque_core.lax import DotDimensionNumbers, Precisions, convert_element_type, dot_general, dot_general_p, transpose
 
 Value = Any
-Sides = tuple[Shape, Shape]
+Pair = tuple[Shape, Shape]
+
+
+class CotangentPlan(NamedTuple):
+    """How the cotangent of an operand comes of the result's cotangent and the other operand.
+
+    They are contracted with `dimension_numbers`, the result's cotangent on the left unless `other_is_left`; then the
+    axes of the product are permuted.
+    """
+
+    dimension_numbers: DotDimensionNumbers
+    other_is_left: bool
+    permutation: Shape
+
+
+@lru_cache(maxsize=4096)
+def cotangent_plan(x_ndim: int, y_ndim: int, contract: Pair, batch: Pair, x_is_left: bool) -> CotangentPlan:
+    """Return the plan for the operand x beside y, from the contracted and batched axes of x and of y.
+
+    The cotangent `ct` has the batch axes, the free axes of the left operand, then of the right one.  Contracting the
+    axes from y leaves the batch axes, the free axes of x, and the contracted axes in the order of y; with y on the
+    left, the free axes of x come last.
+
+    >>> cotangent_plan(2, 2, ((0,), (1,)), ((), ()), False)  # of y, in dot(x, y)
+    CotangentPlan(dimension_numbers=(((0,), (0,)), ((), ())), other_is_left=True, permutation=(0, 1))
+    """
+    (x_contract, y_contract), (x_batch, y_batch) = contract, batch
+    x_free, y_free = free_axes(x_ndim, x_contract, x_batch), free_axes(y_ndim, y_contract, y_batch)
+    before_y = len(batch[0]) + len(x_free) * x_is_left
+    ct_batch, ct_free = tuple(range(len(batch[0]))), tuple(range(before_y, before_y + len(y_free)))
+    contracted = tuple(axis for _, axis in sorted(zip(y_contract, x_contract)))
+    y_first = (*x_batch, *contracted, *x_free)
+    if y_first == tuple(range(x_ndim)):  # as for the weights of a dense layer: no permutation is left
+        return CotangentPlan(((y_free, ct_free), (y_batch, ct_batch)), True, y_first)
+    permutation = inverse((*x_batch, *x_free, *contracted))
+    return CotangentPlan(((ct_free, y_free), (ct_batch, y_batch)), False, tuple(permutation))
+
+
+def free_axes(ndim: int, contract: Shape, batch: Shape) -> Shape:
+    """Return the axes that are neither contracted nor batched."""
+    return tuple(axis for axis in range(ndim) if axis not in contract and axis not in batch)
 
 
 def operand_cotangent(
-    ct: Value,
-    x: UndefinedPrimal,
-    y: Value,
-    contract: Sides,
-    batch: Sides,
-    ct_axes: tuple[list[int], list[int]],
-    precision: Precisions | None,
+    ct: Value, x: UndefinedPrimal, y: Value, plan: CotangentPlan, precisions: Precisions | None
 ) -> Value:
-    """Return the cotangent of `x`, from the contracted and batched axes of x and of y.
-
-    `ct_axes` are the batch axes of `ct`, and its axes that came from y.  Contracting the axes from y leaves the batch
-    axes, the free axes of x, and the contracted axes in the order of y.
-    """
-    (x_contract, y_contract), (x_batch, y_batch) = contract, batch
-    x_free = free_axes(x.aval.ndim, x_contract, x_batch)
-    y_free = free_axes(typeof(y).ndim, y_contract, y_batch)
-    ct_batch, ct_free = ct_axes
+    """Return the cotangent of `x`; `precisions` are those of x, in whose place `ct` is, and of y."""
     if typeof(ct).dtype.itemsize > typeof(y).dtype.itemsize:  # sums in a wider dtype, which 8 bits do not promote to
         y = convert_element_type(y, typeof(ct).dtype)
-    product = dot_general(ct, y, ((ct_free, y_free), (ct_batch, y_batch)), precision)
-    axes_of_x = [*x_batch, *x_free, *(axis for _, axis in sorted(zip(y_contract, x_contract)))]
-    return convert_element_type(transpose(product, inverse(tuple(axes_of_x))), x.aval.dtype)
-
-
-def free_axes(ndim: int, contract: Shape, batch: Shape) -> list[int]:
-    """Return the axes that are neither contracted nor batched."""
-    return [axis for axis in range(ndim) if axis not in contract and axis not in batch]
+    numbers, other_is_left, permutation = plan
+    if other_is_left:
+        product = dot_general(y, ct, numbers, precisions and precisions[::-1])
+    else:
+        product = dot_general(ct, y, numbers, precisions)
+    return convert_element_type(transpose(product, permutation), x.aval.dtype)
 
 
 def dot_general_transpose_lhs(
@@ -53,12 +78,10 @@ def dot_general_transpose_lhs(
     precision: Precisions | None,
     **params: Any,
 ) -> Value:
-    """Contract the free axes of rhs away; `ct` has the batch axes, the free axes of lhs, the free axes of rhs."""
+    """Contract the free axes of rhs away."""
     contract, batch = dimension_numbers
-    ndim, n_batch = typeof(ct).ndim, len(batch[0])
-    n_lhs = n_batch + len(free_axes(lhs.aval.ndim, contract[0], batch[0]))
-    ct_axes = (list(range(n_batch)), list(range(n_lhs, ndim)))
-    return operand_cotangent(ct, lhs, rhs, contract, batch, ct_axes, precision)
+    plan = cotangent_plan(lhs.aval.ndim, typeof(rhs).ndim, contract, batch, True)
+    return operand_cotangent(ct, lhs, rhs, plan, precision)
 
 
 def dot_general_transpose_rhs(
@@ -72,11 +95,8 @@ def dot_general_transpose_rhs(
 ) -> Value:
     """Contract the free axes of lhs away: as for lhs, with the operands exchanged."""
     contract, batch = dimension_numbers
-    n_batch = len(batch[0])
-    n_lhs = n_batch + len(free_axes(typeof(lhs).ndim, contract[0], batch[0]))
-    sides = ((contract[1], contract[0]), (batch[1], batch[0]))
-    ct_axes = (list(range(n_batch)), list(range(n_batch, n_lhs)))
-    return operand_cotangent(ct, rhs, lhs, *sides, ct_axes, precision and precision[::-1])
+    plan = cotangent_plan(rhs.aval.ndim, typeof(lhs).ndim, contract[::-1], batch[::-1], False)
+    return operand_cotangent(ct, rhs, lhs, plan, precision and precision[::-1])
 
 
 defbilinear(dot_general_p, dot_general_transpose_lhs, dot_general_transpose_rhs)

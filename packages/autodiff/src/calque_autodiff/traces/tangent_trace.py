@@ -3,6 +3,9 @@
 One idea: an operation without a tangent goes to the parent at once; an operation on a tangent is linear in it, and is
 recorded.  A program inside such an operation (a jitted rule, a branch) is split by its `partial_eval` rule first: its
 known half runs now, and only the linear half is recorded, so that nothing non-linear is ever recorded in silence.
+
+Two ways to fewer equations: derivatives of derivatives stage a known operation once (`known_once`), and two placements
+of elements in a row are recorded as one (`layouts.py`).
 """
 
 from __future__ import annotations
@@ -14,12 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.traces.layouts import TWICE, changes_nothing, merged_layout
 from calque_autodiff.traces.tape import Tape
 from calque_core import (
     Atom,
+    JaxprEqn,
     Literal,
     Primitive,
     Trace,
+    Tracer,
     Var,
     Zero,
     evaluation,
@@ -55,6 +61,8 @@ class TangentTrace(JaxprTrace):
         super().__init__(parent)
         self.gives_back = captures is None
         self.captures = self.captures if captures is None else captures
+        self.shares_known = _is_staged_derivative(parent)
+        self.layouts: dict[Any, JaxprEqn] = {}  # by its result, an equation that only places elements
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         parent, mine, is_plain = self.parent, self, True
@@ -62,20 +70,26 @@ class TangentTrace(JaxprTrace):
             kind = type(x)
             if kind not in plain_types:
                 if kind is JitTracer and x._trace is mine:
-                    break
+                    return self.record_tangents(primitive, args, params)
                 is_plain = False
-        else:
-            if parent is not evaluation or not primitive.is_leaf:
-                return hand_down(parent, primitive, args, params)  # type: ignore[arg-type]
-            if is_plain and here().settings is DEFAULT_SETTINGS and not primitive.multiple_results:
-                return [primitive.impl(*args, **params)]  # as evaluation does, 0.5 us sooner
-            return evaluation.process_primitive(primitive, args, params)
+        if parent is not evaluation or not primitive.is_leaf:
+            if self.shares_known and not params and primitive.is_leaf and not primitive.multiple_results:
+                return self.known_once(primitive, args)
+            return hand_down(parent, primitive, args, params)  # type: ignore[arg-type]
+        if is_plain and here().settings is DEFAULT_SETTINGS and not primitive.multiple_results:
+            return [primitive.impl(*args, **params)]  # as evaluation does, 0.5 us sooner
+        return evaluation.process_primitive(primitive, args, params)
+
+    def record_tangents(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        """Record an operation on tangents; of an operation that holds a program, record the linear half."""
         if params:
             rule = primitive.adapted.get("partial_eval")
             if rule is not None:
                 return self.split(rule, args, params)
             if next(jaxprs_in_params(params), None) is not None:
                 raise missing_rule(primitive, "partial_eval")
+            if primitive in TWICE:
+                return self.record_layout(primitive, args[0], params)
         if not here().settings.enable_x64:
             args = self.narrow_known(args)
         return self.record(
@@ -83,6 +97,34 @@ class TangentTrace(JaxprTrace):
             [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in args],
             params,
         )
+
+    def known_once(self, primitive: Primitive, args: Sequence[Value]) -> list[Value]:
+        """Let an outer derivative process an operation without parameters, once per operands.
+
+        The rules of a derivative of a derivative need the same values again and again: the rule of a sine computes its
+        cosine, whose own rule computes the sine.
+        """
+        key = (primitive, here().settings, *map(id, args))
+        known = self.memo.get(key)
+        if known is None:
+            outs = hand_down(self.parent, primitive, args, {})  # type: ignore[arg-type]
+            if self.runs_users_rule or not all(isinstance(x, (Tracer, np.generic, float)) for x in args):
+                return outs
+            known = self.memo[key] = tuple(args), outs  # the operands are kept, so that their ids stay their own
+        return list(known[1])
+
+    def record_layout(self, primitive: Primitive, x: Value, params: dict[str, Any]) -> list[Value]:
+        """Record an operation that only places elements, as one with the same operation that made its operand."""
+        invar: Any = x.variable
+        first = self.layouts.get(invar)
+        merged = merged_layout(first, primitive, params)
+        if merged is not None:
+            invar, params = first.invars[0], merged  # type: ignore[union-attr]
+            if changes_nothing(params, invar.aval, *primitive.abstract(invar.aval, **params)):
+                return [JitTracer(self, invar.aval, invar, x.position)]
+        outs = self.record(primitive, [invar], params)
+        self.layouts[outs[0].variable] = self.eqns[-1]
+        return outs
 
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
@@ -146,6 +188,14 @@ class TangentTrace(JaxprTrace):
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a residual unchanged: `kept_for_long` copies residuals that the user can still write to."""
         return x
+
+
+def _is_staged_derivative(trace: Trace | None) -> bool:
+    """Tell whether `trace` is a derivative in a program that is staged."""
+    is_program = isinstance(trace, JaxprTrace)
+    while trace is not None and not isinstance(trace, JaxprTrace):
+        trace = trace.parent
+    return trace is not None and not is_program
 
 
 def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
