@@ -7,6 +7,7 @@ Read next: `compiled.py`, for what comes of the program.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from kits import Kit, fresh, kits
@@ -43,6 +44,52 @@ def make_jaxpr_grad_lax(effort: Effort) -> Samples:
 @row("make_jaxpr(grad(f)), per operation of f: numpy", "us", budget=10, jax=104)
 def make_jaxpr_grad_numpy(effort: Effort) -> Samples:
     return race_traces(effort, {k: k.grad(numpy_chain(k.numpy, LENGTH)) for k in kits(*BOTH)}, LENGTH)
+
+
+@row("make_jaxpr(grad(f)), per operation of f: 1,000 operations", "us", budget=10, jax=104)
+def make_jaxpr_grad_1000(effort: Effort) -> Samples:
+    """Beside the rows of 200 and of 10,000 operations: the cost of an equation does not grow with their number."""
+    return race_traces(effort, {k: k.grad(lax_chain(k, 1_000)) for k in kits(*BOTH)}, 1_000)
+
+
+@row("make_jaxpr(grad(f)), per operation of f: 10,000 operations", "us")
+def make_jaxpr_grad_10000(effort: Effort) -> Samples:
+    """Ours alone: jax's takes a second and more for one program."""
+    return race_traces(effort, {k: k.grad(lax_chain(k, 10_000)) for k in kits("calque")}, 10_000)
+
+
+@row("make_jaxpr(vmap(f)), per operation of f: 200 operations", "us")
+def make_jaxpr_vmap_200(effort: Effort) -> Samples:
+    return race_batched_traces(effort, LENGTH, *BOTH)
+
+
+@row("make_jaxpr(vmap(f)), per operation of f: 10,000 operations", "us")
+def make_jaxpr_vmap_10000(effort: Effort) -> Samples:
+    return race_batched_traces(effort, 10_000, "calque")
+
+
+def race_batched_traces(effort: Effort, length: int, *libraries: str) -> Samples:
+    functions = {k: k.vmap(lax_chain(k, length)) for k in kits(*libraries)}
+    traces = {k.name: lambda k=k, f=f: k.make_jaxpr(fresh(f))(np.full(3, X)) for k, f in functions.items()}
+    return race(effort, traces, per=length, unit=1e-6)
+
+
+@row("grad, 6 times, of 5 steps of sin(x) * x: equations", "eqns")
+def nested_grad_equations(effort: Effort) -> Samples:
+    return {k.name: [k.count_eqns(k.make_jaxpr(nested_grad(k, 6))(X))] for k in kits(*BOTH)}
+
+
+def nested_grad(kit: Kit, depth: int) -> Any:
+    """Return the derivative of order `depth` of five steps of sin(x) * x."""
+
+    def f(x: Any) -> Any:
+        for _ in range(5):
+            x = kit.lax.mul(kit.lax.sin(x), x)
+        return x
+
+    for _ in range(depth):
+        f = kit.grad(f)
+    return f
 
 
 def race_traces(effort: Effort, functions: dict, per: int) -> Samples:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any, NoReturn
 
 from calque_autodiff.checks import fitting_cotangent, only_argument
@@ -21,11 +20,8 @@ from calque_core import Jaxpr, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_
 from calque_core.extend import (
     copy_shared,
     is_float,
-    marked,
-    merged,
     strong,
     tangent_leaves,
-    unmarked,
     zeros_of,
 )
 from calque_pytree import PyTreeDef, register_pytree_node
@@ -164,6 +160,8 @@ def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -
 
     Raises: TypeError if a cotangent does not have the type of its primal.
     """
-    is_floating = [is_float(aval.dtype) for aval in avals]
-    float_cts = map(fitting_cotangent, repeat(caller), cts, marked(avals, is_floating))
-    return merged(is_floating, float_cts, (zeros_of(a.to_tangent_aval()) for a in unmarked(avals, is_floating)))
+    float_cts = iter(cts)
+    return [
+        fitting_cotangent(caller, next(float_cts), aval) if is_float(aval.dtype) else zeros_of(aval.to_tangent_aval())
+        for aval in avals
+    ]

@@ -58,10 +58,9 @@ class TangentTrace(JaxprTrace):
     runs_users_rule = False  # whether operands may be arrays of the user's that were not captured yet
 
     def __init__(self, parent: Trace, captures: Captures | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, captures)
         self.gives_back = captures is None
-        self.captures = self.captures if captures is None else captures
-        self.shares_known = _is_staged_derivative(parent)
+        self.shares_known = parent is not evaluation and _is_staged_derivative(parent)
         self.layouts: dict[Any, JaxprEqn] = {}  # by its result, an equation that only places elements
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:

@@ -57,7 +57,7 @@ def linearize_flat(
     trace = JVPTrace(parent, tangent_trace, operations if parent is evaluation else None)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = verb
-    record_call(tangent_trace, fun)
+    tangent_trace.fun, tangent_trace.position = fun, trace.position
     with tracing(trace):
         avals = [typeof(x).strip_weak_type() for x in primals]
         results = flat(
@@ -69,12 +69,13 @@ def linearize_flat(
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
-        aux_leaves, aux_tree = tree_flatten(flat.aux)
+        aux_leaves, aux_tree = tree_flatten(flat.aux) if flat.has_aux else ([], None)
         aux = [trace.primal_of(x) for x in aux_leaves]
         tape = tangent_trace.tape(out_dots, getattr(fun, "__name__", ""))
     # A result that the function did not compute under the trace may be an array of the user's.
     separate = copy_shared([*outs, *aux], primals, results, aux_leaves)
-    flat.aux = aux_tree.unflatten(separate[len(outs) :])
+    if aux_tree is not None:
+        flat.aux = aux_tree.unflatten(separate[len(outs) :])
     return separate[: len(outs)], tape
 
 
@@ -84,7 +85,8 @@ def linearize_for_long(
     """Return `linearize_flat` with constants and residuals that nobody can write to."""
     with Captures(current_trace()) as captures:
         outs, tape = linearize_flat(flat, fun, primals, verb=verb, captures=captures, operations=operations)
-        return outs, tape.kept_for_long([*primals, *outs, *tree_leaves(flat.aux)])
+        aux_leaves = tree_leaves(flat.aux) if flat.has_aux else ()
+        return outs, tape.kept_for_long([*primals, *outs, *aux_leaves])
 
 
 @overload

@@ -65,12 +65,12 @@ class JaxprTrace(Trace):
     verb = "make_jaxpr"
     gives_back = True  # whether captured arrays are released when it closes
 
-    def __init__(self, parent: Trace) -> None:
+    def __init__(self, parent: Trace, captures: Captures | None = None) -> None:
         super().__init__(parent)
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, tuple[Value, Var]] = {}
-        self.captures = Captures(parent)
+        self.captures = Captures(parent) if captures is None else captures
         self.arg_names: Callable[[], Sequence[str]] | None = None
         self.memo: dict[Any, Any] = {}  # derived results; they may refer to tracers of this trace, and die with it
 

@@ -112,7 +112,7 @@ class ShapedArray(AbstractValue):
 
     def strip_weak_type(self) -> ShapedArray:
         """Return the strong version of this type."""
-        return _one_type(self.shape, self.dtype, False) if self.weak_type else self
+        return _intern(self.shape, self.dtype, False, True) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
         """Return the type of tangents: the strong version of this one; `float0` for integers and bools."""
