@@ -227,3 +227,26 @@ def test_a_rule_for_each_operand_is_demanded():
         TypeError, match=r"'pair' was bound to 2 operands at test_define\.py:\d+ .*defjvp got 1 rules\."
     ):
         jvp(lambda x: pair_p.bind(x, x), (1.0,), (1.0,))
+
+
+def test_a_joint_rule_gives_the_tangent_where_all_operands_have_one():
+    times_p = Primitive("times")
+    times_p.def_impl(np.multiply)
+    calls = []
+
+    def jointly(tangents, out, x, y):
+        calls.append(len(tangents))
+        return tangents[0] * y + x * tangents[1]
+
+    defjvp(times_p, lambda t, out, x, y: t * y, lambda t, out, x, y: x * t, jointly=jointly)
+    assert jvp(times_p.bind, (2.0, 3.0), (1.0, 10.0)) == (6.0, 23.0)
+    assert jvp(lambda x: times_p.bind(x, 3.0), (2.0,), (1.0,)) == (6.0, 3.0)
+    assert calls == [2]
+
+
+def test_a_joint_rule_that_returns_nothing_is_refused():
+    times_p = Primitive("times")
+    times_p.def_impl(np.multiply)
+    defjvp(times_p, None, None, jointly=lambda tangents, out, x, y: None)
+    with pytest.raises(TypeError, match=r"the jvp rule .* of 'times' returned None"):
+        jvp(times_p.bind, (2.0, 3.0), (1.0, 1.0))

@@ -72,7 +72,7 @@ class TangentTrace(JaxprTrace):
                     return self.record_tangents(primitive, args, params)
                 is_plain = False
         if parent is not evaluation or not primitive.is_leaf:
-            if self.shares_known and not params and primitive.is_leaf and not primitive.multiple_results:
+            if self.shares_known and not params and primitive.is_leaf and not primitive.effects:
                 return self.known_once(primitive, args)
             return hand_down(parent, primitive, args, params)  # type: ignore[arg-type]
         if is_plain and here().settings is DEFAULT_SETTINGS and not primitive.multiple_results:
@@ -107,7 +107,8 @@ class TangentTrace(JaxprTrace):
         known = self.memo.get(key)
         if known is None:
             outs = hand_down(self.parent, primitive, args, {})  # type: ignore[arg-type]
-            if self.runs_users_rule or not all(isinstance(x, (Tracer, np.generic, float)) for x in args):
+            has_array = not all(isinstance(x, (Tracer, np.generic, float)) for x in args)  # which may change
+            if self.runs_users_rule or has_array or primitive.multiple_results:
                 return outs
             known = self.memo[key] = tuple(args), outs  # the operands are kept, so that their ids stay their own
         return list(known[1])
