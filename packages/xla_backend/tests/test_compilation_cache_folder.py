@@ -40,6 +40,7 @@ def environment(monkeypatch):
         ("win32", {"LOCALAPPDATA": "/local"}, "/local/calque/cache"),
         ("linux", {"HOME": "/home/me", "CALQUE_CACHE": "/mine"}, "/mine"),
         ("linux", {"HOME": "/home/me", "CALQUE_CACHE": "~/mine"}, "/home/me/mine"),
+        ("linux", {"HOME": "/home/me", "CALQUE_CACHE": "/mine//programs/"}, "/mine/programs"),
         ("linux", {"HOME": "/home/me", "CALQUE_CACHE": ""}, "/home/me/.cache/calque"),
     ],
 )

@@ -80,6 +80,12 @@ def test_operations_constants_and_options_are_part_of_the_key(monkeypatch):
     assert len(set(all_keys)) == len(all_keys)
 
 
+def test_a_donated_argument_is_part_of_the_key():
+    jaxpr = make_jaxpr(lax.sin)(np.ones(3))
+    plain, donating = (lower_jaxpr_to_module(jaxpr, donated=donated).module for donated in ((), (0,)))
+    assert key(plain) != key(donating)
+
+
 def test_the_processor_and_the_release_of_jaxlib_are_part_of_the_key(monkeypatch):
     module = lowered(lax.sin)
     all_keys = [key(module)]

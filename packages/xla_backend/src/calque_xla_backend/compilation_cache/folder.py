@@ -38,7 +38,7 @@ def choose_folder() -> Choice:
     folder = os.path.expanduser(setting)
     if not os.path.isabs(folder):
         return Choice(None, f"{VARIABLE} is {setting!r}; use 'off' or an absolute path", logging.WARNING)
-    return Choice(folder)
+    return Choice(os.path.normpath(folder))
 
 
 def _default_folder() -> Choice:
