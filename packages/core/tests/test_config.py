@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calque_core import JaxprTypeError, Primitive, ShapedArray, backends, config, eval_jaxpr, lax, make_jaxpr
-from calque_core.context import Settings, active
+from calque_core.context import Reports, Settings, active
 from calque_core.extend import fix_cpu_devices, register_devices, requested_cpu_devices
 
 
@@ -287,3 +287,36 @@ def test_an_update_reaches_a_task_that_has_no_settings_of_its_own(process_settin
         return lax.sin(1.0).dtype
 
     assert asyncio.run(main()) == np.float32
+
+
+def test_reports_hold_for_their_block_and_are_no_part_of_the_settings():
+    before = config.current()
+    with config.log_compiles(), config.enable_x64(False), config.captured_constants_bytes(None):
+        assert config.reports() == (True, None)
+    with config.log_compiles():
+        assert config.current() is before
+    assert config.reports() == Reports() == (False, 2_000_000_000)
+
+
+def test_an_update_of_a_report_reaches_threads_but_no_block():
+    seen = []
+    with config.captured_constants_bytes(7):
+        config.update("captured_constants_bytes", 5)
+        try:
+            thread = threading.Thread(target=lambda: seen.append(config.reports().captured_constants_bytes))
+            thread.start()
+            thread.join()
+            assert (config.reports().captured_constants_bytes, seen) == (7, [5])
+        finally:
+            config.update("captured_constants_bytes", Reports().captured_constants_bytes)
+    assert config.reports() == Reports()
+
+
+def test_reports_refuse_other_values():
+    with pytest.raises(ValueError, match=r"log_compiles was set to 1. Use True or False."):
+        config.log_compiles(1)
+    for value in (-1, 1.5, True):
+        with pytest.raises(ValueError, match=r"captured_constants_bytes was set to .* Use a number of bytes, or None"):
+            config.captured_constants_bytes(value)
+    with pytest.raises(AttributeError, match=r"Did you mean 'log_compiles'\?"):
+        config.update("jax_log_compile", True)

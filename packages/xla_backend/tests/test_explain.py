@@ -206,3 +206,18 @@ def test_what_jit_did_not_return_is_refused(scale):
         explain(scale, 1.0)
     with pytest.raises(TypeError, match=r"jit of scale .*: y is 'a' of type str, which is not an array or a scalar"):
         explain(jit(scale), 1.0, "a")
+
+
+def test_large_constants_are_part_of_the_answer():
+    table = np.ones((100, 100))
+    f = jit(lambda x: lax.dot(x, table))
+    assert explain(f, np.ones(100)).captured_constants == ()
+    f(np.ones(100))
+    explanation = explain(f, np.ones(100))
+    assert [c.nbytes for c in explanation.captured_constants] == [80_000]
+    assert "captured" not in str(explanation)
+    with config.captured_constants_bytes(1000):
+        assert "\nIt captured 80.0 kB of constants, the largest: float64[100,100] (80.0 kB), used at " in str(
+            explanation
+        )
+    assert f.lower(np.ones(100)).captured_constants == list(explanation.captured_constants)

@@ -69,6 +69,7 @@ if _TYPE_CHECKING:
     from calque import dtypes as dtypes
     from calque import errors as errors
     from calque import ops as ops
+    from calque import profiler as profiler
     from calque import scipy as scipy
     from calque import stages as stages
     from calque import tree_util as tree_util
@@ -84,6 +85,7 @@ if _TYPE_CHECKING:
     from calque_xla_backend import explain as explain
     from calque_xla_backend import jit as jit
     from calque_xla_backend import live_arrays as live_arrays
+    from calque_xla_backend import profile as profile
 
 _BACKEND_NAMES = (
     "Array",
@@ -98,6 +100,7 @@ _BACKEND_NAMES = (
     "explain",
     "jit",
     "live_arrays",
+    "profile",
 )
 
 # Modules of this package that are loaded at the first access to the attribute.
@@ -108,6 +111,7 @@ _MODULES = (
     "dtypes",
     "errors",
     "ops",
+    "profiler",
     "scipy",
     "stages",
     "tree_util",

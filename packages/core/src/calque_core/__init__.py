@@ -35,6 +35,7 @@ from calque_core.frames.scopes import named_call, named_scope
 from calque_core.frames.source import SourceInfo, register_internal_folder
 from calque_core.frames.tracebacks import api_boundary, full_traceback
 from calque_core.jaxprs import debugging as _debugging  # lets evaluation check results
+from calque_core.jaxprs.constants import CapturedConstant, captured_constants
 from calque_core.jaxprs.effects import Effect
 from calque_core.jaxprs.equality import jaxpr_equal
 from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
@@ -100,7 +101,7 @@ __all__ = [
     "Atom", "ClosedJaxpr", "Jaxpr", "JaxprEqn", "JaxprType", "Literal", "Var", "new_jaxpr_eqn",
     "jaxprs_in_params", "subjaxprs", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr", "jaxpr_as_fun",
     "interpret", "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns", "jaxpr_equal",
-    "check_jaxpr",
+    "check_jaxpr", "CapturedConstant", "captured_constants",
     # primitives and rules
     "Primitive", "RuleTable", "rules", "rule_epoch", "rule_matrix", "decompose",
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",

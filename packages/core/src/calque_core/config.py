@@ -3,6 +3,9 @@
 `with config.enable_x64(False): ...` holds for the block, in this thread and in this task of `asyncio`, and in tasks
 that it starts meanwhile; `config.update("enable_x64", False)` changes the resting state of every thread.  Settings are
 part of every cache key, so a change never gives a stale result.  Code reads a setting where it uses it, not at import.
+
+`log_compiles` and `captured_constants_bytes` are reports: messages depend on them and results do not, so they are in no
+key, and to turn one on compiles nothing anew.
 """
 
 from __future__ import annotations
@@ -10,7 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core.backends import check_default_device, request_cpu_devices
-from calque_core.context import DEFAULT_SETTINGS, RESTING, Settings, active, at_rest, context_chain, entered, here
+from calque_core.context import (
+    DEFAULT_SETTINGS,
+    RESTING,
+    Reports,
+    Settings,
+    active,
+    at_rest,
+    context_chain,
+    entered,
+    here,
+)
 from calque_core.errors import similar_name
 
 
@@ -28,6 +41,22 @@ class scope(entered):
         super().__enter__()
 
 
+class report(entered):
+    """Hold one report setting for a `with` block."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        _with_report(here().reports, name, value)  # refuses the value here, not at the `with`
+        super().__init__()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        inner: Any = self.inner
+        inner.reports = _with_report(inner.reports, self.name, self.value)
+
+
 def current() -> Settings:
     """Return the settings of the calling task.
 
@@ -36,6 +65,16 @@ def current() -> Settings:
     True
     """
     return here().settings
+
+
+def reports() -> Reports:
+    """Return the report settings of the calling task.
+
+    >>> from calque_core.config import reports
+    >>> reports().log_compiles
+    False
+    """
+    return here().reports
 
 
 def enable_x64(value: bool = True) -> scope:
@@ -224,6 +263,35 @@ def cpu_devices(count: int) -> None:
     request_cpu_devices(count)
 
 
+def log_compiles(value: bool = True) -> report:
+    """Log each trace and each compilation of jitted functions, with its time and its reason, for a `with` block.
+
+    The messages are warnings of the logger "calque" of Python's `logging`, so that they show without more ado.
+    Raises: ValueError if `value` is not a bool.
+
+    >>> from calque_core.config import log_compiles, reports
+    >>> with log_compiles():
+    ...     reports().log_compiles
+    True
+    """
+    return report("log_compiles", value)
+
+
+def captured_constants_bytes(value: int | None) -> report:
+    """Set the size from which a compiled program's captured constants are reported, for a `with` block; None: never.
+
+    The size, 2 GB by default, is that of all constants of a program.  The message is a warning of the logger "calque"
+    of Python's `logging`, and names the lines that use the largest constants.
+    Raises: ValueError if `value` is neither None nor an int from 0 on.
+
+    >>> from calque_core.config import captured_constants_bytes, reports
+    >>> with captured_constants_bytes(10**6):
+    ...     reports().captured_constants_bytes
+    1000000
+    """
+    return report("captured_constants_bytes", value)
+
+
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 
@@ -232,6 +300,12 @@ def update(name: str, value: Any) -> None:
     >>> from calque_core.config import update
     >>> update("default_dtype_bits", 64)
     """
+    if name in Reports._fields:
+        before, RESTING.reports = RESTING.reports, _with_report(RESTING.reports, name, value)
+        for context in (*at_rest, *context_chain(here())):
+            if context.reports is before:  # otherwise it is in a block
+                context.reports = RESTING.reports
+        return
     settings = _with_setting(RESTING.settings, name, value)
     RESTING.settings = settings
     for context in (*at_rest, *context_chain(here())):
@@ -252,8 +326,9 @@ _WORDS = {
 
 def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
     if name not in Settings._fields:
-        similar = similar_name(name.removeprefix("jax_"), Settings._fields)
-        advice = f"Did you mean {similar!r}?" if similar else f"The settings are: {', '.join(Settings._fields)}."
+        names = (*Settings._fields, *Reports._fields)
+        similar = similar_name(name.removeprefix("jax_"), names)
+        advice = f"Did you mean {similar!r}?" if similar else f"The settings are: {', '.join(names)}."
         raise AttributeError(f"there is no setting named {name!r}. {advice}")
     if name == "default_dtype_bits":
         if isinstance(value, bool) or value not in (32, 64):
@@ -272,3 +347,12 @@ def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
         settings = settings._replace(default_dtype_bits=64 if value else 32)
     settings = settings._replace(**{name: value})
     return DEFAULT_SETTINGS if settings == DEFAULT_SETTINGS else settings
+
+
+def _with_report(reports: Reports, name: str, value: Any) -> Reports:
+    if name == "log_compiles" and not isinstance(value, bool):
+        raise ValueError(f"log_compiles was set to {value!r}. Use True or False.")
+    is_size = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if name == "captured_constants_bytes" and not (value is None or is_size):
+        raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")
+    return reports._replace(**{name: value})

@@ -41,10 +41,28 @@ class Settings(NamedTuple):
 DEFAULT_SETTINGS = Settings()
 
 
+class Reports(NamedTuple):
+    """What calque tells one task beside its results.  No result depends on it, so it is in no key."""
+
+    log_compiles: bool = False
+    captured_constants_bytes: int | None = 2_000_000_000
+
+
 class Context:
     """The state of one task in one thread."""
 
-    __slots__ = ("__weakref__", "axis_env", "outer", "own_settings", "scopes", "settings", "source", "thread", "trace")
+    __slots__ = (
+        "__weakref__",
+        "axis_env",
+        "outer",
+        "own_settings",
+        "reports",
+        "scopes",
+        "settings",
+        "source",
+        "thread",
+        "trace",
+    )
 
     outer: Context | None
     thread: int
@@ -54,11 +72,12 @@ class Context:
     trace: Any
     axis_env: AxisEnv
     settings: Settings
+    reports: Reports
 
 
 RESTING = Context()  # every thread starts here; no thread owns it, so only `config.update` changes it
 RESTING.outer, RESTING.thread, RESTING.own_settings, RESTING.source = None, 0, False, None
-RESTING.axis_env, RESTING.scopes, RESTING.settings = (), (), DEFAULT_SETTINGS
+RESTING.axis_env, RESTING.scopes, RESTING.settings, RESTING.reports = (), (), DEFAULT_SETTINGS, Reports()
 _context: ContextVar[Context] = ContextVar("calque_context", default=RESTING)
 here: Callable[[], Context] = _context.get
 at_rest: weakref.WeakSet[Context] = weakref.WeakSet()  # the outermost context that a thread owns, of each thread
@@ -94,7 +113,7 @@ def own_context() -> Context:
     copy = Context()
     copy.outer, copy.thread, copy.source, copy.trace = None, get_ident(), None, RESTING.trace
     copy.own_settings, copy.axis_env, copy.settings = context.own_settings, context.axis_env, context.settings
-    copy.scopes = context.scopes
+    copy.scopes, copy.reports = context.scopes, context.reports
     if not context.own_settings:
         at_rest.add(copy)
     _context.set(copy)
@@ -176,6 +195,7 @@ class entered:
         inner.outer, inner.thread = outer, outer.thread
         inner.trace, inner.source = (outer.trace, outer.source) if trace is None else (trace, None)
         inner.scopes = outer.scopes if trace is None else open_scopes(outer)
+        inner.reports = outer.reports
         inner.settings = outer.settings if settings is None else settings
         inner.own_settings = outer.own_settings or settings is not None
         inner.axis_env = outer.axis_env if axis_env is None else axis_env

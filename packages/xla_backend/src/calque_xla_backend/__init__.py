@@ -28,6 +28,7 @@ from calque_xla_backend.runtime.devices import (
     devices,
     live_arrays,
 )
+from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.jit import clear_caches, jit
@@ -48,6 +49,7 @@ __all__ = [
     "LoweredModule",
     "LoweringRuleContext",
     "SingleDeviceSharding",
+    "TraceAnnotation",
     "Traced",
     "aval_to_ir_type",
     "block_until_ready",
@@ -68,5 +70,6 @@ __all__ = [
     "live_arrays",
     "lower_fun",
     "lower_jaxpr_to_module",
+    "profile",
     "register_lowering",
 ]

@@ -22,6 +22,8 @@ from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
 from calque_xla_backend.runtime.callbacks import entries_of, run_to_end
+from calque_xla_backend.runtime.log import log_compilation, log_constants
+from calque_xla_backend.runtime.profiler import phase
 from calque_xla_backend.runtime.runtime import (
     Buffer,
     Device,
@@ -51,6 +53,7 @@ class LoweredProgram(NamedTuple):
     platform: str
     used: Sequence[bool]
     donated: tuple[int, ...]
+    seconds: float  # that lowering took
 
 
 class Program:
@@ -250,22 +253,28 @@ def lower_program(
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
-    smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=keep_unused)
-    kept = [i for i, is_used in enumerate(used) if is_used]
-    with eval_context():
-        module = lower_jaxpr_to_module(
-            smaller, name=name_of(jaxpr), platform=platform, donated=[kept.index(i) for i in donated if i in kept]
-        )
-    return LoweredProgram(jaxpr, module, platform, used, donated)
+    name = name_of(jaxpr)
+    with phase("lower", name) as step:
+        smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=keep_unused)
+        kept = [i for i, is_used in enumerate(used) if is_used]
+        with eval_context():
+            module = lower_jaxpr_to_module(
+                smaller, name=name, platform=platform, donated=[kept.index(i) for i in donated if i in kept]
+            )
+    log_constants(name, smaller, module.constant_bytes)
+    return LoweredProgram(jaxpr, module, platform, used, donated, step.seconds)
 
 
 def compile_program(lowered: LoweredProgram, place: Placement, options: Options = ()) -> Program:
     """Return the program of a lowered jaxpr for a device.  Raises: XlaRuntimeError."""
+    name = name_of(lowered.jaxpr)
     try:
-        executable = load_or_compile(lowered.module.module, place, options, entries_of(lowered.module.callbacks))
+        with phase("compile", name) as step:
+            executable = load_or_compile(lowered.module.module, place, options, entries_of(lowered.module.callbacks))
     except XlaRuntimeError as error:
-        error.add_note(f"This happened in compiling {name_of(lowered.jaxpr)}.")
+        error.add_note(f"This happened in compiling {name}.")
         raise
+    log_compilation(name, lowered.jaxpr.in_avals, lowered.seconds, step.seconds)
     return Program(lowered, executable, place)
 
 

@@ -48,6 +48,7 @@ from calque_core.frames.source import (
 )
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.jaxprs.captured import captured_tracers
+from calque_core.jaxprs.constants import bytes_text
 from calque_core.jaxprs.debugging import check_program, is_debugging
 from calque_core.jaxprs.effects import exact_effects, has_ordered
 from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
@@ -174,7 +175,7 @@ __all__ = [
     # Rules
     "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs
-    "nested_jaxprs", "join_constants", "captured_tracers", "is_debugging", "check_program", "run_program",
+    "nested_jaxprs", "join_constants", "captured_tracers", "bytes_text", "is_debugging", "check_program", "run_program",
     "as_declared", "forwarded_inputs",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",

@@ -17,6 +17,7 @@ from calque_core import evaluation, is_tracer
 from calque_core.extend import DEFAULT_SETTINGS, JaxprTrace, Settings, StaticKeys, here
 from calque_xla_backend.calls.call import Key, TracedCall
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+from calque_xla_backend.runtime.profiler import is_profiling
 
 
 class Programs:
@@ -30,9 +31,9 @@ class Programs:
         self.last: Any = NOT_COMPILED  # `by_settings` for the default settings: it saves their hash, 0.1 us
 
     def recall(self) -> Any:
-        """Return the compiled call to try first in this thread; `NOT_COMPILED` under a trace or a named axis."""
+        """Return the compiled call to try first in this thread; `NOT_COMPILED` under a trace, named axis or profile."""
         context = here()
-        if context.trace is evaluation and not context.axis_env:
+        if context.trace is evaluation and not context.axis_env and not is_profiling():
             return self.by_settings.get(context.settings, NOT_COMPILED)
         return NOT_COMPILED
 

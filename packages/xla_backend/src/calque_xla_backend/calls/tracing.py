@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from calque_core import hoist_tracers, stage, typeof
+from calque_core.config import reports
 from calque_core.extend import (
     FlatFunction,
     StaticArguments,
@@ -29,6 +30,9 @@ from calque_core.extend import (
 from calque_pytree import tree_flatten
 from calque_xla_backend.calls.cache import cache_of
 from calque_xla_backend.calls.call import Arguments, Call, TracedCall, by_position, positional_names
+from calque_xla_backend.calls.differences import differences
+from calque_xla_backend.runtime.log import log_trace
+from calque_xla_backend.runtime.profiler import phase
 
 Value = Any
 
@@ -36,10 +40,11 @@ Value = Any
 class TracedFunction:
     """A function with its static arguments, traced once for each set of types."""
 
-    __slots__ = ("cache", "fun", "has_static", "names", "static")
+    __slots__ = ("cache", "fun", "has_static", "name", "names", "static")
 
     def __init__(self, fun: Callable[..., Any], static: StaticArguments) -> None:
         self.fun, self.static = fun, static
+        self.name: str = getattr(fun, "__name__", type(fun).__name__)
         self.has_static = bool(static.positions or static.names)
         self.cache = cache_of(fun, static)
         self.names = positional_names(fun)
@@ -89,11 +94,18 @@ class TracedFunction:
             )
         self.cache.running.add(running)
         try:
-            traced = self._trace_uncached(call, avals)
+            with phase("trace", self.name) as step:
+                traced = self._trace_uncached(call, avals)
         finally:
             self.cache.running.discard(running)
+        if reports().log_compiles:
+            self._log(call, avals, step.seconds)
         self.cache.keep(key, traced, self.fun)
         return traced
+
+    def _log(self, call: Call, avals: Sequence[Any], seconds: float) -> None:
+        reason = str(differences(self.fun, call, avals, self.cache.traces)[0])
+        log_trace(describe_function(self.fun), arg_names(self.fun, *call.dynamic), avals, seconds, reason)
 
     def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> TracedCall:
         flat = FlatFunction(with_static(self.fun, "jit", call.statics), call.in_tree, "jit")

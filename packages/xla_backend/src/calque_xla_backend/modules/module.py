@@ -8,6 +8,7 @@ Read next: `lowering.py` for the equations of a function, `compile.py`, which co
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,11 @@ class LoweredModule:
     module: ir.Module
     const_args: Sequence[tuple[Any, Any]]  # each with its type
     callbacks: Sequence[HostCall] = ()  # the Python functions that the program calls, by their number in the module
+
+    @property
+    def constant_bytes(self) -> int:
+        """The size of the arrays that `main` takes before the arguments."""
+        return sum(math.prod(aval.shape) * aval.dtype.itemsize for _, aval in self.const_args)
 
     def as_text(self) -> str:
         """Return the module as StableHLO text."""

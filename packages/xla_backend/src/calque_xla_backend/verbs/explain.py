@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
-from calque_core import Jaxpr, api_boundary, evaluation, is_tracer
+from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants, evaluation, is_tracer
+from calque_core.config import reports
 from calque_core.extend import describe_function, explain_comparison, here, is_debugging, narrow, where
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.differences import Difference, differences
 from calque_xla_backend.compile import XlaCompiler
+from calque_xla_backend.runtime.log import constants_text
 from calque_xla_backend.runtime.runtime import Placement
 from calque_xla_backend.verbs.jit import JitFunction
 
@@ -27,21 +29,30 @@ class Explanation:
     """What a call would do, and why.  Printed, it is plain sentences.
 
     `action` is 'nothing', 'trace', 'compile' or 'trace and compile'.  `reasons` are the differences from the nearest
-    known call, none for the action 'nothing'; `known_calls` counts the calls to choose from.
+    known call, none for the action 'nothing'; `known_calls` counts the calls to choose from.  `captured_constants` are
+    the arrays that the function captured, the largest first, if it was traced for these types.
     """
 
     function: str
     action: str
     reasons: tuple[Difference, ...]
     known_calls: int
+    captured_constants: tuple[CapturedConstant, ...] = ()
 
     def __str__(self) -> str:
         if self.action == "nothing":
-            return f"jit of {self.function}: nothing would be traced or compiled."
+            return f"jit of {self.function}: nothing would be traced or compiled.{self._about_constants()}"
         verbs = {"trace": "traced", "compile": "compiled", "trace and compile": "traced and compiled"}
         known = f" The nearest of {self.known_calls} known calls differs:" if self.known_calls > 1 else ""
         lines = [f"jit of {self.function}: this call would be {verbs[self.action]}.{known}"]
-        return "\n  ".join([*lines, *map(str, self.reasons)])
+        return "\n  ".join([*lines, *map(str, self.reasons)]) + self._about_constants()
+
+    def _about_constants(self) -> str:
+        """Return a line about the constants, if they are as large as the setting says."""
+        limit, nbytes = reports().captured_constants_bytes, sum(c.nbytes for c in self.captured_constants)
+        if limit is None or not nbytes or nbytes < limit:
+            return ""
+        return f"\nIt captured {constants_text(self.captured_constants)}."
 
 
 @api_boundary
@@ -91,23 +102,24 @@ def _explain(function: JitFunction, args: tuple[Value, ...], kwargs: dict[str, V
             explain_comparison("explain", function.traced.fun, static_keys, cache.static_keys(), error)
         raise
     if is_bound:
-        return Explanation(name, "nothing", (), len(cache.traces))
+        return Explanation(name, "nothing", (), len(cache.traces), tuple(captured_constants(traced.jaxpr)))
     return _explain_program(function, name, call, traced)
 
 
 def _explain_program(function: JitFunction, name: str, call: Call, traced: TracedCall) -> Explanation:
     """Return the explanation of a call whose trace is known: whether its program is."""
     place = function.compiler.placement(traced.jaxpr, call.leaves, f"jit of {function.name}")
+    constants = tuple(captured_constants(traced.jaxpr))
     donated = () if is_debugging() else function.donated.leaves(call.dynamic[0], call.in_tree)
     if function.compiler.has_program(traced.jaxpr, place, donated):
-        return Explanation(name, "nothing", (), len(function.traced.cache.traces))
+        return Explanation(name, "nothing", (), len(function.traced.cache.traces), constants)
     programs = _known_programs(traced.jaxpr)
     found = [_program_differences((function.compiler, place, donated), other) for other in reversed(programs)]
     if not found:
         sentence = "The function was traced for these types, but never compiled."
         found = [[Difference("first call", "", "", "", sentence)]]
     nearest = min(found, key=len)
-    return Explanation(name, "compile", tuple(nearest), len(programs))
+    return Explanation(name, "compile", tuple(nearest), len(programs), constants)
 
 
 Options = tuple[XlaCompiler, Placement, tuple[int, ...]]

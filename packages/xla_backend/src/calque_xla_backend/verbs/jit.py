@@ -56,6 +56,7 @@ from calque_xla_backend.compile import XlaCompiler, compiler_of
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.profiler import phase
 from calque_xla_backend.runtime.runtime import Device, DeviceClass
 from calque_xla_backend.shortcuts import forget_shortcuts
 from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
@@ -93,7 +94,7 @@ class JitFunction:
 
     def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
         self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
-        self.name: str = getattr(traced.fun, "__name__", type(traced.fun).__name__)
+        self.name = traced.name
         self.programs = traced.cache.programs_for((compiler, donated))
 
     def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
@@ -128,7 +129,8 @@ class JitFunction:
         if compiled.bounds:
             self._check_bounds(compiled, call)
         self.programs.record(compiled)
-        return compiled.result([x._buffer for x in compiled.program(call.leaves)])
+        with phase("run", self.name):
+            return compiled.result([x._buffer for x in compiled.program(call.leaves)])
 
     def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
         fun = self.traced.fun

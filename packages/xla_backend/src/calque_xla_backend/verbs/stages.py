@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib.mlir import ir
 
-from calque_core import Jaxpr, ShapeDtypeStruct, api_boundary
+from calque_core import CapturedConstant, Jaxpr, ShapeDtypeStruct, api_boundary, captured_constants
 from calque_core.extend import HostCall, Shape, check_program, entered, here, is_debugging, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
@@ -75,6 +75,11 @@ class Stage:
     def fun_name(self) -> str:
         """The name of the function."""
         return name_of(self.jaxpr)
+
+    @property
+    def captured_constants(self) -> list[CapturedConstant]:
+        """The arrays that the function captured, the largest first, with the lines that use them."""
+        return captured_constants(self.jaxpr)
 
     @property
     def in_tree(self) -> PyTreeDef:
