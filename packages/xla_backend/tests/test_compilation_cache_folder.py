@@ -142,11 +142,13 @@ def test_a_folder_that_cannot_be_examined_is_refused(tmp_path, monkeypatch):
     assert "Permission denied" in refusal(str(tmp_path))
 
 
+@posix
 def test_an_obstacle_to_writing_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "a" / "b"
     assert obstacle(str(folder)) == obstacle(str(tmp_path)) == ""
-    monkeypatch.setattr(folders.shutil, "disk_usage", lambda path: SimpleNamespace(free=1))
-    assert obstacle(str(folder)) == f"the disk of {tmp_path} has 1 bytes left"
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.os, "statvfs", lambda path: SimpleNamespace(f_bavail=1, f_frsize=4096))
+        assert obstacle(str(folder)) == f"the disk of {tmp_path} is full"
     monkeypatch.setattr(folders.os, "access", lambda path, mode: False)
     assert obstacle(str(folder)) == f"files cannot be written to {tmp_path}"
     (tmp_path / "a").write_text("")

@@ -13,7 +13,6 @@ import hashlib
 import logging
 import os
 import struct
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -105,9 +104,9 @@ class Entries:
         if len(entry) > self.max_bytes:
             return False
         self._make_room(len(entry))
-        descriptor, path = tempfile.mkstemp(_UNFINISHED, key.hex()[:16], self.folder)
+        path = os.path.join(self.folder, key.hex()[:16] + os.urandom(8).hex() + _UNFINISHED)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with open(path, "xb", opener=_open_private) as file:
                 file.write(entry)
             os.replace(path, self._path(key))
         except BaseException:
@@ -158,6 +157,11 @@ class Entries:
 
     def _path(self, key: bytes) -> str:
         return os.path.join(self.folder, key.hex() + _SUFFIX)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a new file that no other user can read."""
+    return os.open(path, flags, 0o600)
 
 
 def _unlink_all(files: list[_File]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import stat
 import sys
 from typing import NamedTuple
@@ -114,8 +113,11 @@ def obstacle(folder: str) -> str:
         return f"{folder} cannot be made, because {existing} is not a folder"
     if not os.access(existing, os.W_OK | os.X_OK):
         return f"files cannot be written to {existing}"
-    free = shutil.disk_usage(existing).free
-    return f"the disk of {existing} has {free} bytes left" if free < _SPARE_BYTES else ""
+    if sys.platform != "win32":
+        disk = os.statvfs(existing)
+        if disk.f_bavail * disk.f_frsize < _SPARE_BYTES:
+            return f"the disk of {existing} is full"
+    return ""
 
 
 def create(folder: str) -> None:
