@@ -166,8 +166,10 @@ def test_donation_and_options_are_reasons_to_compile(scale):
     f(np.ones(3), 2.0)
     assert reasons(donating, np.ones(3), 2.0) == ("compile", [("donated", "", "0", "none")])
     action, [(kind, _, now, before)] = reasons(other, np.ones(3), 2.0)
-    assert (action, kind, before) == ("compile", "compiler options", "{}")
-    assert "fast_math" in now
+    assert (action, kind, before) == ("compile", "options", "the defaults")
+    assert now == "compiler_options={'xla_cpu_enable_fast_math': False}"
+    (difference,) = explain(jit(scale, keep_unused=True), np.ones(3), 2.0).reasons
+    assert str(difference) == "The options of jit are keep_unused=True; those of that program are the defaults."
 
 
 def test_a_call_under_a_transformation_is_traced_only(scale):

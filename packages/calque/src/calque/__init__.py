@@ -56,6 +56,7 @@ from calque_core.config import (
     disable_jit,
     enable_checks,
     enable_x64,
+    log_compiles,
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
@@ -161,6 +162,7 @@ __all__ = [
     "linear_call",
     "linear_transpose",
     "linearize",
+    "log_compiles",
     "make_jaxpr",
     "map",
     "named_call",

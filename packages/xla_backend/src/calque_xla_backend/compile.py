@@ -223,7 +223,12 @@ class XlaCompiler:
         return self, place, donated, here().settings, rule_epoch()
 
     def __repr__(self) -> str:
-        return f"XlaCompiler({dict(self.options) or ''})"
+        return f"XlaCompiler({self.choices()})"
+
+    def choices(self) -> str:
+        """Return the options of `jit` that differ from the defaults, as text."""
+        choices = {"compiler_options": dict(self.options), "device": self.target, "keep_unused": self.keep_unused}
+        return ", ".join(f"{name}={value}" for name, value in choices.items() if value)
 
 
 _compilers: dict[Hashable, XlaCompiler] = {}  # keys of programs hold compilers: equal options must be one object

@@ -25,7 +25,7 @@ class Difference(NamedTuple):
     """One difference between a call and an earlier call.
 
     `kind` is 'first call', 'static value', 'structure', 'type', 'shape', 'dtype', 'weak type', 'setting', 'named axes',
-    'rules', 'device', 'donated' or 'compiler options'.  `subject` is the path of the argument, as in `params['w']`, or
+    'rules', 'device', 'donated' or 'options'.  `subject` is the path of the argument, as in `params['w']`, or
     the name of the setting; `now` and `before` are texts.
     """
 

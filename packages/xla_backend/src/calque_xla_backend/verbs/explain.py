@@ -141,9 +141,9 @@ def _program_differences(now: Options, before: Options) -> list[Difference]:
         sentence = f"The donated leaves of the arguments are {texts[0]}; in that program {texts[1]}."
         found.append(Difference("donated", "", *texts, sentence))
     if compiler is not compiler_before:
-        texts = str(dict(compiler.options)), str(dict(compiler_before.options))
-        sentence = f"The compiler options are {texts[0]}; that program has {texts[1]}."
-        found.append(Difference("compiler options", "", *texts, sentence))
+        texts = compiler.choices() or "the defaults", compiler_before.choices() or "the defaults"
+        sentence = f"The options of jit are {texts[0]}; those of that program are {texts[1]}."
+        found.append(Difference("options", "", *texts, sentence))
     return found
 
 
