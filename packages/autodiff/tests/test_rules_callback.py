@@ -77,6 +77,40 @@ def test_a_loop_with_an_effect_alone_runs_in_the_forward_pass():
     assert seen == [0.0, 1.0, 2.0]
 
 
+def loop(call):
+    return lambda x: lax.while_loop(lambda c: (call(c), c < 100.0)[1], lambda c: (call(-c), c * c)[1], x)
+
+
+STEPS = [2.0, -2.0, 4.0, -4.0, 16.0, -16.0, 256.0]
+
+
+@pytest.mark.parametrize("kind", ["debug", "io"])
+def test_the_reverse_mode_of_a_loop_repeats_no_effect(kind):
+    seen = []
+    log = lambda x: seen.append(float(x))
+    call = {
+        "debug": lambda x: debug.callback(log, x),
+        "io": lambda x: io_callback(log, None, stop_gradient(x), ordered=True),
+    }[kind]
+    assert grad(loop(call))(2.0) == 8 * 2.0**7
+    assert seen == STEPS
+    seen.clear()
+    _, push = linearize(loop(call), 2.0)
+    assert push(1.0) == push(1.0) == 8 * 2.0**7
+    assert seen == STEPS
+    seen.clear()
+    jvp(loop(call), (2.0,), (1.0,))
+    assert seen == STEPS
+
+
+def test_the_reverse_mode_of_a_loop_that_needs_the_result_of_an_effect_is_refused():
+    read = lambda: io_callback(lambda: 2.0, F64)
+    message = r"reverse mode run the steps of while_loop at .* again, but a step has the effect io and uses its result"
+    with pytest.raises(TypeError, match=message):
+        grad(lambda x: lax.while_loop(lambda c: c < 100.0, lambda c: c * read(), x))(2.0)
+    assert grad(lambda x: lax.scan(lambda c, _: (c * read(), None), x, None, length=3)[0])(2.0) == 8.0
+
+
 def test_a_traced_gradient_has_one_call(watched):
     fun, _ = watched
     names = [eqn.primitive.name for eqn in make_jaxpr(grad(fun))(0.5).eqns]

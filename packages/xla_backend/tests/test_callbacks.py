@@ -181,6 +181,16 @@ def test_effects_without_results_are_never_removed():
     assert sorted(calls) == [1, 2, 3, 4, 4, 5, 5]
 
 
+def test_a_call_in_the_function_of_a_reduction_is_refused_since_xla_has_no_place_for_it():
+    def add(a, b):
+        debug.callback(lambda a: None, a)
+        return a + b
+
+    message = r"the callback <lambda> .* of debug.callback at .*add\) is called in the function of a reduction"
+    with pytest.raises(TypeError, match=message):
+        jit(lambda x: lax.reduce(x, 0.0, add, (0,)))(np.ones(4))
+
+
 def test_equal_calls_with_effects_are_not_merged_and_unused_pure_calls_are_removed():
     calls = []
 

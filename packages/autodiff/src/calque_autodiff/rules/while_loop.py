@@ -22,15 +22,18 @@ from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.extend import (
     Mask,
     consts_first,
+    exact_effects,
     is_linear,
     is_nonzero,
     marked,
     marked_carries,
     merged,
+    rebuild,
     settings_key,
     split_results,
     split_while,
     unmarked,
+    where,
     zeros_of,
 )
 from calque_core.lax import while_p
@@ -96,10 +99,12 @@ def while_partial_eval(
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
 ) -> list[Value]:
-    """Run the loop over the carries that are known at every step; record the whole loop for the other carries."""
+    """Run the loop over the carries that are known at every step; record the whole loop for the other carries.
+
+    Effects happen in the first loop; the recorded loop runs the steps again, without them.
+    """
     cond_mask, const_mask, start_mask = split_while(known_mask, cond_nconsts, body_nconsts)
     params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
-    results = record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})
 
     def unknown_after(unknown: Mask) -> Mask:
         return [not k for k in partial_eval_jaxpr(body_jaxpr, [*const_mask, *(not u for u in unknown)]).known_outs]
@@ -107,7 +112,9 @@ def while_partial_eval(
     known = [not u for u in marked_carries([not k for k in start_mask], unknown_after)]
     condition = partial_eval_jaxpr(cond_jaxpr, [*cond_mask, *known])
     if not any(known) or not condition.known_outs[0]:
-        return results
+        return record(while_p, operands, {"body_jaxpr": body_jaxpr, "cond_jaxpr": cond_jaxpr, **params})
+    again = {"body_jaxpr": without_effects(body_jaxpr), "cond_jaxpr": without_effects(cond_jaxpr)}
+    results = record(while_p, operands, again | params)
     body = partial_eval_jaxpr(body_jaxpr, [*const_mask, *known])
     used_outs = [*marked(known, body.known_outs), *[False] * (len(body.known.outvars) - sum(body.known_outs))]
     cond_consts, body_consts, carry = split_while(operands, cond_nconsts, body_nconsts)
@@ -122,6 +129,26 @@ def while_partial_eval(
         cond_nconsts=sum(cond_mask),
     )
     return merged(known, known_results, unmarked(results, known))
+
+
+def without_effects(jaxpr: Jaxpr) -> Jaxpr:
+    """Return a program without the equations that only have effects: they happened when the program ran before.
+
+    Raises: TypeError for an equation with an exact effect whose results the program needs.
+    """
+    if not jaxpr.effects:
+        return jaxpr
+    quiet = rebuild(
+        jaxpr, lambda inner: inner.replace(eqns=[eqn for eqn in inner.eqns if eqn.outvars or not eqn.effects])
+    )
+    effects = exact_effects(quiet.effects)
+    if effects:
+        raise TypeError(
+            f"linearize and reverse mode run the steps of while_loop{where()} again, but a step has the effect "
+            f"{effects[0]} and uses its result. Use a scan or fori_loop with known bounds, or move the call out of "
+            "the loop."
+        )
+    return quiet
 
 
 # Backwards

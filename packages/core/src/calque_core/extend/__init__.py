@@ -52,7 +52,7 @@ from calque_core.jaxprs.constants import bytes_text
 from calque_core.jaxprs.debugging import check_program, is_debugging
 from calque_core.jaxprs.effects import exact_effects, has_ordered
 from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
-from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.jaxprs.walk import nested_jaxprs, rebuild
 from calque_core.memory.captures import Captures
 from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
 from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
@@ -175,8 +175,8 @@ __all__ = [
     # Rules
     "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     # Programs
-    "nested_jaxprs", "join_constants", "captured_tracers", "bytes_text", "is_debugging", "check_program", "run_program",
-    "as_declared", "forwarded_inputs",
+    "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging", "check_program",
+    "run_program", "as_declared", "forwarded_inputs",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach",

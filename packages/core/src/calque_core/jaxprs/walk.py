@@ -52,6 +52,12 @@ def rebuild(jaxpr: Jaxpr, change: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
     """Return `jaxpr` with `change` applied to every jaxpr inside it, inner jaxprs first, then to itself.
 
     `change` gets a jaxpr whose inner jaxprs are changed already.
+
+    >>> from calque_core import ShapedArray, stage
+    >>> from calque_core.extend import rebuild
+    >>> from calque_core.lax import sin
+    >>> rebuild(stage(lambda x: [sin(x)], [ShapedArray((), "float64")]), lambda inner: inner.replace(debug_name="f"))
+    { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
     """
     changed: dict[int, Jaxpr] = {}
     for inner in nested_jaxprs(jaxpr):

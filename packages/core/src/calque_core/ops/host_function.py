@@ -131,7 +131,7 @@ def _convert(x: Value, aval: ShapedArray) -> Value:
     return np.array(x, aval.dtype, order="C")[()]
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
 class ForEach:
     """A function called once for each element of a batch, in order; mapped operands have the batch axis in front."""
 
@@ -142,6 +142,9 @@ class ForEach:
     @property
     def __name__(self) -> str:
         return str(getattr(self.function, "__name__", ""))
+
+    def __repr__(self) -> str:
+        return repr(self.function)
 
     @property
     def result_avals(self) -> tuple[ShapedArray, ...]:

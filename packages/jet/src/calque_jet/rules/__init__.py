@@ -7,6 +7,7 @@ from calque_jet.rules import (
     adjugates,
     arithmetic,
     bessel,
+    callback,
     checkpoint,
     collective,
     compare,

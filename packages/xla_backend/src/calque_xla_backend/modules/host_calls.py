@@ -21,11 +21,13 @@ from calque_xla_backend.modules.tokens import current_token, needs_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_attribute
 
 _TARGET = "xla_ffi_python_cpu_callback"
+_REGIONS = frozenset(("stablehlo.case", "stablehlo.while"))
 _TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
 
 
 def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrValue]) -> list[IrValue]:
     """Return the results of a call of `function`, which has the effects of the equation."""
+    _check_region(function)
     callbacks, is_ordered = ctx.module_context.callbacks, needs_token(ctx)
     types = [aval_to_ir_type(aval) for aval in function.result_avals]
     layouts = [_by_rows(aval.ndim) for aval in ctx.avals_in], [_by_rows(aval.ndim) for aval in function.result_avals]
@@ -47,6 +49,21 @@ def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrV
     if is_ordered:
         ctx.module_context.token = outs.pop(0)
     return outs
+
+
+def _check_region(function: HostCall) -> None:
+    """Check that the insertion point is in regions of loops and branches alone: XLA ends the process for any other.
+
+    Raises: TypeError.
+    """
+    operation: Any = ir.InsertionPoint.current.block.owner.operation  # a view of `func` has the function's own name
+    while operation.name != "func.func":
+        if operation.name not in _REGIONS:
+            raise TypeError(
+                f"{function!r} is called in the function of a reduction, where XLA allows no calls to Python. Use "
+                "lax.scan or lax.associative_scan in place of the reduction."
+            )
+        operation = operation.parent.operation
 
 
 def _by_rows(ndim: int) -> ir.Attribute:
