@@ -2,13 +2,14 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from calque_core import lax, make_jaxpr
+from calque_core import config, lax, make_jaxpr
 from calque_xla_backend import compilation_cache, device_put
 from calque_xla_backend.compilation_cache import cache
 from calque_xla_backend.compile import compile_jaxpr, compile_program, lower_program
@@ -78,6 +79,15 @@ def test_a_loaded_program_takes_donated_arguments(own_cache):
         )
         assert x.is_deleted()
     assert counts() == (1, 1, 1)
+
+
+def test_the_log_of_compilations_tells_a_loaded_program_from_a_compiled_one(own_cache, caplog):
+    with config.log_compiles():
+        compiled()
+        compiled()
+    first, second = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"compiled .*: lowered in [\d.]+ m?s, compiled by XLA in [\d.]+ m?s\.", first)
+    assert re.fullmatch(r"loaded .*: lowered in [\d.]+ m?s, loaded from the compilation cache in [\d.]+ m?s\.", second)
 
 
 def test_a_program_that_compiles_quickly_is_not_stored(own_cache, monkeypatch):

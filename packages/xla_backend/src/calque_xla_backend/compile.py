@@ -275,11 +275,12 @@ def compile_program(lowered: LoweredProgram, place: Placement, options: Options 
     name = name_of(lowered.jaxpr)
     try:
         with phase("compile", name) as step:
-            executable = load_or_compile(lowered.module.module, place, options, entries_of(lowered.module.callbacks))
+            host_functions = entries_of(lowered.module.callbacks)
+            executable, is_loaded = load_or_compile(lowered.module.module, place, options, host_functions)
     except XlaRuntimeError as error:
         error.add_note(f"This happened in compiling {name}.")
         raise
-    log_compilation(name, lowered.jaxpr.in_avals, lowered.seconds, step.seconds)
+    log_compilation(name, lowered.jaxpr.in_avals, lowered.seconds, step.seconds, is_loaded=is_loaded)
     return Program(lowered, executable, place)
 
 

@@ -139,22 +139,22 @@ def load_or_compile(
     place: Placement,
     options: Sequence[tuple[str, Any]] = (),
     host_functions: Sequence[Callable[..., Any]] = (),
-) -> Executable:
-    """Return an executable of a module for one device, from the cache or compiled; `options` are XLA's flags by name.
+) -> tuple[Executable, bool]:
+    """Return an executable of a module for one device, and whether it comes from the cache.
 
-    A program that calls `host_functions` of this process is always compiled.
+    `options` are XLA's flags by name.  A program that calls `host_functions` of this process is always compiled.
     Raises: XlaRuntimeError if XLA cannot compile the module.
     """
     all_options = compile_options(place, options)
     key = key_of(module, all_options) if not host_functions and _cache.choice().folder is not None else None
     executable = None if key is None else _cache.load(key, place, all_options)
     if executable is not None:
-        return executable
+        return executable, True
     began = perf_counter()
     executable = compile_module(module, place, all_options, host_functions)
     if key is not None and perf_counter() - began >= MIN_COMPILE_SECONDS:
         _cache.store(key, executable)
-    return executable
+    return executable, False
 
 
 def set_cache_dir(folder: str | os.PathLike[str] | None, *, max_bytes: int | None = None) -> None:

@@ -25,11 +25,18 @@ def log_trace(function: str, names: Sequence[str], avals: Sequence[Any], seconds
     log.warning("traced %s for (%s)%s in %s. %s", function, arguments, where(), _time(seconds), reason)
 
 
-def log_compilation(name: str, avals: Sequence[Any], lowering_seconds: float, seconds: float) -> None:
-    """Log that the program of a function was compiled, if the settings ask for it."""
+def log_compilation(
+    name: str, avals: Sequence[Any], lowering_seconds: float, seconds: float, *, is_loaded: bool
+) -> None:
+    """Log that the program of a function was compiled or loaded from disk, if the settings ask for it."""
     if reports().log_compiles:
         arguments, times = _shortened([str(aval) for aval in avals]), (_time(lowering_seconds), _time(seconds))
-        log.warning("compiled %s for (%s)%s: lowered in %s, compiled by XLA in %s.", name, arguments, where(), *times)
+        message = (
+            "loaded %s for (%s)%s: lowered in %s, loaded from the compilation cache in %s."
+            if is_loaded
+            else "compiled %s for (%s)%s: lowered in %s, compiled by XLA in %s."
+        )
+        log.warning(message, name, arguments, where(), *times)
 
 
 def log_constants(name: str, jaxpr: Jaxpr, nbytes: int) -> None:
