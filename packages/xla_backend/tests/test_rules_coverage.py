@@ -14,14 +14,14 @@ from calque_core.primitives.rules import rules
 
 
 def primitives_in(namespace):
-    named = vars(namespace).items()
-    return {name: value for name, value in named if name.endswith("_p") and isinstance(value, Primitive)}
+    named = {name: getattr(namespace, name) for name in dir(namespace) if name.endswith("_p")}
+    return {name: value for name, value in named.items() if isinstance(value, Primitive)}
 
 
 FAMILIES = [info.name for info in pkgutil.iter_modules(ops.__path__)]
 OURS = [info.name for info in pkgutil.iter_modules(calque_xla_backend.rules.__path__)]
 CORE = {name: primitives_in(importlib.import_module(f"calque_core.ops.{name}")) for name in FAMILIES}
-RULES = {name: primitives_in(getattr(calque_xla_backend.rules, name)) for name in OURS}
+RULES = {name: primitives_in(importlib.import_module(f"calque_xla_backend.rules.{name}")) for name in OURS}
 
 
 def is_made_of_others(primitive):

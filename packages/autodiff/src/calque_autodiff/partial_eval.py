@@ -114,7 +114,7 @@ class _Halves:
         if all(type(x) is Literal or x in self.known for x in eqn.invars):
             self.before.append(eqn)
             self.known.update(eqn.outvars)
-        elif eqn.params and ("partial_eval" in eqn.primitive.adapted or any(jaxprs_in_params(eqn.params))):
+        elif eqn.params and (eqn.primitive.adapted["partial_eval"] or any(jaxprs_in_params(eqn.params))):
             self.divide(eqn)
         else:
             self.after.append(eqn)

@@ -109,7 +109,7 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
             _check_loss(primitive, params)
             continue
         context.source = in_backward(position) if is_marked else position
-        rule = primitive.adapted.get("transpose")
+        rule = primitive.adapted["transpose"]
         if rule is None:
             raise missing_rule(primitive, "transpose")
         operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]

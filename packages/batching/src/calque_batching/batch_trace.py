@@ -109,7 +109,7 @@ class BatchTrace(Trace):
                 vals.append(x)
                 dims.append(None)
         rules = primitive.adapted
-        axis_rule = rules.get("axis_batch")
+        axis_rule = rules["axis_batch"]
         if not is_mapped and (axis_rule is None or not self.concerns(params)):
             return hand_down(self.parent, primitive, vals, params)  # type: ignore[arg-type]
         context = here()
@@ -118,9 +118,9 @@ class BatchTrace(Trace):
             context.trace = self.parent
             if axis_rule is not None:
                 outs, out_dims = axis_rule(self.axis, vals, dims, **params)
-            elif "batch" in rules:
+            elif rules["batch"] is not None:
                 outs, out_dims = rules["batch"](vals, dims, **params)
-            elif "decomposition" in rules:
+            elif rules["decomposition"] is not None:
                 return decompose(self, primitive, args, params, "batch")
             else:
                 outs = self.one_by_one(primitive, vals, dims, params)

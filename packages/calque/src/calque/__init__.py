@@ -1,52 +1,14 @@
 """Function transformations for NumPy programs under one name: grad, vmap, jit, and combinations of them.
 
-Names that need the compiler (`jit`, `Array`, ...) are loaded at first use, so that the import is quick and works
-without the compiler.  So are the modules that exist for the sake of jax's module paths, such as `calque.tree_util`.
+The import is quick: a name loads its package, and a module such as `calque.numpy` is loaded, at their first use.  So
+`import calque` works without the compiler, whose names are `jit`, `Array` and their like.
 """
 
 import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: the backend is loaded at its first use
 from typing import Any as _Any
 
-from calque import debug, flatten_util, lax, nn, numpy, random, testing, tree
-from calque.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
-from calque_autodiff import (
-    check_grads,
-    checkpoint,
-    checkpoint_name,
-    checkpoint_policies,
-    custom_gradient,
-    custom_jvp,
-    custom_linear_solve,
-    custom_root,
-    custom_rules,
-    custom_vjp,
-    grad,
-    jvp,
-    linear_call,
-    linear_transpose,
-    linearize,
-    print_saved_residuals,
-    remat,
-    saved_residuals,
-    value_and_grad,
-    vjp,
-)
-from calque_batching import custom_vmap, map, sequential_vmap, vmap
-from calque_core import (
-    ShapeDtypeStruct,
-    config,
-    effects_barrier,
-    ensure_compile_time_eval,
-    eval_shape,
-    float0,
-    io_callback,
-    make_jaxpr,
-    named_call,
-    named_scope,
-    pure_callback,
-    typeof,
-)
+from calque_core import ShapeDtypeStruct, config, ensure_compile_time_eval, float0, typeof
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core.config import (
     checking_leaks,
@@ -60,34 +22,56 @@ from calque_core.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
-from calque_core.lax import stop_gradient
-from calque_jet import jet
+from calque_core.extend import late_names as _late_names
 
+# fmt: off
+# isort: off
 if _TYPE_CHECKING:
-    from calque import ad_checkpoint as ad_checkpoint
-    from calque import custom_batching as custom_batching
-    from calque import custom_derivatives as custom_derivatives
-    from calque import dtypes as dtypes
-    from calque import errors as errors
-    from calque import ops as ops
-    from calque import profiler as profiler
-    from calque import scipy as scipy
-    from calque import stages as stages
-    from calque import tree_util as tree_util
-    from calque_xla_backend import Array as Array
-    from calque_xla_backend import block_until_ready as block_until_ready
-    from calque_xla_backend import clear_caches as clear_caches
-    from calque_xla_backend import compilation_cache as compilation_cache
-    from calque_xla_backend import default_backend as default_backend
-    from calque_xla_backend import device_count as device_count
-    from calque_xla_backend import device_get as device_get
-    from calque_xla_backend import device_put as device_put
-    from calque_xla_backend import devices as devices
-    from calque_xla_backend import explain as explain
-    from calque_xla_backend import jit as jit
-    from calque_xla_backend import live_arrays as live_arrays
-    from calque_xla_backend import profile as profile
+    from calque import (
+        ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
+        custom_derivatives as custom_derivatives, debug, dtypes as dtypes, errors as errors, flatten_util, lax, nn,
+        numpy, ops as ops, profiler as profiler, random, scipy as scipy, stages as stages, testing, tree,
+        tree_util as tree_util,
+    )
+    from calque.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+    from calque_autodiff import (
+        check_grads, checkpoint, checkpoint_name, checkpoint_policies, custom_gradient, custom_jvp,
+        custom_linear_solve, custom_root, custom_rules, custom_vjp, grad, jvp, linear_call, linear_transpose,
+        linearize, print_saved_residuals, remat, saved_residuals, value_and_grad, vjp,
+    )
+    from calque_batching import custom_vmap, map, sequential_vmap, vmap
+    from calque_core import (
+        effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback,
+    )
+    from calque_core.lax import stop_gradient
+    from calque_jet import jet
+    from calque_xla_backend import (
+        Array as Array, block_until_ready as block_until_ready, clear_caches as clear_caches,
+        compilation_cache as compilation_cache, default_backend as default_backend, device_count as device_count,
+        device_get as device_get,
+        device_put as device_put, devices as devices, explain as explain, jit as jit,
+        live_arrays as live_arrays, profile as profile,
+    )
+# isort: on
+# fmt: on
 
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque": (
+        "ad_checkpoint, custom_batching, custom_derivatives, debug, dtypes, errors, flatten_util, lax, nn, numpy, ops, "
+        "random, scipy, testing, tree, tree_util"
+    ),
+    "calque.jacobians": "hessian, hvp, jacfwd, jacobian, jacrev",
+    "calque_autodiff": (
+        "check_grads, checkpoint, checkpoint_name, checkpoint_policies, custom_gradient, custom_jvp, "
+        "custom_linear_solve, custom_root, custom_rules, custom_vjp, grad, jvp, linear_call, linear_transpose, "
+        "linearize, print_saved_residuals, remat, saved_residuals, value_and_grad, vjp"
+    ),
+    "calque_batching": "custom_vmap, map, sequential_vmap, vmap",
+    "calque_core": "effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback",
+    "calque_core.lax": "stop_gradient",
+    "calque_jet": "jet",
+}
 _BACKEND_NAMES = (
     "Array",
     "block_until_ready",
@@ -103,20 +87,7 @@ _BACKEND_NAMES = (
     "live_arrays",
     "profile",
 )
-
-# Modules of this package that are loaded at the first access to the attribute.
-_MODULES = (
-    "ad_checkpoint",
-    "custom_batching",
-    "custom_derivatives",
-    "dtypes",
-    "errors",
-    "ops",
-    "profiler",
-    "scipy",
-    "stages",
-    "tree_util",
-)
+_BACKEND_MODULES = ("profiler", "stages")
 
 _register_internal_folder(__path__[0])
 
@@ -187,9 +158,9 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _Any:
-    """Load the backend, or a module of this package, at the first access to its name."""
-    if name in _MODULES:
+def _of_backend(name: str) -> _Any:
+    """Return a name of the backend, or a module that needs it; this loads the backend at the first use."""
+    if name in _BACKEND_MODULES:
         return _load(f"calque.{name}", name)
     if name not in _BACKEND_NAMES:
         raise AttributeError(f"calque has no attribute {name!r}. Its names are in calque.__all__.")
@@ -210,5 +181,9 @@ def _load(module: str, name: str) -> _Any:
         ) from None
 
 
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, _late_dir = _late_names(__name__, _LATE, _of_backend)
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_BACKEND_NAMES, *_MODULES})
+    return sorted({*_late_dir(), *_BACKEND_NAMES, *_BACKEND_MODULES})

@@ -3,7 +3,12 @@
 import importlib.util
 
 import calque
+import calque_autodiff
+import calque_batching
+import calque_jet
 from calque_core import rule_matrix
+
+COLUMNS = (calque_autodiff, calque_batching, calque_jet)  # whose imports declare the rules
 
 if __name__ == "__main__":
     if importlib.util.find_spec("calque_xla_backend"):

@@ -4,10 +4,10 @@ Everything here is public; so is `calque_core.lax`, the operations, and `calque_
 Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and `interpret.py`.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see __getattr__
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
 from typing import Any as _Any
 
-from calque_core import config, debug, lax
+from calque_core import config, lax
 from calque_core.arrays import array_namespace as _array_namespace
 from calque_core.arrays import at as _at  # gives arrays and tracers their methods, as the modules below do
 from calque_core.arrays import devices as _devices
@@ -31,14 +31,8 @@ from calque_core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from calque_core.frames.scopes import named_call, named_scope
 from calque_core.frames.source import SourceInfo, register_internal_folder
 from calque_core.frames.tracebacks import api_boundary, full_traceback
-from calque_core.jaxprs import debugging as _debugging  # lets evaluation check results
-from calque_core.jaxprs.constants import CapturedConstant, captured_constants
-from calque_core.jaxprs.effects import Effect
-from calque_core.jaxprs.equality import jaxpr_equal
-from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
 from calque_core.jaxprs.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -50,25 +44,11 @@ from calque_core.jaxprs.jaxpr import (
     new_jaxpr_eqn,
     subjaxprs,
 )
-from calque_core.jaxprs.walk import count_eqns
-from calque_core.kits.inline import inline_calls
-from calque_core.kits.matrix import rule_matrix
-from calque_core.kits.ravel import ravel_pytree
-from calque_core.kits.rewrite import map_jaxpr, rewrite
-from calque_core.kits.table_interpreter import interpret
-from calque_core.ops.batch_axes import matchaxis, moveaxis
-from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
-from calque_core.ops.custom_rules import CustomRules
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+from calque_core.late import late_names as _late_names
 from calque_core.ops.operands import result_type
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.primitives.rules import RuleTable, rule_epoch, rules
-from calque_core.staging.check import JaxprType, check_jaxpr
-from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
-from calque_core.staging.passes import dce_jaxpr, fold_constants
-from calque_core.staging.stage import hoist_tracers, stage
 from calque_core.traces import in_place as _in_place  # gives tracers their operators
-from calque_core.traces import leaks as _leaks  # lets traces check their tracers
 from calque_core.traces.trace import (
     Trace,
     current_trace,
@@ -88,7 +68,58 @@ from calque_core.types.dtypes import attributes_of as _attributes_of
 from calque_core.types.dtypes import canonicalize_dtype, float0, isdtype, issubdtype
 from calque_core.types.limits import finfo, iinfo
 from calque_core.types.promotion import promote_types
-from calque_core.values.value_trace import ValueTrace, ValueTracer
+
+# fmt: off
+# isort: off
+if _TYPE_CHECKING:
+    from calque_core import debug
+    from calque_core.frames.scopes import named_call, named_scope
+    from calque_core.jaxprs.constants import CapturedConstant, captured_constants
+    from calque_core.jaxprs.effects import Effect
+    from calque_core.jaxprs.equality import jaxpr_equal
+    from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
+    from calque_core.jaxprs.walk import count_eqns
+    from calque_core.kits.inline import inline_calls
+    from calque_core.kits.matrix import rule_matrix
+    from calque_core.kits.ravel import ravel_pytree
+    from calque_core.kits.rewrite import map_jaxpr, rewrite
+    from calque_core.kits.table_interpreter import interpret
+    from calque_core.ops.batch_axes import matchaxis, moveaxis
+    from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
+    from calque_core.ops.custom_rules import CustomRules
+    from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+    from calque_core.staging.check import JaxprType, check_jaxpr
+    from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
+    from calque_core.staging.passes import dce_jaxpr, fold_constants
+    from calque_core.staging.stage import hoist_tracers, stage
+    from calque_core.values.value_trace import ValueTrace, ValueTracer
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_core": "debug",
+    "calque_core.frames.scopes": "named_call, named_scope",
+    "calque_core.jaxprs.constants": "CapturedConstant, captured_constants",
+    "calque_core.jaxprs.effects": "Effect",
+    "calque_core.jaxprs.equality": "jaxpr_equal",
+    "calque_core.jaxprs.interpret": "eval_jaxpr, jaxpr_as_fun",
+    "calque_core.jaxprs.walk": "count_eqns",
+    "calque_core.kits.inline": "inline_calls",
+    "calque_core.kits.matrix": "rule_matrix",
+    "calque_core.kits.ravel": "ravel_pytree",
+    "calque_core.kits.rewrite": "map_jaxpr, rewrite",
+    "calque_core.kits.table_interpreter": "interpret",
+    "calque_core.ops.batch_axes": "matchaxis, moveaxis",
+    "calque_core.ops.callback": "effects_barrier, host_callback, io_callback, pure_callback",
+    "calque_core.ops.custom_rules": "CustomRules",
+    "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
+    "calque_core.staging.check": "JaxprType, check_jaxpr",
+    "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
+    "calque_core.staging.passes": "dce_jaxpr, fold_constants",
+    "calque_core.staging.stage": "hoist_tracers, stage",
+    "calque_core.values.value_trace": "ValueTrace, ValueTracer",
+}
 
 __version__ = "0.1.0"
 
@@ -142,4 +173,4 @@ int4: type[_Any]
 uint4: type[_Any]
 
 if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
-    __getattr__ = _attributes_of(__name__)
+    __getattr__, __dir__ = _late_names(__name__, _LATE, _attributes_of(__name__))

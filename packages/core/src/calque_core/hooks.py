@@ -1,22 +1,45 @@
 """Hooks: where a module calls a function of a module above it.
 
-One idea: imports point down, so the function comes down at run time.  The module that defines it appends it to a list
-here when it is imported, and `calque_core` imports that module.  Whoever calls it loops over the list, and does nothing
-as long as the list is empty.  There are four lists; a fifth one is a sign that something sits one layer too high.
+One idea: imports point down, so a call upwards names the module, and imports it when it is first made: by a program
+that prints a jaxpr or asks for a check by a setting.  There are four hooks; a fifth one is a sign that something sits
+one layer too high.
 
-Read next: `debugging.py`, `check.py`, `leaks.py` and `printing.py`, which append to them.
+Read next: `late.py`, which imports; `printing.py`, `check.py`, `leaks.py` and `debugging.py`, the modules above.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-# `check(primitive, args, params, outs)` on each evaluated operation, while a setting asks for it
-result_checks: list[Callable[..., None]] = []
-# `check(trace)` on each trace that closes, while a setting asks for it
-close_checks: list[Callable[[Any], None]] = []
-# `check(jaxpr)` on each staged program, while a setting asks for it
-program_checks: list[Callable[[Any], object]] = []
-# `printer(jaxpr, **options)` gives the text of a program
-program_printers: list[Callable[..., str]] = []
+from calque_core.late import import_at_rest
+
+
+@cache
+def result_checks() -> list[Callable[..., None]]:
+    """Return the checks of each evaluated operation, `check(primitive, args, params, outs)`, which settings turn on."""
+    return [_above("jaxprs.debugging", "check_results"), _above("staging.check", "check_evaluation")]
+
+
+@cache
+def close_check() -> Callable[[Any], None]:
+    """Return the check of each trace that closes, `check(trace)`, which a setting turns on."""
+    return _above("traces.leaks", "check_leaks")
+
+
+@cache
+def program_check() -> Callable[[Any], object]:
+    """Return the check of each staged program, `check(jaxpr)`, which a setting turns on."""
+    return _above("staging.check", "check_jaxpr")
+
+
+@cache
+def program_printer() -> Callable[..., str]:
+    """Return the function that gives the text of a program, `printer(jaxpr, **options)`."""
+    return _above("show.printing", "pretty_print")
+
+
+def _above(module: str, name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(import_at_rest(f"calque_core.{module}"), name)
+    return function

@@ -119,7 +119,7 @@ class JetTrace(Trace):
 
 def has_rule(primitive: Primitive) -> bool:
     """Tell whether a primitive has a Taylor rule, its own or a derived one."""
-    return "jet" in primitive.adapted or primitive.linearity is not None or "jvp" in primitive.adapted
+    return primitive.linearity is not None or any(primitive.adapted[kind] is not None for kind in ("jet", "jvp"))
 
 
 def apply_rule(
@@ -127,7 +127,7 @@ def apply_rule(
 ) -> tuple[list[Value], list[Series]]:
     """Return the results and their series, by the rule of the primitive, its declaration or its jvp rule."""
     rules = primitive.adapted
-    if "jet" in rules:
+    if rules["jet"] is not None:
         return rules["jet"](primals, series, **params)  # type: ignore[no-any-return]
     if primitive.linearity is not None:
         return derived_rules[primitive.linearity](primitive, primals, series, params)

@@ -1,60 +1,19 @@
-"""Derivative rules, one module per family of primitives, named and ordered as in `calque_core.ops`."""
+"""Derivative rules, one module per family of primitives, named and ordered as in `calque_core.ops`.
 
-from calque_autodiff.rules import (
-    adjugates,
-    arithmetic,
-    bessel,
-    broadcast,
-    callback,
-    checkpoint,
-    collective,
-    compare,
-    complex,
-    composite,
-    convert,
-    convolution,
-    create,
-    cumulative,
-    custom,
-    determinants,
-    dot,
-    dynamic,
-    eigen,
-    equations,
-    exchange,
-    exponential,
-    factor_updates,
-    factorizations,
-    fft,
-    gamma,
-    gather,
-    incomplete,
-    incomplete_beta,
-    joining,
-    linear_call,
-    linear_solve,
-    matrix_functions,
-    platform,
-    pseudo_inverse,
-    reduce,
-    reduce_function,
-    reduce_window,
-    reflections,
-    root,
-    rounding,
-    scan,
-    scatter,
-    select_and_scatter,
-    shape,
-    similarity,
-    sort,
-    special,
-    sylvester,
-    top_k,
-    triangular,
-    tridiagonal,
-    trigonometric,
-    while_loop,
-)
-from calque_autodiff.rules import cond as control_flow
-from calque_autodiff.rules import jit as call
+A module is imported when a derivative first meets one of its primitives.
+"""
+
+from calque_core.extend import rules_by_family as _rules_by_family
+
+FAMILIES = (
+    "adjugates", "arithmetic", "bessel", "broadcast", "callback", "checkpoint", "collective", "compare", "complex",
+    "composite", "cond", "convert", "convolution", "create", "cumulative", "custom", "determinants", "dot", "dynamic",
+    "eigen", "equations", "exchange", "exponential", "factor_updates", "factorizations", "fft", "gamma", "gather",
+    "incomplete", "incomplete_beta", "jit", "joining", "linear_call", "linear_solve", "matrix_functions", "platform",
+    "pseudo_inverse", "reduce", "reduce_function", "reduce_window", "reflections", "root", "rounding", "scan",
+    "scatter", "select_and_scatter", "shape", "similarity", "sort", "special", "sylvester", "top_k", "triangular",
+    "tridiagonal", "trigonometric", "while_loop",
+)  # fmt: skip
+
+_rules_by_family(__name__, FAMILIES, kinds=("jvp", "transpose", "partial_eval"))
+_rules_by_family(__name__, ("linear_call",), kinds=("decomposition",))

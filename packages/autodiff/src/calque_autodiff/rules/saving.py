@@ -83,7 +83,7 @@ def _reading(eqn: JaxprEqn, saved: set[Var], same: dict[Any, Atom]) -> JaxprEqn:
 
 def _cut_eqn(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     """Cut one equation.  Results of an equation with an effect are saved, so that the effect happens once."""
-    rule = eqn.primitive.adapted.get("save")
+    rule = eqn.primitive.adapted["save"]
     if rule is not None:
         return rule(eqn, policy)  # type: ignore[no-any-return]
     if not eqn.effects and not is_saved(eqn, policy):

@@ -129,7 +129,7 @@ class JVPTrace(Trace):
             return hand_down(self.parent, primitive, primals, params)  # type: ignore[arg-type]
         if has_array and self.is_linearizing:
             primals = [self.safe_residual(x) if p is x else p for p, x in zip(primals, args)]
-        rule = primitive.adapted.get("jvp")
+        rule = primitive.adapted["jvp"]
         if rule is None:
             outs, out_dots = self.decompose(primitive, primals, tangents, params)
         else:

@@ -82,7 +82,7 @@ class TangentTrace(JaxprTrace):
     def record_tangents(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Record an operation on tangents; of an operation that holds a program, record the linear half."""
         if params:
-            rule = primitive.adapted.get("partial_eval")
+            rule = primitive.adapted["partial_eval"]
             if rule is not None:
                 return self.split(rule, args, params)
             if next(jaxprs_in_params(params), None) is not None:

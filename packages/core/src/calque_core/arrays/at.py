@@ -24,7 +24,6 @@ from calque_core.arrays.numpy_sequences import array_of
 from calque_core.calls.api_util import check_callable
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.lax import GatherScatterMode, ScatterDimensionNumbers
 from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import as_result
 from calque_core.types.array_methods import array_property
@@ -38,7 +37,7 @@ Update = Callable[[Value, Value], Value]
 class Options(TypedDict, total=False):
     """The treatment of positions out of bounds, and the caller's promises; as for `lax.scatter`."""
 
-    mode: str | GatherScatterMode | None
+    mode: str | lax.GatherScatterMode | None
     indices_are_sorted: bool
     unique_indices: bool
 
@@ -167,9 +166,9 @@ class ElementsAt:
         return _target_of(aval, form, options)
 
 
-def _mode(options: Options) -> GatherScatterMode:
+def _mode(options: Options) -> lax.GatherScatterMode:
     mode = options.get("mode")
-    return GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    return lax.GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else lax.GatherScatterMode.from_any(mode)
 
 
 def _promises(options: Options) -> dict[str, Any]:
@@ -220,7 +219,7 @@ class Target(NamedTuple):
     """The windows of a scatter that an index takes: the elements have `shape`, the updates lack its new axes."""
 
     indices: Value
-    numbers: ScatterDimensionNumbers
+    numbers: lax.ScatterDimensionNumbers
     shape: Shape
     update_shape: Shape
     options: dict[str, Any]
@@ -266,7 +265,7 @@ def _target_of(aval: ShapedArray, form: Form, options: Options) -> Target:
         check_sizes(aval, inserted)
     return Target(
         rows_of_indices([(columns[axis][0], aval.shape[axis], columns[axis][1]) for axis in mapped], tuple(rows)),
-        ScatterDimensionNumbers(tuple(window_dims), inserted, mapped),
+        lax.ScatterDimensionNumbers(tuple(window_dims), inserted, mapped),
         tuple(shape),
         tuple(update_shape),
         {**options, "mode": _mode(options), "unique_indices": _is_unique(aval, form, taken, options)},

@@ -36,8 +36,8 @@ from calque_core.arrays.numpy_arithmetic import (
     true_divide,
 )
 from calque_core.arrays.numpy_protocol import ufuncs
-from calque_core.ops.cumulative import log_add_exp
 from calque_core.ops.declare import as_result
+from calque_core.ops.exponential import log_add_exp
 from calque_core.ops.operands import binary, check_dtypes, floating
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype

@@ -2,13 +2,14 @@
 
 One idea: a ufunc of two operands and one result is a step from a total and an element to the next total, so a scan is
 its reduction and its accumulation.  Two tables name the ufuncs that have operations of their own: `reductions` of
-`numpy_protocol.py`, and `_accumulations`.
+`numpy_protocol.py`, and `_accumulations`, made at its first use: it needs `cumulative.py` and the loops.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,17 +35,21 @@ Value = Any
 DType = Any
 Step = Callable[[Value, Value], Value]
 
-_accumulations: dict[np.ufunc, Callable[[Value, int], Value]] = {
-    np.add: lax.cumsum,
-    np.multiply: lax.cumprod,
-    np.maximum: lax.cummax,
-    np.minimum: lax.cummin,
-    np.logaddexp: lax.cumlogsumexp,
-}
 _SUMS = (np.add, np.multiply)  # of small integers in the default integer
 _LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
 _REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # over several axes, though they have no identity
 _ABSENT: Any = np._NoValue  # NumPy's mark of an argument that is not given
+
+
+@cache
+def _accumulations() -> dict[np.ufunc, Callable[[Value, int], Value]]:
+    return {
+        np.add: lax.cumsum,
+        np.multiply: lax.cumprod,
+        np.maximum: lax.cummax,
+        np.minimum: lax.cummin,
+        np.logaddexp: lax.cumlogsumexp,
+    }
 
 
 @ufunc_method
@@ -123,8 +128,8 @@ def accumulate(ufunc: np.ufunc, array: Value, axis: int = 0, dtype: DType = None
     step, x = _step(ufunc, "accumulate", array, dtype)
     aval = typeof(x)
     axis = canonical_axis(name, axis, aval.ndim)
-    if ufunc in _accumulations and aval.kind != "b":
-        return _accumulations[ufunc](x, axis)
+    if ufunc in _accumulations() and aval.kind != "b":
+        return _accumulations()[ufunc](x, axis)
     if aval.shape[axis] == 0:
         return x
 

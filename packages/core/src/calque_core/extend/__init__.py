@@ -6,145 +6,195 @@ Our own packages import nothing of core but these names, the operations, `calque
 Read next: `numpy_functions.py`, the functions of NumPy's that core has, with the tools to write more.
 """
 
-from calque_core.arrays.indexing import is_advanced
-from calque_core.arrays.numpy_sequences import has_tracer, host_values
-from calque_core.backends import fix_cpu_devices, known_devices, register_devices, requested_cpu_devices
-from calque_core.calls.api_util import (
-    FlatFunction,
-    arg_names,
-    array_leaves,
-    call,
-    check_arrays,
-    check_callable,
-    describe_value,
-    leaf_names,
-    normalize_argnums,
-    parameters_of,
-)
-from calque_core.calls.chosen_arguments import ChosenArguments
-from calque_core.calls.static_arguments import (
-    StaticArguments,
-    StaticKeys,
-    Statics,
-    explain_comparison,
-    static_arguments,
-    static_keys,
-    with_static,
-)
-from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
-from calque_core.custom.batching_rule import flat_batch
-from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
-from calque_core.errors import similar_name
-from calque_core.extend import numpy_functions
-from calque_core.frames.source import (
-    LineTables,
-    Position,
-    at_place,
-    current_position,
-    describe_function,
-    in_backward,
-    resolve,
-    where,
-)
-from calque_core.frames.tracebacks import hide_frames, mark_boundary
-from calque_core.jaxprs.captured import captured_tracers
-from calque_core.jaxprs.constants import bytes_text
-from calque_core.jaxprs.debugging import check_program, is_debugging
-from calque_core.jaxprs.effects import exact_effects, has_ordered
-from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
-from calque_core.jaxprs.walk import nested_jaxprs, rebuild
-from calque_core.memory.captures import Captures
-from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
-from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
-from calque_core.ops.axes import integer
-from calque_core.ops.batch_axes import merge_axis, split_axis
-from calque_core.ops.broadcast import spread
-from calque_core.ops.callback import register_effects_barrier
-from calque_core.ops.collective import named_axes
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
-from calque_core.ops.convert import narrow
-from calque_core.ops.custom import no_jvp_rule
-from calque_core.ops.custom_rules import Pullback, call_by_rules, close_rules
-from calque_core.ops.determinants import eliminated
-from calque_core.ops.diagonals import (
-    as_rows,
-    column_products,
-    diagonal_of,
-    inverse,
-    inverse_gaps,
-    on_diagonal,
-    scale_columns,
-)
-from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
-from calque_core.ops.factor_updates import factor_triangle
-from calque_core.ops.factorizations import check_unique_q, lu_solve
-from calque_core.ops.gamma import gamma_of, stirling_series
-from calque_core.ops.gather import default_fill, gather_windows
-from calque_core.ops.host_function import ForEach, HostCall, HostFunction
-from calque_core.ops.jit import forwarded_inputs, means, run_program
-from calque_core.ops.linear import (
-    is_linear,
-    is_nonzero,
-    split_results,
-    undefined_of,
-    with_integer_zeros,
-    zero_for,
-    zero_of,
-    zero_tangent,
-    zeros_of,
-)
-from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
-from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
-from calque_core.ops.loops import loop_name
-from calque_core.ops.matrices import (
-    adjoint,
-    conjugated,
-    hermitian_of,
-    identity_like,
-    lower_triangle,
-    matrix_product,
-    permuted_columns,
-    permuted_rows,
-    transposed,
-    upper_triangle,
-)
-from calque_core.ops.matrix_functions import column_by_column, with_diagonal
-from calque_core.ops.paddings import dilated_shape, transposed_pads
-from calque_core.ops.platform import Platforms, position_of_platform
-from calque_core.ops.reduce_function import split_reduction
-from calque_core.ops.scatter import scatter_windows
-from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
-from calque_core.ops.slides import Window
-from calque_core.ops.spaces import Space, space_of
-from calque_core.ops.special import normal_quantile, scaled_erfc
-from calque_core.ops.sylvester import sylvester_product
-from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
-from calque_core.ops.triangular import operator_tangent
-from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
-from calque_core.ops.updates import (
-    extreme_shares,
-    is_last,
-    product_of_others,
-    product_with_updates,
-    read_windows,
-)
-from calque_core.ops.weakness import as_declared, strong
-from calque_core.primitives.primitive import results_of
-from calque_core.primitives.rule_results import gives_lists, wrong_result
-from calque_core.primitives.rules import advance_rule_epoch, missing_rule, settings_key
-from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
-from calque_core.traces.trace import (
-    function_evaluators,
-    only_evaluates,
-    plain_types,
-    record_call,
-    register_function_evaluator,
-)
-from calque_core.traces.tracer import check_lift
-from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
-from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
-from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+
+from calque_core.late import late_names as _late_names
+
+# fmt: off
+# isort: off
+if _TYPE_CHECKING:
+    from calque_core.arrays.indexing import is_advanced
+    from calque_core.arrays.numpy_sequences import has_tracer, host_values
+    from calque_core.backends import fix_cpu_devices, known_devices, register_devices, requested_cpu_devices
+    from calque_core.calls.api_util import (
+        FlatFunction, arg_names, array_leaves, call, check_arrays, check_callable, describe_value, leaf_names,
+        normalize_argnums, parameters_of,
+    )
+    from calque_core.calls.chosen_arguments import ChosenArguments
+    from calque_core.calls.static_arguments import (
+        StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static,
+    )
+    from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
+    from calque_core.custom.batching_rule import flat_batch
+    from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
+    from calque_core.errors import similar_name
+    from calque_core.extend import numpy_functions
+    from calque_core.frames.source import (
+        LineTables, Position, at_place, current_position, describe_function, in_backward, resolve, where,
+    )
+    from calque_core.frames.tracebacks import hide_frames, mark_boundary
+    from calque_core.jaxprs.captured import captured_tracers
+    from calque_core.jaxprs.constants import bytes_text
+    from calque_core.jaxprs.debugging import check_program, is_debugging
+    from calque_core.jaxprs.effects import exact_effects, has_ordered
+    from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
+    from calque_core.jaxprs.walk import nested_jaxprs, rebuild
+    from calque_core.memory.captures import Captures
+    from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
+    from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
+    from calque_core.late import import_at_rest, late_names
+    from calque_core.ops.axes import integer
+    from calque_core.ops.batch_axes import merge_axis, split_axis
+    from calque_core.ops.broadcast import spread
+    from calque_core.ops.callback import register_effects_barrier
+    from calque_core.ops.collective import named_axes
+    from calque_core.ops.complex import real_dtype
+    from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
+    from calque_core.ops.convert import narrow
+    from calque_core.ops.custom import no_jvp_rule
+    from calque_core.ops.custom_rules import Pullback, call_by_rules, close_rules
+    from calque_core.ops.determinants import eliminated
+    from calque_core.ops.diagonals import (
+        as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
+    )
+    from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
+    from calque_core.ops.factor_updates import factor_triangle
+    from calque_core.ops.factorizations import check_unique_q, lu_solve
+    from calque_core.ops.gamma import gamma_of, stirling_series
+    from calque_core.ops.gather import default_fill, gather_windows
+    from calque_core.ops.host_function import ForEach, HostCall, HostFunction
+    from calque_core.ops.jit import forwarded_inputs, means, run_program
+    from calque_core.ops.linear import (
+        is_linear, is_nonzero, split_results, undefined_of, with_integer_zeros, zero_for, zero_of, zero_tangent,
+        zeros_of,
+    )
+    from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
+    from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
+    from calque_core.ops.loops import loop_name
+    from calque_core.ops.matrices import (
+        adjoint, conjugated, hermitian_of, identity_like, lower_triangle, matrix_product, permuted_columns,
+        permuted_rows, transposed, upper_triangle,
+    )
+    from calque_core.ops.matrix_functions import column_by_column, with_diagonal
+    from calque_core.ops.paddings import dilated_shape, transposed_pads
+    from calque_core.ops.platform import Platforms, position_of_platform
+    from calque_core.ops.reduce_function import split_reduction
+    from calque_core.ops.scatter import scatter_windows
+    from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
+    from calque_core.ops.slides import Window
+    from calque_core.ops.spaces import Space, space_of
+    from calque_core.ops.special import normal_quantile, scaled_erfc
+    from calque_core.ops.sylvester import sylvester_product
+    from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+    from calque_core.ops.triangular import operator_tangent
+    from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
+    from calque_core.ops.updates import extreme_shares, is_last, product_of_others, product_with_updates, read_windows
+    from calque_core.ops.weakness import as_declared, strong
+    from calque_core.primitives.primitive import results_of
+    from calque_core.primitives.rule_results import gives_lists, wrong_result
+    from calque_core.primitives.rules import advance_rule_epoch, missing_rule, rules_by_family, settings_key
+    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
+    from calque_core.traces.trace import (
+        function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
+    )
+    from calque_core.traces.tracer import check_lift
+    from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
+    from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
+    from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_core.arrays.indexing": "is_advanced",
+    "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
+    "calque_core.backends": "fix_cpu_devices, known_devices, register_devices, requested_cpu_devices",
+    "calque_core.calls.api_util": (
+        "FlatFunction, arg_names, array_leaves, call, check_arrays, check_callable, describe_value, leaf_names, "
+        "normalize_argnums, parameters_of"
+    ),
+    "calque_core.calls.chosen_arguments": "ChosenArguments",
+    "calque_core.calls.static_arguments": (
+        "StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static"
+    ),
+    "calque_core.context": "DEFAULT_SETTINGS, Settings, active, entered, here, own_context",
+    "calque_core.custom.batching_rule": "flat_batch",
+    "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
+    "calque_core.errors": "similar_name",
+    "calque_core.extend": "numpy_functions",
+    "calque_core.frames.source": (
+        "LineTables, Position, at_place, current_position, describe_function, in_backward, resolve, where"
+    ),
+    "calque_core.frames.tracebacks": "hide_frames, mark_boundary",
+    "calque_core.jaxprs.captured": "captured_tracers",
+    "calque_core.jaxprs.constants": "bytes_text",
+    "calque_core.jaxprs.debugging": "check_program, is_debugging",
+    "calque_core.jaxprs.effects": "exact_effects, has_ordered",
+    "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
+    "calque_core.jaxprs.walk": "nested_jaxprs, rebuild",
+    "calque_core.memory.captures": "Captures",
+    "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
+    "calque_core.ops.approximate": "chebyshev, declare_formula, deviance, polynomial, summed, where_any",
+    "calque_core.late": "import_at_rest, late_names",
+    "calque_core.ops.axes": "integer",
+    "calque_core.ops.batch_axes": "merge_axis, split_axis",
+    "calque_core.ops.broadcast": "spread",
+    "calque_core.ops.callback": "register_effects_barrier",
+    "calque_core.ops.collective": "named_axes",
+    "calque_core.ops.complex": "real_dtype",
+    "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
+    "calque_core.ops.convert": "narrow",
+    "calque_core.ops.custom": "no_jvp_rule",
+    "calque_core.ops.custom_rules": "Pullback, call_by_rules, close_rules",
+    "calque_core.ops.determinants": "eliminated",
+    "calque_core.ops.diagonals": (
+        "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"
+    ),
+    "calque_core.ops.factor_slopes": "cholesky_slope, lu_slope, polar_slope, qr_slope",
+    "calque_core.ops.factor_updates": "factor_triangle",
+    "calque_core.ops.factorizations": "check_unique_q, lu_solve",
+    "calque_core.ops.gamma": "gamma_of, stirling_series",
+    "calque_core.ops.gather": "default_fill, gather_windows",
+    "calque_core.ops.host_function": "ForEach, HostCall, HostFunction",
+    "calque_core.ops.jit": "forwarded_inputs, means, run_program",
+    "calque_core.ops.linear": (
+        "is_linear, is_nonzero, split_results, undefined_of, with_integer_zeros, zero_for, zero_of, zero_tangent, "
+        "zeros_of"
+    ),
+    "calque_core.ops.linear_solve": "run_solver, trace_in, without_aux",
+    "calque_core.ops.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
+    "calque_core.ops.loops": "loop_name",
+    "calque_core.ops.matrices": (
+        "adjoint, conjugated, hermitian_of, identity_like, lower_triangle, matrix_product, permuted_columns, "
+        "permuted_rows, transposed, upper_triangle"
+    ),
+    "calque_core.ops.matrix_functions": "column_by_column, with_diagonal",
+    "calque_core.ops.paddings": "dilated_shape, transposed_pads",
+    "calque_core.ops.platform": "Platforms, position_of_platform",
+    "calque_core.ops.reduce_function": "split_reduction",
+    "calque_core.ops.scatter": "scatter_windows",
+    "calque_core.ops.selection": "broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by",
+    "calque_core.ops.slides": "Window",
+    "calque_core.ops.spaces": "Space, space_of",
+    "calque_core.ops.special": "normal_quantile, scaled_erfc",
+    "calque_core.ops.sylvester": "sylvester_product",
+    "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, tangent_leaves",
+    "calque_core.ops.triangular": "operator_tangent",
+    "calque_core.ops.tridiagonal": "shifted_rows, tridiagonal_product",
+    "calque_core.ops.updates": "extreme_shares, is_last, product_of_others, product_with_updates, read_windows",
+    "calque_core.ops.weakness": "as_declared, strong",
+    "calque_core.primitives.primitive": "results_of",
+    "calque_core.primitives.rule_results": "gives_lists, wrong_result",
+    "calque_core.primitives.rules": "advance_rule_epoch, missing_rule, rules_by_family, settings_key",
+    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer",
+    "calque_core.traces.trace": (
+        "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
+    ),
+    "calque_core.traces.tracer": "check_lift",
+    "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
+    "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
+    "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
+}
 
 __all__ = [
     # Functions of the user, and their arguments
@@ -174,6 +224,9 @@ __all__ = [
     "Mask", "marked", "unmarked", "merged", "is_linear", "is_nonzero",
     # Rules
     "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
+    "rules_by_family",
+    # Imports at the first use of a name
+    "late_names", "import_at_rest",
     # Programs
     "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging", "check_program",
     "run_program", "as_declared", "forwarded_inputs",
@@ -212,3 +265,6 @@ __all__ = [
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, _LATE)

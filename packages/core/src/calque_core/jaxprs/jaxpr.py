@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from calque_core.frames.source import Position, SourceInfo, resolve
-from calque_core.hooks import program_printers
+from calque_core.hooks import program_printer
 from calque_core.jaxprs.effects import Effects, no_effects
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
@@ -72,7 +72,7 @@ class JaxprEqn(NamedTuple):
     @property
     def effects(self) -> Effects:
         """The effects of the primitive and of every jaxpr among the parameters."""
-        rule = self.primitive.adapted.get("effects")
+        rule = self.primitive.adapted["effects"]
         own = self.primitive.effects if rule is None else rule(**self.params)
         return no_effects.union(own, *(jaxpr.effects for jaxpr in jaxprs_in_params(self.params)))
 
@@ -206,10 +206,10 @@ class Jaxpr:
 
     def pretty_print(self, **options: Any) -> str:
         """Return the program as text, with the options of `printing.pretty_print`."""
-        return program_printers[0](self, **options)
+        return program_printer()(self, **options)
 
     def __repr__(self) -> str:
-        return program_printers[0](self)
+        return program_printer()(self)
 
     __str__ = __repr__
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from calque_core import lax
+from calque_core.lax import linalg
 from calque_core.primitives.primitive import Primitive
 
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
@@ -16,10 +16,9 @@ _ALTERNATIVES = {
 
 
 def standard_primitives() -> list[Primitive]:
-    """Return the primitives of `calque_core.lax`, and of `calque_core.lax.linalg` if it is loaded, by name."""
-    modules = [lax, *(value for value in vars(lax).values() if isinstance(value, ModuleType))]
-    primitives = {id(p): p for module in modules for p in vars(module).values() if isinstance(p, Primitive)}
-    return sorted(primitives.values(), key=lambda p: p.name)
+    """Return the primitives of `calque_core.lax` and of `calque_core.lax.linalg`, by name."""
+    values = [getattr(module, name) for module in (lax, linalg) for name in module.__all__]
+    return sorted({p for p in values if isinstance(p, Primitive)}, key=lambda p: p.name)
 
 
 def state_of(primitive: Primitive, kind: str) -> str:

@@ -108,7 +108,7 @@ def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
 
 def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
     primitive = eqn.primitive
-    rule, own_rule = table.rules.get(primitive), primitive.adapted.get("interpret")
+    rule, own_rule = table.rules.get(primitive), primitive.adapted["interpret"]
     if rule is not None:
         return rule(*args, **eqn.params)
     if own_rule is not None:

@@ -4,360 +4,245 @@ Each comes from the module of its family in `calque_core.ops`, which holds its t
 Linear algebra has a namespace of its own, `calque_core.lax.linalg`.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
 
-from calque_core.ops.arithmetic import (
-    abs,
-    abs_p,
-    add,
-    add_any,
-    add_any_p,
-    add_p,
-    div,
-    div_p,
-    max,
-    max_p,
-    min,
-    min_p,
-    mul,
-    mul_p,
-    neg,
-    neg_p,
-    rem,
-    rem_p,
-    sign,
-    sign_p,
-    sub,
-    sub_p,
-)
-from calque_core.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
-from calque_core.ops.broadcast import (
-    broadcast,
-    broadcast_in_dim,
-    broadcast_in_dim_p,
-    broadcast_like,
-    broadcast_shapes,
-    broadcast_to_rank,
-    expand_dims,
-)
-from calque_core.ops.callback import debug_callback_p, io_callback_p, pure_callback_p
-from calque_core.ops.checkpoint import (
-    dce_sink,
-    dce_sink_p,
-    name_p,
-    optimization_barrier,
-    optimization_barrier_p,
-    remat_p,
-)
-from calque_core.ops.collective import (
-    axis_index,
-    axis_index_p,
-    axis_size,
-    pmax,
-    pmax_p,
-    pmean,
-    pmin,
-    pmin_p,
-    psum,
-    psum_p,
-)
-from calque_core.ops.compare import (
-    and_p,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    clamp,
-    clamp_p,
-    clz,
-    clz_p,
-    eq,
-    eq_p,
-    ge,
-    ge_p,
-    gt,
-    gt_p,
-    le,
-    le_p,
-    lt,
-    lt_p,
-    ne,
-    ne_p,
-    not_p,
-    or_p,
-    population_count,
-    population_count_p,
-    select,
-    select_n,
-    select_n_p,
-    shift_left,
-    shift_left_p,
-    shift_right_arithmetic,
-    shift_right_arithmetic_p,
-    shift_right_logical,
-    shift_right_logical_p,
-    xor_p,
-)
-from calque_core.ops.complex import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
-from calque_core.ops.composite import composite, composite_p
-from calque_core.ops.cond import cond, cond_p, switch
-from calque_core.ops.convert import (
-    bitcast_convert_type,
-    bitcast_convert_type_p,
-    convert_element_type,
-    discard,
-    discard_p,
-    stop_gradient,
-    stop_gradient_p,
-)
-from calque_core.ops.convolution import conv_general_dilated, conv_general_dilated_p
-from calque_core.ops.convolution_forms import (
-    conv,
-    conv_general_dilated_local,
-    conv_general_dilated_patches,
-    conv_transpose,
-    conv_with_general_padding,
-)
-from calque_core.ops.convolution_layouts import (
-    ConvDimensionNumbers,
-    ConvGeneralDilatedDimensionNumbers,
-    conv_dimension_numbers,
-)
-from calque_core.ops.create import (
-    broadcasted_iota,
-    empty,
-    full,
-    full_like,
-    iota,
-    iota_p,
-    ones_like,
-    zeros_like,
-)
-from calque_core.ops.cumulative import (
-    cumlogsumexp,
-    cumlogsumexp_p,
-    cummax,
-    cummax_p,
-    cummin,
-    cummin_p,
-    cumprod,
-    cumprod_p,
-    cumsum,
-    cumsum_p,
-)
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
-from calque_core.ops.dot import (
-    DotDimensionNumbers,
-    Precision,
-    PrecisionLike,
-    Precisions,
-    batch_matmul,
-    dot,
-    dot_general,
-    dot_general_p,
-)
-from calque_core.ops.dynamic import (
-    dynamic_index_in_dim,
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_slice_p,
-    dynamic_update_index_in_dim,
-    dynamic_update_slice,
-    dynamic_update_slice_in_dim,
-    dynamic_update_slice_p,
-    index_take,
-)
-from calque_core.ops.exchange import (
-    all_gather,
-    all_gather_p,
-    all_to_all,
-    all_to_all_p,
-    pbroadcast,
-    ppermute,
-    ppermute_p,
-    pshuffle,
-    psum_scatter,
-    psum_scatter_p,
-    pswapaxes,
-)
-from calque_core.ops.exponential import (
-    cbrt,
-    cbrt_p,
-    exp,
-    exp2,
-    exp2_p,
-    exp_p,
-    expm1,
-    expm1_p,
-    integer_pow,
-    integer_pow_p,
-    log,
-    log1p,
-    log1p_p,
-    log_p,
-    pow,
-    pow_p,
-    reciprocal,
-    rsqrt,
-    rsqrt_p,
-    sqrt,
-    sqrt_p,
-    square,
-    square_p,
-)
-from calque_core.ops.fft import FftType, fft, fft_p
-from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
-from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
-from calque_core.ops.incomplete import (
-    igamma,
-    igamma_grad_a,
-    igamma_grad_a_p,
-    igamma_p,
-    igammac,
-    igammac_p,
-    random_gamma_grad,
-    random_gamma_grad_p,
-)
-from calque_core.ops.incomplete_beta import betainc, regularized_incomplete_beta_p
-from calque_core.ops.jit import jit_p
-from calque_core.ops.joining import (
-    concatenate,
-    concatenate_p,
-    split,
-    split_p,
-    stack,
-    stack_p,
-    tile,
-    tile_p,
-    unstack,
-    unstack_p,
-)
-from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
-from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
-from calque_core.ops.mapping import associative_scan, map
-from calque_core.ops.mulhi import mulhi
-from calque_core.ops.paddings import padtype_to_pads
-from calque_core.ops.platform import platform_dependent, platform_dependent_p
-from calque_core.ops.ragged_dot import ragged_dot
-from calque_core.ops.reduce import (
-    argmax,
-    argmax_p,
-    argmin,
-    argmin_p,
-    reduce_and,
-    reduce_and_p,
-    reduce_max,
-    reduce_max_p,
-    reduce_min,
-    reduce_min_p,
-    reduce_or,
-    reduce_or_p,
-    reduce_prod,
-    reduce_prod_p,
-    reduce_sum,
-    reduce_sum_p,
-    reduce_xor,
-    reduce_xor_p,
-)
-from calque_core.ops.reduce_function import reduce, reduce_p
-from calque_core.ops.reduce_window import (
-    reduce_window,
-    reduce_window_max_p,
-    reduce_window_min_p,
-    reduce_window_p,
-    reduce_window_sum_p,
-)
-from calque_core.ops.root import custom_root_p
-from calque_core.ops.rounding import (
-    RoundingMethod,
-    ceil,
-    ceil_p,
-    floor,
-    floor_p,
-    is_finite,
-    is_finite_p,
-    nextafter,
-    nextafter_p,
-    reduce_precision,
-    reduce_precision_p,
-    round,
-    round_p,
-)
-from calque_core.ops.scan import scan, scan_p
-from calque_core.ops.scatter import (
-    ScatterDimensionNumbers,
-    scatter,
-    scatter_add,
-    scatter_add_p,
-    scatter_max,
-    scatter_max_p,
-    scatter_min,
-    scatter_min_p,
-    scatter_mul,
-    scatter_mul_p,
-    scatter_p,
-    scatter_sub,
-)
-from calque_core.ops.select_and_scatter import (
-    select_and_gather_add,
-    select_and_gather_add_p,
-    select_and_scatter,
-    select_and_scatter_add,
-    select_and_scatter_add_p,
-    select_and_scatter_p,
-)
-from calque_core.ops.shape import (
-    PaddingConfig,
-    collapse,
-    pad,
-    pad_p,
-    reshape,
-    reshape_p,
-    rev,
-    rev_p,
-    slice,
-    slice_p,
-    squeeze,
-    squeeze_p,
-    transpose,
-    transpose_p,
-)
-from calque_core.ops.slices import index_in_dim, slice_in_dim
-from calque_core.ops.sort import sort, sort_key_val, sort_p
-from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
-from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
-from calque_core.ops.trigonometric import (
-    acos,
-    acos_p,
-    acosh,
-    acosh_p,
-    asin,
-    asin_p,
-    asinh,
-    asinh_p,
-    atan,
-    atan2,
-    atan2_p,
-    atan_p,
-    atanh,
-    atanh_p,
-    cos,
-    cos_p,
-    cosh,
-    cosh_p,
-    sin,
-    sin_p,
-    sinh,
-    sinh_p,
-    tan,
-    tan_p,
-    tanh,
-    tanh_p,
-)
-from calque_core.ops.updates import scatter_apply
-from calque_core.ops.while_loop import fori_loop, while_loop, while_p
-from calque_core.ops.windows import GatherScatterMode
-from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.late import late_names as _late_names
+
+# fmt: off
+# isort: off
+if _TYPE_CHECKING:
+    from calque_core.lax import linalg
+    from calque_core.ops.arithmetic import (
+        abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem,
+        rem_p, sign, sign_p, sub, sub_p,
+    )
+    from calque_core.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
+    from calque_core.ops.broadcast import (
+        broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_like, broadcast_shapes, broadcast_to_rank,
+        expand_dims,
+    )
+    from calque_core.ops.callback import debug_callback_p, io_callback_p, pure_callback_p
+    from calque_core.ops.checkpoint import (
+        dce_sink, dce_sink_p, name_p, optimization_barrier, optimization_barrier_p, remat_p,
+    )
+    from calque_core.ops.collective import (
+        axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p,
+    )
+    from calque_core.ops.compare import (
+        and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt,
+        gt_p, le, le_p, lt, lt_p, ne, ne_p, not_p, or_p, population_count, population_count_p, select, select_n,
+        select_n_p, shift_left, shift_left_p, shift_right_arithmetic, shift_right_arithmetic_p, shift_right_logical,
+        shift_right_logical_p, xor_p,
+    )
+    from calque_core.ops.complex import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
+    from calque_core.ops.composite import composite, composite_p
+    from calque_core.ops.cond import cond, cond_p, switch
+    from calque_core.ops.convert import (
+        bitcast_convert_type, bitcast_convert_type_p, convert_element_type, discard, discard_p, stop_gradient,
+        stop_gradient_p,
+    )
+    from calque_core.ops.convolution import conv_general_dilated, conv_general_dilated_p
+    from calque_core.ops.convolution_forms import (
+        conv, conv_general_dilated_local, conv_general_dilated_patches, conv_transpose, conv_with_general_padding,
+    )
+    from calque_core.ops.convolution_layouts import (
+        ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers,
+    )
+    from calque_core.ops.create import broadcasted_iota, empty, full, full_like, iota, iota_p, ones_like, zeros_like
+    from calque_core.ops.cumulative import (
+        cumlogsumexp, cumlogsumexp_p, cummax, cummax_p, cummin, cummin_p, cumprod, cumprod_p, cumsum, cumsum_p,
+    )
+    from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
+    from calque_core.ops.dot import (
+        DotDimensionNumbers, Precision, PrecisionLike, Precisions, batch_matmul, dot, dot_general, dot_general_p,
+    )
+    from calque_core.ops.dynamic import (
+        dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, dynamic_slice_p, dynamic_update_index_in_dim,
+        dynamic_update_slice, dynamic_update_slice_in_dim, dynamic_update_slice_p, index_take,
+    )
+    from calque_core.ops.exchange import (
+        all_gather, all_gather_p, all_to_all, all_to_all_p, pbroadcast, ppermute, ppermute_p, pshuffle, psum_scatter,
+        psum_scatter_p, pswapaxes,
+    )
+    from calque_core.ops.exponential import (
+        cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, log_p,
+        pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p,
+    )
+    from calque_core.ops.fft import FftType, fft, fft_p
+    from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
+    from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
+    from calque_core.ops.incomplete import (
+        igamma, igamma_grad_a, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad, random_gamma_grad_p,
+    )
+    from calque_core.ops.incomplete_beta import betainc, regularized_incomplete_beta_p
+    from calque_core.ops.jit import jit_p
+    from calque_core.ops.joining import (
+        concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p,
+    )
+    from calque_core.ops.linear_call import linear_call, linear_call_p, linear_transpose_p
+    from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
+    from calque_core.ops.mapping import associative_scan, map
+    from calque_core.ops.mulhi import mulhi
+    from calque_core.ops.paddings import padtype_to_pads
+    from calque_core.ops.platform import platform_dependent, platform_dependent_p
+    from calque_core.ops.ragged_dot import ragged_dot
+    from calque_core.ops.reduce import (
+        argmax, argmax_p, argmin, argmin_p, reduce_and, reduce_and_p, reduce_max, reduce_max_p, reduce_min,
+        reduce_min_p, reduce_or, reduce_or_p, reduce_prod, reduce_prod_p, reduce_sum, reduce_sum_p, reduce_xor,
+        reduce_xor_p,
+    )
+    from calque_core.ops.reduce_function import reduce, reduce_p
+    from calque_core.ops.reduce_window import (
+        reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p,
+    )
+    from calque_core.ops.root import custom_root_p
+    from calque_core.ops.rounding import (
+        RoundingMethod, ceil, ceil_p, floor, floor_p, is_finite, is_finite_p, nextafter, nextafter_p, reduce_precision,
+        reduce_precision_p, round, round_p,
+    )
+    from calque_core.ops.scan import scan, scan_p
+    from calque_core.ops.scatter import (
+        ScatterDimensionNumbers, scatter, scatter_add, scatter_add_p, scatter_max, scatter_max_p, scatter_min,
+        scatter_min_p, scatter_mul, scatter_mul_p, scatter_p, scatter_sub,
+    )
+    from calque_core.ops.select_and_scatter import (
+        select_and_gather_add, select_and_gather_add_p, select_and_scatter, select_and_scatter_add,
+        select_and_scatter_add_p, select_and_scatter_p,
+    )
+    from calque_core.ops.shape import (
+        PaddingConfig, collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p,
+        transpose, transpose_p,
+    )
+    from calque_core.ops.slices import index_in_dim, slice_in_dim
+    from calque_core.ops.sort import sort, sort_key_val, sort_p
+    from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
+    from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
+    from calque_core.ops.trigonometric import (
+        acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, cos,
+        cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p,
+    )
+    from calque_core.ops.updates import scatter_apply
+    from calque_core.ops.while_loop import fori_loop, while_loop, while_p
+    from calque_core.ops.windows import GatherScatterMode
+    from calque_core.primitives.conversion import convert_element_type_p
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_core.lax": "linalg",
+    "calque_core.ops.arithmetic": (
+        "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem, "
+        "rem_p, sign, sign_p, sub, sub_p"
+    ),
+    "calque_core.ops.bessel": "bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p",
+    "calque_core.ops.broadcast": (
+        "broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_like, broadcast_shapes, broadcast_to_rank, "
+        "expand_dims"
+    ),
+    "calque_core.ops.callback": "debug_callback_p, io_callback_p, pure_callback_p",
+    "calque_core.ops.checkpoint": "dce_sink, dce_sink_p, name_p, optimization_barrier, optimization_barrier_p, remat_p",
+    "calque_core.ops.collective": (
+        "axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p"
+    ),
+    "calque_core.ops.compare": (
+        "and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt, "
+        "gt_p, le, le_p, lt, lt_p, ne, ne_p, not_p, or_p, population_count, population_count_p, select, select_n, "
+        "select_n_p, shift_left, shift_left_p, shift_right_arithmetic, shift_right_arithmetic_p, shift_right_logical, "
+        "shift_right_logical_p, xor_p"
+    ),
+    "calque_core.ops.complex": "complex, complex_p, conj, conj_p, imag, imag_p, real, real_p",
+    "calque_core.ops.composite": "composite, composite_p",
+    "calque_core.ops.cond": "cond, cond_p, switch",
+    "calque_core.ops.convert": (
+        "bitcast_convert_type, bitcast_convert_type_p, convert_element_type, discard, discard_p, stop_gradient, "
+        "stop_gradient_p"
+    ),
+    "calque_core.ops.convolution": "conv_general_dilated, conv_general_dilated_p",
+    "calque_core.ops.convolution_forms": (
+        "conv, conv_general_dilated_local, conv_general_dilated_patches, conv_transpose, conv_with_general_padding"
+    ),
+    "calque_core.ops.convolution_layouts": (
+        "ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers"
+    ),
+    "calque_core.ops.create": "broadcasted_iota, empty, full, full_like, iota, iota_p, ones_like, zeros_like",
+    "calque_core.ops.cumulative": (
+        "cumlogsumexp, cumlogsumexp_p, cummax, cummax_p, cummin, cummin_p, cumprod, cumprod_p, cumsum, cumsum_p"
+    ),
+    "calque_core.ops.custom": "custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p",
+    "calque_core.ops.dot": (
+        "DotDimensionNumbers, Precision, PrecisionLike, Precisions, batch_matmul, dot, dot_general, dot_general_p"
+    ),
+    "calque_core.ops.dynamic": (
+        "dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, dynamic_slice_p, dynamic_update_index_in_dim, "
+        "dynamic_update_slice, dynamic_update_slice_in_dim, dynamic_update_slice_p, index_take"
+    ),
+    "calque_core.ops.exchange": (
+        "all_gather, all_gather_p, all_to_all, all_to_all_p, pbroadcast, ppermute, ppermute_p, pshuffle, psum_scatter, "
+        "psum_scatter_p, pswapaxes"
+    ),
+    "calque_core.ops.exponential": (
+        "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, "
+        "log_p, pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p"
+    ),
+    "calque_core.ops.fft": "FftType, fft, fft_p",
+    "calque_core.ops.gamma": "digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p",
+    "calque_core.ops.gather": "GatherDimensionNumbers, gather, gather_p",
+    "calque_core.ops.incomplete": (
+        "igamma, igamma_grad_a, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad, random_gamma_grad_p"
+    ),
+    "calque_core.ops.incomplete_beta": "betainc, regularized_incomplete_beta_p",
+    "calque_core.ops.jit": "jit_p",
+    "calque_core.ops.joining": (
+        "concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p"
+    ),
+    "calque_core.ops.linear_call": "linear_call, linear_call_p, linear_transpose_p",
+    "calque_core.ops.linear_solve": "custom_linear_solve, custom_linear_solve_p",
+    "calque_core.ops.mapping": "associative_scan, map",
+    "calque_core.ops.mulhi": "mulhi",
+    "calque_core.ops.paddings": "padtype_to_pads",
+    "calque_core.ops.platform": "platform_dependent, platform_dependent_p",
+    "calque_core.ops.ragged_dot": "ragged_dot",
+    "calque_core.ops.reduce": (
+        "argmax, argmax_p, argmin, argmin_p, reduce_and, reduce_and_p, reduce_max, reduce_max_p, reduce_min, "
+        "reduce_min_p, reduce_or, reduce_or_p, reduce_prod, reduce_prod_p, reduce_sum, reduce_sum_p, reduce_xor, "
+        "reduce_xor_p"
+    ),
+    "calque_core.ops.reduce_function": "reduce, reduce_p",
+    "calque_core.ops.reduce_window": (
+        "reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p"
+    ),
+    "calque_core.ops.root": "custom_root_p",
+    "calque_core.ops.rounding": (
+        "RoundingMethod, ceil, ceil_p, floor, floor_p, is_finite, is_finite_p, nextafter, nextafter_p, "
+        "reduce_precision, reduce_precision_p, round, round_p"
+    ),
+    "calque_core.ops.scan": "scan, scan_p",
+    "calque_core.ops.scatter": (
+        "ScatterDimensionNumbers, scatter, scatter_add, scatter_add_p, scatter_max, scatter_max_p, scatter_min, "
+        "scatter_min_p, scatter_mul, scatter_mul_p, scatter_p, scatter_sub"
+    ),
+    "calque_core.ops.select_and_scatter": (
+        "select_and_gather_add, select_and_gather_add_p, select_and_scatter, select_and_scatter_add, "
+        "select_and_scatter_add_p, select_and_scatter_p"
+    ),
+    "calque_core.ops.shape": (
+        "PaddingConfig, collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, "
+        "transpose, transpose_p"
+    ),
+    "calque_core.ops.slices": "index_in_dim, slice_in_dim",
+    "calque_core.ops.sort": "sort, sort_key_val, sort_p",
+    "calque_core.ops.special": "erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p",
+    "calque_core.ops.top_k": "approx_max_k, approx_min_k, top_k, top_k_p",
+    "calque_core.ops.trigonometric": (
+        "acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, "
+        "cos, cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p"
+    ),
+    "calque_core.ops.updates": "scatter_apply",
+    "calque_core.ops.while_loop": "fori_loop, while_loop, while_p",
+    "calque_core.ops.windows": "GatherScatterMode",
+    "calque_core.primitives.conversion": "convert_element_type_p",
+}
 
 # fmt: off
 __all__ = [
@@ -450,3 +335,6 @@ __all__ = [
     "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]
 # fmt: on
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, _LATE)

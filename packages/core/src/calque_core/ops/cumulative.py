@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, max, min, mul, sub
+from calque_core.ops.arithmetic import add, max, min, mul
 from calque_core.ops.axes import canonical_axis
-from calque_core.ops.compare import bitwise_or, ge, ne, select
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import full, full_like, zeros_like
+from calque_core.ops.create import full
 from calque_core.ops.declare import FLOAT, NUMBER, ORDERED, undefined_message
-from calque_core.ops.exponential import exp, log1p
+from calque_core.ops.exponential import log_add_exp
 from calque_core.ops.mapping import associative_scan
 from calque_core.ops.reduce import reduce_prod_p
-from calque_core.ops.rounding import is_finite
 from calque_core.ops.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, typeof
@@ -55,16 +53,6 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
     primitive.def_impl(impl, leaf=True)
     primitive.def_rule("decomposition", decomposition)
     return primitive
-
-
-def log_add_exp(x: Value, y: Value) -> Value:
-    """Return log(exp(x) + exp(y)); of two equal infinities, this infinity, without the difference of the two."""
-    is_first = ge(x, y)  # unlike max and min, it leaves all derivatives at a tie
-    high, low = select(is_first, x, y), select(is_first, y, x)
-    is_apart = bitwise_or(ne(low, high), is_finite(high))
-    nothing = full_like(high, -np.inf)
-    difference = sub(select(is_apart, low, nothing), select(is_apart, high, zeros_like(high)))
-    return add(high, log1p(exp(difference)))
 
 
 cumsum_p = _declare("cumsum", NUMBER, add, np.add, linearity="linear")

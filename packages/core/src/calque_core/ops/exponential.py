@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas, scalars
+from calque_core.ops.arithmetic import add, sub
 from calque_core.ops.axes import integer
+from calque_core.ops.compare import bitwise_or, ge, ne, select
+from calque_core.ops.create import full_like, zeros_like
 from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined_message
 from calque_core.ops.operands import floating, floating_pair
+from calque_core.ops.rounding import is_finite
 from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray
@@ -200,3 +204,13 @@ def log1p(x: Value) -> Value:
     np.float64(1e-20)
     """
     return log1p_p.bind(floating(x))
+
+
+def log_add_exp(x: Value, y: Value) -> Value:
+    """Return log(exp(x) + exp(y)); of two equal infinities, this infinity, without the difference of the two."""
+    is_first = ge(x, y)  # unlike max and min, it leaves all derivatives at a tie
+    high, low = select(is_first, x, y), select(is_first, y, x)
+    is_apart = bitwise_or(ne(low, high), is_finite(high))
+    nothing = full_like(high, -np.inf)
+    difference = sub(select(is_apart, low, nothing), select(is_apart, high, zeros_like(high)))
+    return add(high, log1p(exp(difference)))

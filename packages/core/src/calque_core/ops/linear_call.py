@@ -112,7 +112,7 @@ def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> l
 @linear_transpose_p.def_impl
 def linear_transpose_impl(*args: Value, jaxpr: Jaxpr, num_res: int) -> Sequence[Value]:
     """Run the decomposition, which `calque_autodiff` registers."""
-    decomposition = linear_transpose_p.adapted.get("decomposition")
+    decomposition = linear_transpose_p.adapted["decomposition"]
     if decomposition is None:
         raise MissingRuleError(
             f"A transposed linear function was evaluated{where()}, but calque_core cannot transpose. Install the "

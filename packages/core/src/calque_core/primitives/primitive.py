@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 from calque_core.context import DEFAULT_SETTINGS, active, entered, here
 from calque_core.primitives import rules as tables
+from calque_core.primitives.families import AdaptedRules, declaring_module, import_family, import_rules_to_change
 from calque_core.traces.trace import Trace, evaluation, hand_down, plain_types, run_under
 from calque_core.types.avals import typeof
 
@@ -35,16 +36,18 @@ class Primitive:
 
     `linearity` declares all derivatives at once: "linear" in all floating operands together, "bilinear", that is linear
     in each of its two operands, or "constant", with a zero derivative.  The attribute `is_elementwise` declares that it
-    acts on each element alone, of operands of equal shapes or rank 0.
+    acts on each element alone, of operands of equal shapes or rank 0.  The `family` is the name of the module that
+    declares it; the modules with its rules have the same name.
     """
 
     __slots__ = (
         "__weakref__",
         "_rules",
         "abstract",
+        "_holes",
         "adapted",
         "effects",
-        "holes",
+        "family",
         "impl",
         "is_elementwise",
         "is_leaf",
@@ -71,8 +74,9 @@ class Primitive:
         self.is_leaf = False
         self.impl: Callable[..., Any] = self._missing_impl
         self.abstract: Any = None  # the type rule: types to a list of types
-        self.adapted: dict[Any, Callable[..., Any]] = {}
-        self.holes: dict[Any, str] = {}
+        self.family = declaring_module().rpartition(".")[2]  # the modules with its rules have this name
+        self.adapted = AdaptedRules(self.family)
+        self._holes: dict[Any, str] = {}
         self._rules: dict[Any, tables.Rule] = {}
         tables.primitives.add(self)
 
@@ -175,30 +179,37 @@ class Primitive:
 
     def def_hole(self, kind: str, reason: str) -> None:
         """Declare the reason why no rule of this kind exists: 'it is not linear'.  The error quotes it."""
+        import_rules_to_change(self.family, kind)
         if kind in self._rules:
             raise ValueError(
                 f"'{self.name}' has a rule of the kind {kind!r}, so no hole can be declared for it. Remove the rule "
                 "or the declaration."
             )
-        self.holes[kind] = reason
+        self._holes[kind] = reason
 
     def refresh(self, kind: Any) -> None:
         """Update the attribute `impl` or `abstract`, which dispatch reads, after its rule has changed."""
         if kind == "impl":
-            self.impl, self.is_leaf = self.adapted.get(kind, self._missing_impl), False
+            self.impl, self.is_leaf = self.adapted[kind] or self._missing_impl, False
         elif kind == "abstract_eval":
-            self.abstract = self.adapted.get(kind)
+            self.abstract = self.adapted[kind]
+
+    @property
+    def holes(self) -> dict[Any, str]:
+        """The reasons why there is no rule, by kind."""
+        import_family(self.family)
+        return self._holes
 
     @property
     def rules(self) -> Mapping[Any, Callable[..., Any]]:
         """The authors' rules, by kind."""
+        import_family(self.family)
         return MappingProxyType({kind: rule.function for kind, rule in self._rules.items()})
 
     def _missing_impl(self, *args: Any, **params: Any) -> Any:
-        decomposition = self._rules.get("decomposition")
-        if decomposition is None:
+        if self.adapted["decomposition"] is None:
             raise tables.missing_rule(self, "impl")
-        outs = decomposition.function(*args, **params)
+        outs = self._rules["decomposition"].function(*args, **params)
         return list(outs) if self.multiple_results else outs
 
     def __repr__(self) -> str:
@@ -243,7 +254,7 @@ def decompose(trace: Trace, primitive: Primitive, args: Any, params: dict[str, A
     >>> decompose(evaluation, twice_p, [1.5], {}, "jvp")
     [np.float64(3.0)]
     """
-    decomposition = primitive.adapted.get("decomposition")
+    decomposition = primitive.adapted["decomposition"]
     if decomposition is None:
         raise tables.missing_rule(primitive, kind)
     return list(run_under(trace, decomposition, *args, **params))

@@ -10,12 +10,22 @@ the adapted one.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 from calque_core.context import here
 from calque_core.errors import MissingRuleError, similar_name
 from calque_core.frames.source import Position, resolve, user_frame, where
+from calque_core.primitives.families import (
+    declare_column,
+    declaring_module,
+    general_kind,
+    import_column,
+    import_family,
+    import_rules,
+    import_rules_to_change,
+    is_family_module,
+)
 from calque_core.primitives.rule_results import adapt
 
 Function = Callable[..., Any]
@@ -30,7 +40,7 @@ class Rule(NamedTuple):
     function: Function
     adapted: Function
     position: Position | None
-    module: str  # the module that defines it
+    module: str  # the module whose body defines it
 
 
 class KindInfo(NamedTuple):
@@ -113,6 +123,28 @@ def advance_rule_epoch() -> None:
     _epoch[0] += 1
 
 
+def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str]) -> None:
+    """Declare that a package has rules of some kinds for core's primitives, in one module for each family.
+
+    A primitive belongs to the family "fft" if the module `ops/fft.py` declares it; the module `package.fft` is imported
+    at the first look-up of a rule for one of its primitives.
+
+    >>> from calque_core import rules
+    >>> from calque_core.extend import rules_by_family
+    >>> rules_by_family("my_package.rules", ["fourier"], kinds=["spectrum"])
+    >>> from calque_core.lax import sin_p
+    >>> sin_p in rules("spectrum")  # its family has no such rules, and nothing is imported
+    False
+    """
+    kinds = list(kinds)
+    declare_column(package, families, kinds)
+    for primitive in list(primitives):
+        for kind in [
+            kind for kind in primitive.adapted if general_kind(kind) in kinds and primitive.adapted[kind] is None
+        ]:
+            del primitive.adapted[kind]  # the answer of a look-up before this call
+
+
 def settings_key() -> tuple[Any, ...]:
     """Return the settings, axis environment and rule epoch: part of the key of every cache of derived programs."""
     context = here()
@@ -135,6 +167,7 @@ class RuleTable(MutableMapping[Any, Function]):
         self.kind = kind
 
     def __getitem__(self, primitive: Any) -> Function:
+        import_rules(primitive.family, self.kind)
         rule: Rule = primitive._rules[self.kind]
         return rule.function
 
@@ -142,15 +175,18 @@ class RuleTable(MutableMapping[Any, Function]):
         store(primitive, self.kind, function, override=True)
 
     def __delitem__(self, primitive: Any) -> None:
+        import_rules_to_change(primitive.family, self.kind)
         del primitive._rules[self.kind]
         del primitive.adapted[self.kind]
         primitive.refresh(self.kind)
         advance_rule_epoch()
 
     def __iter__(self) -> Iterator[Any]:
+        import_column(self.kind)
         return iter(sorted((p for p in primitives if self.kind in p._rules), key=lambda p: str(p.name)))
 
     def __len__(self) -> int:
+        import_column(self.kind)
         return sum(self.kind in p._rules for p in primitives)
 
     def __repr__(self) -> str:
@@ -175,20 +211,23 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     """
     if not callable(function):
         raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
+    import_rules_to_change(primitive.family, kind)
     new = Rule(function, adapt(primitive.name, kind, function, primitive.multiple_results), *_origin(function))
     old: Rule | None = primitive._rules.get(kind)
-    if old is not None and not override and old.module != "__main__":
+    is_late = is_family_module(new.module)
+    repeated = new.module if is_late else "__main__"  # an import after an interrupt, or a cell of a notebook
+    if old is not None and not override and old.module != repeated:
         raise ValueError(
             f"'{primitive.name}' has a rule for {_kind_name(kind)!r} from {_place(old)}, and {_place(new)} gives "
             f"another. To replace it, use def_rule({_kind_arguments(kind, 'fn')}, override=True), or del "
             f"calque_core.rules({_kind_arguments(kind)})[primitive] first."
         )
-    if _is_shadowed(kind, primitive._rules):
+    if not is_late and _is_shadowed(kind, primitive._rules):  # no program looked up a late rule before its import
         advance_rule_epoch()
     primitive._rules[kind] = new
     primitive.adapted[kind] = new.adapted
     primitive.refresh(kind)
-    primitive.holes.pop(kind, None)
+    primitive._holes.pop(kind, None)
 
 
 _SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is used in place of the second
@@ -196,17 +235,17 @@ _SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is used in place
 
 def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
     """Tell whether a new rule of this kind replaces one that traced programs may have used."""
-    general = kind if isinstance(kind, str) else kind[0]
+    general = general_kind(kind)
     return not stored.keys().isdisjoint((kind, general, _SHADOWED.get(general), "decomposition"))
 
 
 def _origin(function: Function) -> tuple[Position | None, str]:
-    """Return the position and the module of a rule's definition; for calque's own rules, of the function."""
+    """Return the position and the module of a rule's definition; calque's own has that of its function."""
     frame = user_frame()
     if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")
     code = getattr(function, "__code__", None)
-    return (None if code is None else (code, 0)), getattr(function, "__module__", "")
+    return (None if code is None else (code, 0)), declaring_module()
 
 
 def _place(rule: Rule) -> str:
@@ -216,6 +255,7 @@ def _place(rule: Rule) -> str:
 def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
     """Return the error for a missing rule, with notes on its registration and on the rules of the primitive."""
     info = info_of(kind)
+    import_family(primitive.family)  # the notes list all rules
     error = MissingRuleError(
         info.message.format(name=primitive.name, platform=platform),
         primitive=primitive.name,
@@ -234,7 +274,7 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
         f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}."
     )
     for stored_kind in primitive._rules:
-        name = stored_kind if isinstance(stored_kind, str) else stored_kind[0]
+        name = general_kind(stored_kind)
         if name not in kinds:
             similar = similar_name(name, kinds)
             error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {similar!r}?" if similar else "."))

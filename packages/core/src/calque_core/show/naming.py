@@ -76,7 +76,7 @@ class Scope:
 
 def shown_params(eqn: JaxprEqn) -> list[tuple[str, Any]]:
     """Return the parameters that the primitive's rule of kind "pp" shows, sorted, with `name` first."""
-    rule = eqn.primitive.adapted.get("pp")
+    rule = eqn.primitive.adapted["pp"]
     params: dict[str, Any] = eqn.params if rule is None else rule(eqn.params)
     return sorted(params.items(), key=lambda item: (item[0] != "name", item[0]))
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from calque_core.frames.source import Position
-from calque_core.hooks import program_printers
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.show.layout import WIDTH, Row, flatten_rows, page
 from calque_core.show.naming import Options, Scope, effects_text, fresh_names, param_text, shared_names, shown_params
@@ -57,9 +56,6 @@ def pretty_print(
     if style == "autodidax":
         return page(flatten_rows(autodidax_rows(jaxpr, options)), wrap=False, **comments)
     raise ValueError(f"there is no style {style!r}. Use one of {', '.join(map(repr, STYLES))}.")
-
-
-program_printers.append(pretty_print)
 
 
 class Block:

@@ -18,7 +18,6 @@ from calque_core.calls.api_util import describe_value
 from calque_core.context import DEFAULT_SETTINGS, entered, here
 from calque_core.errors import JaxprTypeError
 from calque_core.frames.source import describe_function, where
-from calque_core.hooks import program_checks, result_checks
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.primitives.rules import rule_epoch
@@ -58,9 +57,6 @@ def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
         checker = Checker(jaxpr, inner)
         inner.memo(("checked", rule_epoch()), checker.check)
     return JaxprType((*(v.aval for v in jaxpr.constvars), *jaxpr.in_avals), tuple(jaxpr.out_avals))
-
-
-program_checks.append(check_jaxpr)
 
 
 class Checker:
@@ -165,9 +161,6 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
             f"{_rule(primitive, 'impl')} gave {results}{where()}, but {_rule(primitive, 'abstract_eval')} says "
             f"{', '.join(map(str, avals)) or 'nothing'}. Correct one of the two."
         )
-
-
-result_checks.append(check_evaluation)
 
 
 def _rule(primitive: Any, kind: str) -> str:

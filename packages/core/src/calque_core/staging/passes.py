@@ -84,7 +84,7 @@ def _dce_eqn(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn | None:
     """Return the equation with its used operands and results only; None if it is dead."""
     if not any(used_outputs) and not eqn.effects:
         return None
-    rule = eqn.primitive.adapted.get("dce")
+    rule = eqn.primitive.adapted["dce"]
     if rule is None:
         return eqn
     used_inputs, new_eqn = _checked_dce(eqn, rule(used_outputs, eqn))

@@ -17,7 +17,7 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
 from calque_core.frames.source import Position, current_position, resolve
-from calque_core.hooks import program_checks
+from calque_core.hooks import program_check
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, unmarked
 from calque_core.memory.captures import Captures, as_read_only
@@ -285,8 +285,7 @@ def stage(
                 )
         jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
     if here().settings.enable_checks:
-        for check in program_checks:
-            check(jaxpr)
+        program_check()(jaxpr)
     return jaxpr
 
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from calque_core.context import entered, here
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import at_place, is_internal_file
-from calque_core.hooks import close_checks
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import Tracer
 
@@ -52,9 +51,6 @@ def check_leaks(trace: Trace) -> None:
             f"{trace.describe()}: it is {_path(chain, variables)}. Return values from a transformed function instead "
             "of storing them in a global, an attribute, a cache or a closure."
         )
-
-
-close_checks.append(check_leaks)
 
 
 def _user_variables(frame: FrameType | None) -> tuple[dict[int, _Variable], set[int]]:

@@ -22,7 +22,7 @@ from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own_co
 from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, where
-from calque_core.hooks import close_checks, result_checks
+from calque_core.hooks import close_check, result_checks
 from calque_core.traces.tracer import Tracer, escape_message
 from calque_core.types.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
@@ -116,7 +116,7 @@ class EvalTrace(Trace):
                 out = primitive.impl(*args, **params)
         outs = out if primitive.multiple_results else [out]
         if not is_resting:
-            for check in result_checks:
+            for check in result_checks():
                 check(primitive, args, params, outs)
         return outs
 
@@ -178,8 +178,7 @@ class tracing(entered):
             if self.opened:
                 self.trace.close()
         if self.opened and error is None and here().settings is not DEFAULT_SETTINGS:
-            for check in close_checks:
-                check(self.trace)
+            close_check()(self.trace)
 
     def _explain(self, error: ValueError) -> None:
         """Add a note to an error of NumPy: why the array is read-only, or why a tracer refused."""
@@ -335,7 +334,7 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
         with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind primitives
             outs = evaluator(primitive, args, params)
     if context.settings is not DEFAULT_SETTINGS:
-        for check in result_checks:
+        for check in result_checks():
             check(primitive, args, params, outs)
     return outs
 

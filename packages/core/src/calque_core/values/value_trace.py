@@ -123,7 +123,7 @@ class ValueTrace(Trace):
                 f"{name} has no rule for '{primitive.name}'{where()}. Set {name}.kind, the name of a table of rules, "
                 f"or define {name}.apply."
             )
-        rule = primitive.adapted.get(self.kind)
+        rule = primitive.adapted[self.kind]
         if rule is None:
             return NotImplemented
         outs = rule(*values, **params)
@@ -203,8 +203,8 @@ class ValueTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
         if not any(map(self.owns, args)):
             return hand_down(self.parent, primitive, args, params)
-        if self.kind not in primitive.adapted:
-            value_rule = primitive.adapted.get("value")
+        if primitive.adapted[self.kind] is None:
+            value_rule = primitive.adapted["value"]
             if value_rule is not None:
                 return value_rule(self, args, **params)  # type: ignore[no-any-return]
             if primitive is convert_element_type_p and params["new_dtype"] == args[0].aval.dtype:
@@ -213,7 +213,7 @@ class ValueTrace(Trace):
                 return self._run_inline(primitive, args, params)
         outs = run_under(self.parent, self.apply, primitive, [self.unwrap(x) for x in args], params)
         if outs is NotImplemented:
-            if "decomposition" not in primitive.adapted:
+            if primitive.adapted["decomposition"] is None:
                 raise self._missing(primitive)
             return decompose(self, primitive, args, params, self.kind)
         avals = self._types(primitive, args, params)
@@ -245,9 +245,9 @@ class ValueTrace(Trace):
 
     def _run_inline(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
         """Run the main program of a primitive, if no transformation can use its other programs."""
-        if "decomposition" in primitive.adapted:
+        if primitive.adapted["decomposition"] is not None:
             return decompose(self, primitive, args, params, self.kind)
-        rule = primitive.adapted.get("interpret")
+        rule = primitive.adapted["interpret"]
         if rule is None:
             raise missing_rule(primitive, self.kind or "value")
         if not self.drops_custom_derivatives and not only_evaluates(self.parent):

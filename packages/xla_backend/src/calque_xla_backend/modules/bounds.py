@@ -60,7 +60,7 @@ def _conversions(jaxpr: Jaxpr) -> Iterator[tuple[Atom, np.dtype[Any]]]:
             old, new = eqn.invars[0].aval.dtype, eqn.params["new_dtype"]
             if kind_of(new) in "iu" and not np.can_cast(old, new):
                 yield eqn.invars[0], new
-        elif "means" in eqn.primitive.adapted:
+        elif eqn.primitive.adapted["means"] is not None:
             inner: Jaxpr = eqn.primitive.adapted["means"](**eqn.params)
             bounds = inner.memo("bounds", partial(bounds_of, inner))
             yield from ((eqn.invars[bound.argument], bound.dtype) for bound in bounds)

@@ -124,12 +124,12 @@ def lowering_rule(primitive: Any, platform: str) -> Rule:
     Raises: MissingRuleError.
     """
     adapted = primitive.adapted
-    rule = adapted.get(("lowering", platform)) or adapted.get("lowering")
-    if rule is None and "means" in adapted:
+    rule = adapted["lowering", platform] or adapted["lowering"]
+    if rule is None and adapted["means"] is not None:
         program_of = adapted["means"]
         return lambda ctx, *values, **params: lower_equations(ctx, OnePlace(), program_of(**params), *values)
     if rule is None:
-        if "decomposition" not in adapted:
+        if adapted["decomposition"] is None:
             raise missing_rule(primitive, "lowering", platform=platform)
         rule = lower_fun(adapted["decomposition"])
     return rule  # type: ignore[no-any-return]

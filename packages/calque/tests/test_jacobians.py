@@ -268,4 +268,4 @@ def test_a_traceback_shows_the_users_frames_alone(call):
 
     with pytest.raises((TypeError, ValueError)) as caught:
         call(broken, np.ones(3))
-    assert {frame.path.name for frame in caught.traceback} == {"test_jacobian.py"}
+    assert {frame.path.name for frame in caught.traceback} == {"test_jacobians.py"}

@@ -1,0 +1,95 @@
+"""Families of rules: modules of rules that are imported when a program first asks for one of their rules.
+
+One idea: a primitive belongs to the family of the module that declares it, `ops/fft.py`, and a package of rules has a
+module of that name, `rules/fft.py`.  So a program imports the rules of the families that it uses.
+
+Read next: `rules.py`, the tables of rules; `late.py`, the same for names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from calque_core.late import import_at_rest
+
+Kind = str | tuple[str, str]
+
+
+Column = tuple[str, frozenset[str]]  # a package of rules, and the families that have a module there
+
+columns: dict[str, list[Column]] = {}  # by kind
+
+
+class AdaptedRules(dict[Any, Any]):
+    """The rules of one primitive, by kind, as the machinery calls them; a kind without a rule gives None.
+
+    The first look-up of a kind imports the rules of the primitive's family; another one takes as long as in any dict.
+    """
+
+    __slots__ = ("family",)
+
+    def __init__(self, family: str) -> None:
+        super().__init__()
+        self.family = family
+
+    def __missing__(self, kind: Kind) -> Any:
+        import_rules(self.family, kind)
+        return self.setdefault(kind, None)
+
+
+def general_kind(kind: Kind) -> str:
+    """Return the kind without its platform."""
+    return kind if isinstance(kind, str) else kind[0]
+
+
+def declare_column(package: str, families: Iterable[str], kinds: Iterable[str]) -> None:
+    """Declare that a package has rules of some kinds for core's primitives, in one module for each family.
+
+    The module `package.family` is imported at the first look-up of a rule for a primitive of that family.
+    """
+    column = package, frozenset(families)
+    for kind in kinds:
+        columns.setdefault(kind, []).append(column)
+
+
+def import_rules(family: str, kind: Kind) -> None:
+    """Import the modules with rules of one kind for the primitives of a family."""
+    for package, families in columns.get(general_kind(kind), ()):
+        if family in families:
+            import_at_rest(f"{package}.{family}")
+
+
+def import_rules_to_change(family: str, kind: Kind) -> None:
+    """Import the rules of one kind before a definition beside them, unless a module of the family defines them now."""
+    if declaring_module().rpartition(".")[2] != family:
+        import_rules(family, kind)
+
+
+def import_column(kind: Kind) -> None:
+    """Import all modules with rules of one kind."""
+    for package, families in columns.get(general_kind(kind), ()):
+        for family in sorted(families):
+            import_at_rest(f"{package}.{family}")
+
+
+def import_family(family: str) -> None:
+    """Import all modules with rules for the primitives of a family."""
+    for kind in list(columns):
+        import_rules(family, kind)
+
+
+def is_family_module(module: str) -> bool:
+    """Tell whether a module of this name holds the rules of a family."""
+    package, _, family = module.rpartition(".")
+    return any(name == package and family in families for column in columns.values() for name, families in column)
+
+
+def declaring_module() -> str:
+    """Return the name of the module whose body runs, the innermost one; '' if none does."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return "" if frame is None else frame.f_globals.get("__name__", "")

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+import sys
+from types import ModuleType
+
+import pytest
+
+from calque_core import Trace, config, current_trace, evaluation, tracing
+from calque_core.late import import_at_rest, late_names
+
+
+@pytest.fixture
+def package(monkeypatch):
+    """A package with three late names."""
+    module = ModuleType("late_package")
+    module.__getattr__, module.__dir__ = late_names(
+        "late_package", {"math": "pi, tau as whole_turn", "late_package": "part"}
+    )
+    monkeypatch.setitem(sys.modules, "late_package", module)
+    return module
+
+
+@pytest.fixture
+def module_of(tmp_path, monkeypatch):
+    """Write a module of this text, which an import finds; return its name."""
+
+    def write(text):
+        (tmp_path / "late_module_of_test.py").write_text(text)
+        return "late_module_of_test"
+
+    monkeypatch.syspath_prepend(tmp_path)
+    yield write
+    sys.modules.pop("late_module_of_test", None)
+
+
+def test_a_late_name_is_that_of_its_module_and_is_found_without_the_function_afterwards(package):
+    assert "whole_turn" not in vars(package)
+    assert package.whole_turn == math.tau
+    assert vars(package)["whole_turn"] == math.tau
+
+
+def test_a_late_name_can_be_a_module_of_the_package(package, monkeypatch):
+    part = ModuleType("late_package.part")
+    monkeypatch.setitem(sys.modules, "late_package.part", part)
+    assert package.part is part
+
+
+def test_dir_lists_late_names_before_their_first_use(package):
+    assert {"pi", "whole_turn", "part", "__name__"} <= set(dir(package))
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_the_package_and_its_list(package):
+    with pytest.raises(AttributeError, match=r"late_package has no attribute 'pie'\. Its names are in late_package\."):
+        package.pie
+
+
+def test_another_function_answers_for_other_names():
+    get, _ = late_names("another_package", {"math": "pi"}, missing=lambda name: f"no {name}")
+    assert get("pi") == math.pi
+    assert get("pie") == "no pie"
+
+
+def test_a_module_is_imported_at_rest_whatever_traces_and_whichever_settings_hold(module_of):
+    name = module_of("from calque_core import config, current_trace\nseen = current_trace(), config.current()\n")
+    default = config.current()
+
+    class Refuses(Trace):
+        def process_primitive(self, primitive, args, params):
+            raise AssertionError(f"{primitive} was bound")
+
+    with tracing(Refuses(current_trace())), config.enable_x64(False):
+        seen = import_at_rest(name).seen
+
+    assert seen == (evaluation, default)
+
+
+def test_a_module_that_is_not_installed_is_an_error_of_the_import():
+    with pytest.raises(ModuleNotFoundError, match="module_that_nobody_wrote"):
+        import_at_rest("module_that_nobody_wrote")

@@ -1,0 +1,142 @@
+"""What each package loads at its import, beyond NumPy: a new import is a line that a reviewer sees.
+
+One idea: import time is counted in modules.  Operations, rules and the packages under the facade are loaded when a
+program first uses them; this file lists the modules of core that `import calque_core` may load, and the modules of the
+standard library that each package may add to those of NumPy.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+STANDARD = {
+    "__future__",
+    "_bisect",
+    "bisect",
+    "copy",
+    "dataclasses",
+    "threading",
+}  # that NumPy's import leaves out, in some Python
+LOADED = {  # the standard library and NumPy, and our own packages
+    "calque_pytree": (STANDARD - {"threading"}, {"calque_pytree"}),
+    "calque_core": (STANDARD, {"calque_core", "calque_pytree"}),
+    "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
+    "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
+    "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
+    "calque_numpy": (STANDARD | {"_string", "string", "numpy"}, {"calque_numpy", "calque_core", "calque_pytree"}),
+    "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
+}
+CORE = {  # the modules of core by folder; the lists are what `import calque_core` needs to give arrays their methods
+    "": "backends config context errors hooks late lax",
+    "arrays": (
+        "array_namespace at devices indexing indices masks methods missing_methods numpy_arithmetic numpy_moments "
+        "numpy_products numpy_protocol numpy_reductions numpy_sequences numpy_shapes numpy_ufuncs operators "
+        "ufunc_methods views"
+    ),
+    "calls": "api_util",
+    "frames": "recursion source tracebacks",
+    "jaxprs": "effects jaxpr",
+    "ops": (
+        "arithmetic axes batch_axes broadcast compare complex convert create declare dot exponential formulas "
+        "operands rounding scalars shape trigonometric weakness windows"
+    ),
+    "primitives": "conversion families primitive rule_results rules",
+    "traces": "in_place trace tracer",
+    "types": "array_methods avals dtypes limits promotion",
+}
+LATE = ["calque", "calque_core", "calque_core.extend", "calque_core.lax"]  # packages with names that are loaded late
+COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
+LIST = """
+import json, sys
+if sys.argv[1] != "calque_pytree":
+    import numpy, typing, collections.abc, importlib, contextvars, weakref  # what every program has
+before = set(sys.modules)
+__import__(sys.argv[1])
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+@cache
+def loaded_by(package: str) -> frozenset[str]:
+    """Return the modules that the import of a package adds, in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", LIST, package], capture_output=True, text=True, check=True)
+    return frozenset(json.loads(done.stdout))
+
+
+def is_ours(module: str) -> bool:
+    return module.startswith("calque")
+
+
+@pytest.mark.parametrize("package", [package for package in LOADED if package != "calque_pytree"])
+def test_a_package_loads_no_further_package_of_anyone(package):
+    others, ours = LOADED[package]
+    modules = loaded_by(package)
+    assert {m.split(".")[0] for m in modules if not is_ours(m)} <= others
+    assert {m.split(".")[0] for m in modules if is_ours(m)} == ours
+
+
+def test_pytree_loads_the_standard_library_alone():
+    roots = {m.split(".")[0] for m in loaded_by("calque_pytree") if not is_ours(m)}
+    assert roots <= set(sys.stdlib_module_names)
+    assert {"dataclasses", "typing"} <= roots
+    assert roots.isdisjoint({"asyncio", "concurrent", "ctypes", "difflib", "logging", "subprocess", "unittest"})
+
+
+@pytest.mark.parametrize("package", ["calque_core", "calque"])
+def test_core_and_the_facade_load_these_modules_of_core_and_no_others(package):
+    listed = {f"calque_core.{folder}.{name}" for folder, names in CORE.items() if folder for name in names.split()}
+    listed |= {f"calque_core.{name}" for name in [*CORE[""].split(), *filter(None, CORE)]} | {"calque_core"}
+    extra = {"calque_core.extend"} if package == "calque" else set()
+    assert {m for m in loaded_by(package) if m.startswith("calque_core")} == listed | extra
+
+
+@pytest.mark.parametrize("package", [package for package in LOADED if package != "calque_pytree"])
+def test_no_import_loads_a_rule_of_a_family_that_nobody_asked_for(package):
+    families = {f"{column}.{family}" for column in COLUMNS for family in importlib.import_module(column).FAMILIES}
+    assert loaded_by(package) & families == set()
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_every_module_of_rules_is_a_family_that_a_look_up_finds_or_serves_one(column):
+    package = importlib.import_module(column)
+    modules = {found.name for found in pkgutil.iter_modules(package.__path__)}
+    operations = {found.name for found in pkgutil.iter_modules(importlib.import_module("calque_core.ops").__path__)}
+    assert set(package.FAMILIES) <= modules
+    assert (modules - set(package.FAMILIES)) & operations <= {"loops"}  # no rules: it serves `scan` and `while_loop`
+
+
+@pytest.mark.parametrize("package", LATE)
+def test_the_names_for_type_checkers_are_the_names_that_are_loaded_late(package):
+    module = importlib.import_module(package)
+    expected = {origin: split(names) for origin, names in module._LATE.items()}
+    if package == "calque":
+        expected["calque_xla_backend"] = set(module._BACKEND_NAMES)
+        expected["calque"] |= set(module._BACKEND_MODULES)
+    assert typed_names(module.__file__) == expected
+
+
+@pytest.mark.parametrize("package", LATE)
+def test_no_late_name_is_hidden_by_a_module_of_the_package(package):
+    module = importlib.import_module(package)
+    late = {alias for name, names in module._LATE.items() if name != package for alias in split(names)}
+    assert late & {found.name for found in pkgutil.iter_modules(module.__path__)} == set()
+
+
+def split(names: str) -> set[str]:
+    return {part.strip().partition(" as ")[2] or part.strip() for part in names.split(",")}
+
+
+def typed_names(file: str) -> dict[str, set[str]]:
+    """Return the names that a file imports for type checkers, by module."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "_TYPE_CHECKING"]
+    return {node.module: {name.asname or name.name for name in node.names} for node in block.body}
