@@ -145,7 +145,7 @@ def remembering_functions():
     """Return every functools cache of our packages by name, wherever it is kept: in a module, a class, a closure."""
     own = {}
     for x in gc.get_objects():
-        if isinstance(x, WRAPPER) and x.__wrapped__.__module__.startswith("calque"):
+        if type(x) is WRAPPER and x.__wrapped__.__module__.startswith("calque"):
             own.setdefault(f"{x.__wrapped__.__module__}.{x.__wrapped__.__qualname__}", []).append(x)
     return own
 

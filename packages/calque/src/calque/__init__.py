@@ -29,8 +29,8 @@ from calque_core.extend import late_names as _late_names
 if _TYPE_CHECKING:
     from calque import (
         ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
-        custom_derivatives as custom_derivatives, debug, dtypes as dtypes, errors as errors, flatten_util, lax, nn,
-        numpy, ops as ops, profiler as profiler, random, scipy as scipy, stages as stages, testing, tree,
+        custom_derivatives as custom_derivatives, debug, dlpack as dlpack, dtypes as dtypes, errors as errors,
+        flatten_util, lax, nn, numpy, ops as ops, profiler as profiler, random, scipy as scipy, stages as stages, testing, tree,
         tree_util as tree_util,
     )
     from calque.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
@@ -87,7 +87,7 @@ _BACKEND_NAMES = (
     "live_arrays",
     "profile",
 )
-_BACKEND_MODULES = ("profiler", "stages")
+_BACKEND_MODULES = ("dlpack", "profiler", "stages")
 
 _register_internal_folder(__path__[0])
 

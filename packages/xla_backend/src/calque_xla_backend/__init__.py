@@ -28,6 +28,7 @@ from calque_xla_backend.runtime.devices import (
     devices,
     live_arrays,
 )
+from calque_xla_backend.runtime.exchange import from_dlpack
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 from calque_xla_backend.verbs.explain import Explanation, explain
@@ -63,6 +64,7 @@ __all__ = [
     "devices",
     "dtype_to_ir_type",
     "explain",
+    "from_dlpack",
     "hlo",
     "ir_constant",
     "jaxpr_subcomp",

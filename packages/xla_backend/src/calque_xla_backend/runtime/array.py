@@ -28,7 +28,9 @@ from calque_core.extend import (
     wide_dtype,
 )
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
+from calque_xla_backend.runtime.dlpack import HOST, address_of
 from calque_xla_backend.runtime.runtime import (
+    MARKS_READ_ONLY,
     Buffer,
     DeviceType,
     Placement,
@@ -36,6 +38,7 @@ from calque_xla_backend.runtime.runtime import (
     is_readable,
     placement,
     put,
+    to_dlpack,
     to_numpy,
 )
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
@@ -90,8 +93,13 @@ class Array(ArrayMethods):
         return int(self._live().on_device_size_in_bytes())
 
     def unsafe_buffer_pointer(self) -> int:
-        """Return the address of the elements.  It is valid while the array lives; nothing may write there."""
-        return int(self._live().unsafe_buffer_pointer())
+        """Return the address of the elements.  It is valid while the array lives; nothing may write there.
+
+        Raises: TypeError for elements of less than a byte.
+        """
+        if bit_width(self._device_type.dtype) < _BYTE:
+            raise TypeError(f"elements of {self._device_type.aval} have no address{where()}: they are below a byte.")
+        return address_of(to_dlpack(self._live()))  # jaxlib's own method imports jax, where it is installed
 
     def is_ready(self) -> bool:
         """Tell whether the elements are computed, so that reading them does not wait."""
@@ -154,18 +162,29 @@ class Array(ArrayMethods):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        host = self.__array__()
-        if max_version is None and not copy:
-            if copy is not None:
-                raise BufferError(
-                    f"a device array of type {self._device_type.aval} cannot be exported without a copy{where()}, "
-                    "because this version of DLPack does not mark memory as read-only. Use copy=None or max_version."
-                )
-            host = host.copy()
-        return host.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        aval, dtype = self._device_type.aval, self._device_type.dtype
+        if dl_device not in (None, HOST) or stream is not None:
+            raise BufferError(
+                f"a device array of type {aval} cannot be exported{where()} with dl_device={dl_device} and "
+                f"stream={stream}: it is in the host's memory, {HOST}. Use None for both."
+            )
+        is_numpys = dtype.isbuiltin == 1
+        is_marked = max_version is not None and max_version >= (1, 0) and (is_numpys or MARKS_READ_ONLY)
+        if copy is False and not is_marked:
+            raise BufferError(
+                f"a device array of type {aval} cannot be exported without a copy{where()}, because this version of "
+                "DLPack does not mark memory as read-only. Use copy=None or max_version."
+            )
+        host = self.__array__() if is_marked and not copy else self.__array__().copy()
+        if is_numpys:
+            return host.__dlpack__(max_version=max_version) if is_marked else host.__dlpack__()
+        if bit_width(dtype) < _BYTE:
+            raise BufferError(f"a device array of type {aval} cannot be exported{where()}: DLPack has no such dtype.")
+        shared = self._live() if is_marked and not copy else put(host, self._device_type)
+        return to_dlpack(shared, max_version if is_marked else None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.__array__().__dlpack_device__()  # the host's value is exported
+        return HOST
 
     def __getitem__(self, index: Any) -> Array:
         if is_advanced(index) and not has_tracer(index):

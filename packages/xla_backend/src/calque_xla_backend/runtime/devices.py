@@ -74,19 +74,22 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
     CpuDevice(id=0)
     """
     leaves, tree = tree_flatten(x)
-    places = [_place(target) for target in flatten_axes("the argument device of device_put", tree, device)]
+    places = [
+        place_of(target, "device_put") for target in flatten_axes("the argument device of device_put", tree, device)
+    ]
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
     return tree.unflatten([_put_leaf(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
 
 
-def _place(device: Any) -> Placement | None:
+def place_of(device: Any, caller: str) -> Placement | None:
+    """Return the placement on a device or a sharding, None for None.  Raises: ValueError in the name of `caller`."""
     if device is None:
         return None
     if isinstance(device, SingleDeviceSharding):
         device = device.device
     if not isinstance(device, DeviceClass):
         known = ", ".join(map(repr, local_devices()))
-        raise ValueError(f"device_put{where()} got {device!r}, which is not a device. Use one of: {known}.")
+        raise ValueError(f"{caller}{where()} got {device!r}, which is not a device. Use one of: {known}.")
     return placement(device)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from jaxlib import _jax  # type: ignore[attr-defined]
 from jaxlib import utils as jaxlib_utils  # type: ignore[attr-defined]
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
@@ -204,6 +205,24 @@ def put(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
         target, place.sharding, [array], [place.device], True, True, _COPY, True
     )  # committed, force_copy, semantics, enable_x64: jaxlib never narrows a dtype
 
+
+def share(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
+    """Return a buffer on the memory of a NumPy array of the target's dtype, or on a copy if XLA cannot share it."""
+    place = target.placement
+    semantics = xc.HostBufferSemantics.ZERO_COPY
+    return _device_put(target, place.sharding, [array], [place.device], True, False, semantics, True)
+
+
+def to_dlpack(buffer: Buffer, max_version: tuple[int, int] | None = None) -> Any:
+    """Return a DLPack capsule of the memory of a buffer, marked as read-only if `MARKS_READ_ONLY` and by version 1.
+
+    The capsule is that of a clone: deleting a buffer that is exported itself would end the process.
+    """
+    options = () if max_version is None or _RELEASE < (0, 12) else (None, max_version)
+    return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), *options)
+
+
+MARKS_READ_ONLY = _RELEASE >= (0, 12)  # whether capsules of jaxlib's can say that memory is read-only
 
 _device_put = xc.batched_device_put
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL

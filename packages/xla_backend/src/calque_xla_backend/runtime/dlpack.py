@@ -1,0 +1,99 @@
+"""The memory of arrays of other libraries, by DLPack.
+
+One idea: NumPy imports the dtypes that it has.  The short floats of ml_dtypes, which it lacks, are read here from the
+structure that a capsule holds, as unsigned integers of their size; the view keeps the capsule, and the capsule its
+memory.  Source: the header dlpack.h of DLPack 1.1.
+
+Read next: `exchange.py`, which makes arrays of the views.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from calque_core.extend import short_dtype
+
+HOST = (1, 0)  # DLPack's name of the host's memory
+
+
+class Tensor(ctypes.Structure):
+    """`DLTensor`, with which the structure of a capsule of the name "dltensor" begins."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),  # in elements; null for C order
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_SHORT_DTYPES = {
+    (4, 16): "bfloat16",
+    (7, 8): "float8_e3m4",
+    (8, 8): "float8_e4m3",
+    (9, 8): "float8_e4m3b11fnuz",
+    (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz",
+    (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
+    (14, 8): "float8_e8m0fnu",
+}  # by DLPack's code and bits
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+
+
+def tensor_of(capsule: Any) -> Tensor:
+    """Return the structure in a capsule, valid while the capsule lives.
+
+    Raises: ValueError if the capsule was consumed before.
+    """
+    return Tensor.from_address(_pointer_of(capsule, b"dltensor"))
+
+
+def address_of(capsule: Any) -> int:
+    """Return the address of the first element."""
+    tensor = tensor_of(capsule)
+    return int(tensor.data or 0) + int(tensor.byte_offset)
+
+
+class _Memory:
+    """The memory of a capsule, in the form in which NumPy takes memory."""
+
+    __slots__ = ("__array_interface__", "capsule")
+
+    def __init__(self, capsule: Any, tensor: Tensor, itemsize: int) -> None:
+        self.capsule = capsule
+        strides = [itemsize * tensor.strides[i] for i in range(tensor.ndim)] if tensor.strides else None
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|u{itemsize}" if itemsize == 1 else f"<u{itemsize}",
+            "data": (address_of(capsule), True),  # read-only
+            "shape": tuple(tensor.shape[: tensor.ndim]),
+            "strides": None if strides is None else tuple(strides),
+        }
+
+
+def host_view(x: Any) -> np.ndarray[Any, Any]:
+    """Return the elements of an array of another library, in the host's memory, as a NumPy array that shares them.
+
+    Raises: BufferError for a dtype that neither NumPy nor ml_dtypes has; any error of the library's own.
+    """
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError) as error:
+        capsule = x.__dlpack__()
+        tensor = tensor_of(capsule)
+        name = _SHORT_DTYPES.get((tensor.code, tensor.bits))
+        if name is None or tensor.lanes != 1:
+            raise BufferError(str(error)) from None
+        return np.asarray(_Memory(capsule, tensor, tensor.bits // 8)).view(short_dtype(name, "ml_dtypes"))
