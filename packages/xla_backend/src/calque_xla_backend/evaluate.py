@@ -56,6 +56,7 @@ from calque_core.lax import (
 )
 from calque_pytree import static_key
 from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
+from calque_xla_backend.exact_keys import exact_key
 from calque_xla_backend.runtime.array import Array, array_from_numpy
 from calque_xla_backend.runtime.runtime import Buffer, DeviceType, Placement, put
 
@@ -107,23 +108,12 @@ def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> A
     if not params:
         return (primitive, rule_epoch(), *kinds)
     try:
-        return (primitive, rule_epoch(), *kinds, *params, _exactly((*params.values(),)))
+        return (primitive, rule_epoch(), *kinds, *params, exact_key((*params.values(),)))
     except TypeError:
         return None
 
 
 _NUMBERS = frozenset((bool, int, float, complex))
-_EXACT = frozenset((bool, int, str, type(None), tuple))  # equal values of one of these types cannot be told apart
-
-
-def _exactly(values: tuple[Any, ...]) -> Any:
-    """Return a key of a tuple of exact types, nested to any depth.  Raises: TypeError for any other tuple."""
-    kinds = tuple(map(type, values))
-    if not _EXACT.issuperset(kinds):
-        raise TypeError(kinds)
-    if tuple not in kinds:
-        return kinds, values
-    return kinds, *[_exactly(x) if x.__class__ is tuple and x else x for x in values]
 
 
 def buffer_of_number(x: Value, target: DeviceType) -> Buffer:

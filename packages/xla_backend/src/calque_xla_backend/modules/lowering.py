@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, overload
 
-import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -21,6 +20,7 @@ from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
 from calque_core.extend import HostCall, missing_rule, own_context, resolve, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.locations import Locations, OnePlace
+from calque_xla_backend.modules.templates import Block, Template, Templates, literal_key, template_key
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
 
 Rule = Callable[..., Sequence[IrValue]]
@@ -42,6 +42,7 @@ class ModuleContext:
     functions: dict[int, tuple[Jaxpr, FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
     constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: its large constants
     traced: dict[Any, Jaxpr] = field(default_factory=dict)  # the traces of `lower_fun`
+    templates: Templates = field(default_factory=Templates)
     locations: Locations | OnePlace = field(default_factory=Locations)  # of the program that is being lowered
     callbacks: list[HostCall] = field(default_factory=list)  # the Python functions that the program calls
     token: IrValue | None = None  # what the next ordered effect must wait for, at the current insertion point
@@ -206,18 +207,25 @@ def lower_equations(
     for var, const in zip(jaxpr.constvars, jaxpr.consts):
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
+    templates, block = module_context.templates.by_key, Block()
     context = own_context()
     before, around = context.source, module_context.locations
     eqn = None
     try:
         module_context.locations = locations
         for eqn, location in zip(jaxpr.eqns, locations.of(jaxpr.eqns)):  # 2 us per equation beside the builder's time
-            context.source = eqn.position  # errors, and equations that a rule traces, point at the user's line
-            rule = module_context.rules.get(eqn.primitive) or _look_up_rule(module_context, eqn.primitive)
-            with location:
-                values = [_literal(literals, x) if type(x) is Literal else env[x] for x in eqn.invars]
-                outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
-            _check_results(eqn, outs, module_context.types)
+            values = [_literal(literals, x, location) if type(x) is Literal else env[x] for x in eqn.invars]
+            key = template_key(eqn)
+            template = templates.get(key, _UNKNOWN)
+            if not template:
+                context.source = eqn.position  # errors, and equations that a rule traces, point at the user's line
+                if template is _UNKNOWN and key is not None:
+                    template = _record(module_context, constants, eqn, key, location)
+            if template:
+                outs = template.emit(values, location, block)
+            else:
+                with location:
+                    outs = _apply_rule(module_context, constants, eqn, *values)
             env.update(zip(eqn.outvars, outs))
     except Exception as error:
         if eqn is not None:
@@ -225,7 +233,29 @@ def lower_equations(
         raise
     finally:
         context.source, module_context.locations = before, around
-    return [_literal(literals, x) if type(x) is Literal else env[x] for x in jaxpr.outvars]
+    return [_literal(literals, x, ir.Location.current) if type(x) is Literal else env[x] for x in jaxpr.outvars]
+
+
+_UNKNOWN: Any = False
+
+
+def _record(
+    module_context: ModuleContext, constants: Constants, eqn: JaxprEqn, key: Any, location: ir.Location
+) -> Template | None:
+    """Return the template for equations like `eqn`, None if their rule must run each time."""
+    with location:
+        emit = partial(_apply_rule, module_context, constants, eqn)
+        return module_context.templates.record(key, eqn, location, emit)
+
+
+def _apply_rule(
+    module_context: ModuleContext, constants: Constants, eqn: JaxprEqn, *values: IrValue
+) -> Sequence[IrValue]:
+    """Emit an equation by the rule of its primitive; return its results, checked."""
+    rule = module_context.rules.get(eqn.primitive) or _look_up_rule(module_context, eqn.primitive)
+    outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
+    _check_results(eqn, outs, module_context.types)
+    return outs
 
 
 def _look_up_rule(module_context: ModuleContext, primitive: Any) -> Rule:
@@ -233,14 +263,13 @@ def _look_up_rule(module_context: ModuleContext, primitive: Any) -> Rule:
     return rule
 
 
-def _literal(literals: dict[Any, IrValue], x: Literal) -> IrValue:
+def _literal(literals: dict[Any, IrValue], x: Literal, location: ir.Location) -> IrValue:
     """Return the IR value of a literal; equal literals of a jaxpr share one constant."""
-    dtype = x.aval.dtype
-    # Equal values are equal constants, except zeros, which have a sign.
-    key = (dtype, x.val) if x.val and dtype.kind != "c" else (dtype, np.asarray(x.val, dtype).tobytes())
+    key = literal_key(x)
     value = literals.get(key)
     if value is None:
-        value = literals[key] = ir_constant(x.val, dtype)
+        with location:
+            value = literals[key] = ir_constant(x.val, x.aval.dtype)
     return value
 
 
