@@ -245,3 +245,16 @@ def test_an_array_that_is_donated_and_used_twice_is_refused_in_words():
         jit(added, donate_argnums=0)(y, y)
     with pytest.raises(RuntimeError, match=words):
         jit(added, donate_argnums=0)(x)  # captured by the default
+
+
+def test_device_arrays_take_the_fast_path_of_a_variadic_function():
+    f = jit(lambda *xs, scale=2.0: (*xs[1:], xs[0] * scale))
+    xs = [device_put(np.full(3, float(i))) for i in range(4)]
+    f(*xs)
+    calls = general_calls(f)
+    np.testing.assert_array_equal(f(*xs)[-1], xs[0] * 2.0)
+    assert calls == []
+    np.testing.assert_array_equal(f(*xs, scale=3.0)[-1], xs[0] * 3.0)
+    assert len(f(xs[0], np.ones(3))) == 2  # another number of arguments, on NumPy's arrays too
+    assert len(f(*xs)) == 4
+    assert f.cache_info().traces == 3

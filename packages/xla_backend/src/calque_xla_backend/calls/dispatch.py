@@ -36,7 +36,7 @@ _TEMPLATE = """
 def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, explain, hide_frames):
  def call({parameters}*extra, **kwargs):
   try:
-   if extra or kwargs: return general(({arguments}*extra,), kwargs)
+   if {other}: return general(({arguments}{others}), kwargs)
    compiled = programs.recall() if active else programs.last
    if not compiled.is_direct: return compiled.call(general, ({arguments}))
    try:
@@ -70,11 +70,21 @@ def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, ex
 
 @cache  # of templates by arity, for all functions: compiling one takes 0.5 ms and more
 def _code(arity: int) -> CodeType:
+    if not arity:  # any number of arguments, `*extra`
+        return _compiled("", "kwargs", "*extra, ", "", "*[x.{} for x in extra], ")
+    each = _repeat("a{}.{{}}, ", arity)
+    parameters = _repeat("a{}=MISSING, ", arity) + "/, "
+    return _compiled(parameters, "extra or kwargs", _repeat("a{}, ", arity), "*extra,", each)
+
+
+def _compiled(parameters: str, other: str, arguments: str, others: str, each: str) -> CodeType:
     source = _TEMPLATE.format(
-        parameters=_repeat("a{}=MISSING, ", arity) + ("/, " if arity else ""),
-        arguments=_repeat("a{}, ", arity),
-        device_types=_repeat("a{}._device_type, ", arity),
-        buffers=_repeat("a{}._buffer, ", arity),
+        parameters=parameters,
+        other=other,
+        arguments=arguments,
+        others=others,
+        device_types=each.replace("{}", "_device_type"),
+        buffers=each.replace("{}", "_buffer"),
     )
     return compile(source, GENERATED, "exec")
 
@@ -84,7 +94,7 @@ def _repeat(text: str, count: int) -> str:
 
 
 def generate_call(arity: int, programs: Programs, general: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of any arguments that is fast for `arity` positional arguments.
+    """Return a function of any arguments that is fast for `arity` positional arguments, or for any number with 0.
 
     `general(args, kwargs)` handles all other calls; `MISSING` stands for an absent positional argument.
     """
