@@ -102,7 +102,9 @@ def register_lowering(primitive: Primitive, rule: None = None, *, platform: str 
 def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str | None = None) -> Any:
     """Give a primitive its lowering rule, for one platform or for all; without `rule`, return a decorator.
 
-    `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  An older rule is replaced.
+    `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  It may depend on types, on
+    parameters and on operands that are literals: for equal equations of a program it runs once, and its operations are
+    copied; with effects, or with parameters that are no plain values, it runs each time.  An older rule is replaced.
 
     >>> from calque_core import Primitive
     >>> from calque_xla_backend import hlo, register_lowering
