@@ -12,7 +12,8 @@ SPELLINGS = [
     (
         calque.jit,
         "in_axes",
-        "It takes fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, compiler_options.",
+        "It takes fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, "
+        "inline, compiler_options.",
     ),
     (calque.grad, "argnum", "Did you mean 'argnums'?"),
     (calque.value_and_grad, "hasaux", "Did you mean 'has_aux'?"),
