@@ -12,8 +12,7 @@ SPELLINGS = [
     (
         calque.jit,
         "in_axes",
-        "It takes fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, "
-        "inline, compiler_options.",
+        "donate_argnums, donate_argnames, keep_unused, device, backend, inline, compiler_options.",
     ),
     (calque.grad, "argnum", "Did you mean 'argnums'?"),
     (calque.value_and_grad, "hasaux", "Did you mean 'has_aux'?"),
