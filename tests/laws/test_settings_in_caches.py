@@ -117,6 +117,8 @@ CONTAINERS = {
     "calque_core.traces.trace.plain_types": "a registry: classes",
     "calque_xla_backend.compile._compilers": "holds its key, the options; its programs are keyed by settings",
     "calque_xla_backend.compilation_cache.key._storable_targets": "a registry: digests",
+    "calque_xla_backend.artefacts.trees._by_class": "a registry: functions of classes",
+    "calque_xla_backend.artefacts.trees._by_name": "a registry: functions of classes",
     "calque_xla_backend.evaluate._programs": "the settings are in the key",
     "calque_xla_backend.shortcuts._shortcuts": "used under the default settings only",
     "calque_xla_backend.evaluate._sent": "the type on the device is in the key",

@@ -17,7 +17,7 @@ from calque import numpy, random, tree
 from calque.scipy import linalg as scipy_linalg
 from calque.scipy import special as scipy_special
 
-OWN = {"calque.__main__", "calque.doctor", "calque.jacobians", "calque.testing"}
+OWN = {"calque.__main__", "calque.doctor", "calque.exporting", "calque.jacobians", "calque.testing"}
 ALIASES = [found.name for found in pkgutil.walk_packages(calque.__path__, "calque.") if found.name not in OWN]
 
 

@@ -8,6 +8,9 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_xla_backend import compilation_cache, rules
+from calque_xla_backend.artefacts.errors import ExportError
+from calque_xla_backend.artefacts.exported import Exported
+from calque_xla_backend.artefacts.trees import register_pytree_node_serialization
 from calque_xla_backend.calls.differences import Difference
 from calque_xla_backend.modules.lowering import (
     LoweringRuleContext,
@@ -32,6 +35,7 @@ from calque_xla_backend.runtime.exchange import from_dlpack
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 from calque_xla_backend.verbs.explain import Explanation, explain
+from calque_xla_backend.verbs.export import deserialize, export
 from calque_xla_backend.verbs.jit import clear_caches, jit
 from calque_xla_backend.verbs.stages import ArgInfo, Compiled, Lowered, Traced
 
@@ -46,6 +50,8 @@ __all__ = [
     "Compiled",
     "Difference",
     "Explanation",
+    "ExportError",
+    "Exported",
     "Lowered",
     "LoweredModule",
     "LoweringRuleContext",
@@ -58,12 +64,14 @@ __all__ = [
     "clear_caches",
     "compilation_cache",
     "default_backend",
+    "deserialize",
     "device_count",
     "device_get",
     "device_put",
     "devices",
     "dtype_to_ir_type",
     "explain",
+    "export",
     "from_dlpack",
     "hlo",
     "ir_constant",
@@ -74,4 +82,5 @@ __all__ = [
     "lower_jaxpr_to_module",
     "profile",
     "register_lowering",
+    "register_pytree_node_serialization",
 ]

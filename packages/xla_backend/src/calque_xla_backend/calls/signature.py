@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from calque_core import ShapeDtypeStruct, is_tracer, typeof
-from calque_core.extend import Settings, arg_names, check_arrays, describe_function, here, leaf_names, where
+from calque_core.extend import arg_names, check_arrays, describe_function, leaf_names, where
 from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.call import Call, TracedCall, positional_names
 from calque_xla_backend.runtime.array import Array
@@ -25,20 +25,21 @@ MAX_SHOWN = 5  # differences in one message
 
 @dataclass(frozen=True, slots=True)
 class CallSignature:
-    """The function, the structure and types of its arguments, and the settings under which it was traced.
+    """The structure and types of the arguments of a function.
 
-    `in_tree` is the structure of `(args, kwargs)` without static arguments; `positions` names the items of `args`,
-    `names` the leaves of both.  `parameters` are the names by which a call may pass the items of `args` too.
+    `caller` names the function in messages, and `way_out` says what else serves other arguments.  `in_tree` is the
+    structure of `(args, kwargs)` without static arguments; `positions` names the items of `args`, `names` the leaves of
+    both.  `parameters` are the names by which a call may pass the items of `args` too.
     """
 
-    function: str
+    caller: str
+    way_out: str
     in_tree: PyTreeDef
     positions: tuple[str, ...]
     parameters: tuple[str, ...]
     names: tuple[str, ...]
     avals: tuple[Any, ...]
-    statics: tuple[str, ...]
-    settings: Settings
+    statics: tuple[str, ...] = ()
 
     def check_structure(self, args: tuple[Value, ...], kwargs: dict[str, Value], in_tree: PyTreeDef) -> None:
         """Check that arguments of the structure `in_tree` have the structure of the program's arguments.
@@ -60,33 +61,38 @@ class CallSignature:
         differences = _shortened([*missing, *unknown]) or f"{in_tree} instead of {self.in_tree}"
         self._refuse(
             f"the arguments have another structure: {differences}. Call it with the structure that it was lowered "
-            "with, or call the jitted function, which compiles for each structure."
+            f"with, or {self.way_out}."
         )
 
-    def check_values(self, leaves: Sequence[Value], place: Placement) -> None:
-        """Check that the leaves are values of the program's types, on no other device than `place`.
+    def check_types(self, leaves: Sequence[Value]) -> None:
+        """Check that the leaves have the program's types; a weak type does not matter.
 
-        Raises: TypeError that names each argument of another type; ValueError for an array on another device.
+        Raises: TypeError that names each argument of another type.
         """
-        if any(map(is_tracer, leaves)):
-            self._refuse_tracer(leaves)
-        check_arrays(leaves, lambda: self.names, f"the compiled {self.function}{where()}")
+        check_arrays(leaves, lambda: self.names, self.caller + where())
         wrong = [
             f"{name} is {typeof(x)} instead of {aval}"
             for name, x, aval in zip(self.names, leaves, self.avals)
             if typeof(x).strip_weak_type() != aval.strip_weak_type()
         ]
         if wrong:
-            self._refuse(
-                f"{_shortened(wrong)}. Convert the arguments, or call the jitted function, which compiles for each "
-                "set of types."
-            )
+            self._refuse(f"{_shortened(wrong)}. Convert the arguments, or {self.way_out}.")
         for name, x in zip(self.names, leaves):
             if isinstance(x, ShapeDtypeStruct):
                 self._refuse(f"{name} is a type, {x}. Pass an array.")
+
+    def check_values(self, leaves: Sequence[Value], place: Placement) -> None:
+        """Check that the leaves are values of the program's types, on no other device than `place`.
+
+        Raises: TypeError for other types and for traced values; ValueError for an array on another device.
+        """
+        if any(map(is_tracer, leaves)):
+            self._refuse_tracer(leaves)
+        self.check_types(leaves)
+        for name, x in zip(self.names, leaves):
             if type(x) is Array and x._device_type.placement is not place:
                 raise ValueError(
-                    f"the compiled {self.function}{where()}: {name} is on {x.device}, but the program runs on "
+                    f"{self.caller}{where()}: {name} is on {x.device}, but the program runs on "
                     f"{place.device}. Move it there with device_put."
                 )
 
@@ -98,7 +104,7 @@ class CallSignature:
         )
 
     def _refuse(self, message: str) -> NoReturn:
-        raise TypeError(f"the compiled {self.function}{where()}: {message}")
+        raise TypeError(f"{self.caller}{where()}: {message}")
 
     def _static_advice(self) -> str:
         if not self.statics:
@@ -124,14 +130,14 @@ def signature_of(fun: Any, call: Call, traced: TracedCall) -> CallSignature:
     dynamic_args = tuple([x for i, x in enumerate(args) if i not in places])
     dynamic_kwargs = {name: x for name, x in kwargs.items() if name not in places}
     return CallSignature(
-        function=function,
+        caller=f"the compiled {function}",
+        way_out="call the jitted function, which compiles for each set of types",
         in_tree=tree_structure((dynamic_args, dynamic_kwargs)) if places else call.in_tree,
         parameters=tuple([name for i, name in enumerate(positional_names(fun)[: len(args)]) if i not in places]),
         positions=tuple([name for i, name in enumerate(positions) if i not in places]),
         names=tuple(arg_names(fun, args, kwargs)),
         avals=tuple(traced.jaxpr.in_avals),
         statics=tuple([positions[place] if isinstance(place, int) else place for place in places]),
-        settings=here().settings,
     )
 
 

@@ -179,7 +179,7 @@ class JitFunction:
         signature = signature_of(self.traced.fun, call, traced)
         place = self.compiler.chosen_placement(traced.jaxpr, call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
-        return Traced(Origin(traced, signature, self.compiler, place, donated))
+        return Traced(Origin(traced, signature, self.compiler, here().settings, place, donated))
 
     def lower(self, *args: Value, **kwargs: Value) -> Lowered:
         """Return the StableHLO module for arguments of these types; `as_text()` prints it, `compile()` compiles it."""

@@ -20,7 +20,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import CapturedConstant, Jaxpr, ShapeDtypeStruct, api_boundary, captured_constants
-from calque_core.extend import HostCall, Shape, check_program, entered, here, is_debugging, where
+from calque_core.extend import HostCall, Settings, Shape, check_program, entered, here, is_debugging, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
@@ -46,7 +46,7 @@ class ArgInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The traced call that all stages come from, and the options of its `jit`.
+    """The traced call that all stages come from, its settings, and the options of its `jit`.
 
     `place` is that of the arrays in the call, or None: to trace and to lower needs no device.
     """
@@ -54,6 +54,7 @@ class Origin:
     call: TracedCall
     signature: CallSignature
     compiler: XlaCompiler
+    settings: Settings
     place: Placement | None
     donated: tuple[int, ...]
 
@@ -152,7 +153,7 @@ class Traced(Stage):
         """
         origin = self._origin
         platform = platform or (DEFAULT_PLATFORM if origin.place is None else origin.place.platform)
-        with entered(settings=origin.signature.settings):
+        with entered(settings=origin.settings):
             program = lower_program(self.jaxpr, platform, origin.donated, origin.compiler.keep_unused)
             return Lowered(origin, program)
 
@@ -200,11 +201,11 @@ class Lowered(Stage):
         origin = self._origin
         options = {**dict(origin.compiler.options), **(compiler_options or {})}
         compiler = compiler_of(tuple(sorted(options.items())), origin.compiler.target, origin.compiler.keep_unused)
-        with entered(settings=origin.signature.settings):
+        with entered(settings=origin.settings):
             place = origin.place or placement()
             if self.platform != place.platform:
                 raise ValueError(
-                    f"compile of {origin.signature.function}{where()}: the program was lowered for {self.platform!r}, "
+                    f"compile of {self.fun_name}{where()}: the program was lowered for {self.platform!r}, "
                     f"and its device is {place.device}. Lower it without platform=, or export it."
                 )
             return Compiled(self, compiler.program_of(self._program, place), place)
@@ -244,7 +245,7 @@ class Compiled(Stage):
         """
         if kwargs:
             args, kwargs = by_position(self._origin.signature.parameters, args, kwargs)
-        if here().settings == self._origin.signature.settings and not is_debugging():
+        if here().settings == self._origin.settings and not is_debugging():
             outs = self._last.attempt((), args, kwargs)
             if outs is not None:
                 return self._last.result(outs)
@@ -256,7 +257,7 @@ class Compiled(Stage):
         leaves, in_tree = tree_flatten((args, kwargs))
         origin.signature.check_structure(args, kwargs, in_tree)
         origin.signature.check_values(leaves, self._place)
-        check_fit(program.bounds, leaves, f"the compiled {origin.signature.function}", lambda: origin.signature.names)
+        check_fit(program.bounds, leaves, origin.signature.caller, lambda: origin.signature.names)
         outs = program(leaves)
         if is_debugging() and not program.donated:  # the check may evaluate the program again
             check_program(program.name, self.jaxpr, leaves, outs)

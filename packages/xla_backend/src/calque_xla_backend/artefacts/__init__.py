@@ -1,0 +1,1 @@
+"""Exported functions: their bytes, their trees, and the operation that calls them."""
