@@ -111,7 +111,7 @@ def check_every_bind(bomb, fun, args, error):
             assert all(x.flags.writeable for x in args)
         else:
             break
-    assert k > 3
+    assert k > 2  # steps of eager derivatives run without `bind`
     bomb(None, None)
     out = fun(*args)
     assert state() == before
