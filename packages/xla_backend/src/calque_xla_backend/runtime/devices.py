@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core import is_tracer
 from calque_core.extend import arg_names, check_arrays, register_devices, where
-from calque_pytree import flatten_axes, tree_flatten, tree_leaves, tree_map
+from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.runtime import (
     Device,
@@ -74,11 +74,17 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
     CpuDevice(id=0)
     """
     leaves, tree = tree_flatten(x)
-    places = [
-        place_of(target, "device_put") for target in flatten_axes("the argument device of device_put", tree, device)
-    ]
+    places = _places(device, tree)
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
     return tree.unflatten([_put_leaf(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+
+
+def _places(device: Tree, tree: PyTreeDef) -> list[Placement | None]:
+    """Return the placement of each leaf, None where the arrays decide."""
+    if device is None or isinstance(device, (DeviceClass, SingleDeviceSharding)):  # 1 us less than as a prefix
+        return [place_of(device, "device_put")] * tree.num_leaves
+    targets = flatten_axes("the argument device of device_put", tree, device)
+    return [place_of(target, "device_put") for target in targets]
 
 
 def place_of(device: Any, caller: str) -> Placement | None:
