@@ -63,7 +63,7 @@ def register_pytree_node_serialization(
     ...     x: float
     ...     y: float
     >>> _ = register_pytree_node_serialization(
-    ...     Point, serialized_name="Point", serialize_auxdata=lambda _: b"", deserialize_auxdata=lambda _: None
+    ...     Point, serialized_name="geometry.Point", serialize_auxdata=lambda _: b"", deserialize_auxdata=lambda _: None
     ... )
     """
     caller = f"register_pytree_node_serialization{where()}"
