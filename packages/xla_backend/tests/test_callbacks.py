@@ -191,6 +191,17 @@ def test_a_call_in_the_function_of_a_reduction_is_refused_since_xla_has_no_place
         jit(lambda x: lax.reduce(x, 0.0, add, (0,)))(np.ones(4))
 
 
+def test_so_is_a_primitive_that_calls_python_also_where_its_rule_ran_before():
+    double_p = Primitive("double_of_test")
+    double_p.def_impl(lambda x, *, by: x * by)
+    double_p.def_abstract_eval(lambda x, *, by: x)
+    double_p.def_rule("decomposition", host_callback(double_p))
+    double = lambda x: double_p.bind(x, by=2)
+    assert jit(lambda x: double(x) + double(x + 1))(1.0) == 6.0
+    with pytest.raises(TypeError, match="is called in the function of a reduction"):
+        jit(lambda x: lax.reduce(x + double(x[0]), 0.0, lambda a, b: double(a) + b, (0,)))(np.ones(4))
+
+
 def test_equal_calls_with_effects_are_not_merged_and_unused_pure_calls_are_removed():
     calls = []
 

@@ -27,7 +27,6 @@ _TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
 
 def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrValue]) -> list[IrValue]:
     """Return the results of a call of `function`, which has the effects of the equation."""
-    _check_region(function)
     callbacks, is_ordered = ctx.module_context.callbacks, needs_token(ctx)
     types = [aval_to_ir_type(aval) for aval in function.result_avals]
     layouts = [_by_rows(aval.ndim) for aval in ctx.avals_in], [_by_rows(aval.ndim) for aval in function.result_avals]
@@ -51,19 +50,28 @@ def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrV
     return outs
 
 
-def _check_region(function: HostCall) -> None:
-    """Check that the insertion point is in regions of loops and branches alone: XLA ends the process for any other.
+def check_regions(module: ir.Module, callbacks: Sequence[HostCall]) -> None:
+    """Check that the calls are in regions of loops and branches alone: XLA ends the process for any other.
 
-    Raises: TypeError.
+    Raises: TypeError that names the function.
     """
-    operation: Any = ir.InsertionPoint.current.block.owner.operation  # a view of `func` has the function's own name
-    while operation.name != "func.func":
-        if operation.name not in _REGIONS:
-            raise TypeError(
-                f"{function!r} is called in the function of a reduction, where XLA allows no calls to Python. Use "
-                "lax.scan or lax.associative_scan in place of the reduction."
-            )
-        operation = operation.parent.operation
+
+    def check(operation: Any) -> Any:
+        if operation.name == "stablehlo.custom_call" and operation.attributes["call_target_name"].value == _TARGET:
+            holder = operation.parent.operation
+            while holder.name in _REGIONS:
+                holder = holder.parent.operation
+            if holder.name != "func.func":
+                numbers.append(operation.attributes["backend_config"]["index"].value)
+        return ir.WalkResult.ADVANCE
+
+    numbers: list[int] = []
+    module.operation.walk(check)
+    if numbers:
+        raise TypeError(
+            f"{callbacks[numbers[0]]!r} is called in the function of a reduction, where XLA allows no calls to Python. "
+            "Use lax.scan or lax.associative_scan in place of the reduction."
+        )
 
 
 def _by_rows(ndim: int) -> ir.Attribute:

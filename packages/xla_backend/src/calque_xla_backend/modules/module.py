@@ -22,6 +22,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
 from calque_core.extend import HostCall, has_ordered, nested_jaxprs
 from calque_core.lax import jit_p
+from calque_xla_backend.modules.host_calls import check_regions
 from calque_xla_backend.modules.locations import Locations
 from calque_xla_backend.modules.lowering import (
     Constants,
@@ -76,6 +77,8 @@ def lower_jaxpr_to_module(
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
             main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
+        if module_context.callbacks:
+            check_regions(module, module_context.callbacks)
     return LoweredModule(module, list(constants.values()), tuple(module_context.callbacks))
 
 
