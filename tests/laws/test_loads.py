@@ -114,6 +114,26 @@ def test_every_module_of_rules_is_a_family_that_a_look_up_finds_or_serves_one(co
     assert (modules - set(package.FAMILIES)) & operations <= {"loops"}  # no rules: it serves `scan` and `while_loop`
 
 
+LOAD_ALL = """
+import calque, calque_autodiff, calque_batching, calque_core, calque_jet
+from calque_core import lax, rule_epoch
+from calque_core.primitives.families import columns, import_column
+before = rule_epoch()
+for module in (lax, lax.linalg):
+    for name in module.__all__:
+        getattr(module, name)
+for kind in list(columns):
+    import_column(kind)
+print(before, rule_epoch())
+"""
+
+
+def test_what_is_loaded_late_leaves_traced_and_compiled_programs_valid():
+    done = subprocess.run([sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=True)
+    before, after = done.stdout.split()
+    assert before == after
+
+
 @pytest.mark.parametrize("package", LATE)
 def test_the_names_for_type_checkers_are_the_names_that_are_loaded_late(package):
     module = importlib.import_module(package)

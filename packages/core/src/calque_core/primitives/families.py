@@ -82,8 +82,13 @@ def import_family(family: str) -> None:
 
 
 def is_family_module(module: str) -> bool:
-    """Tell whether a module of this name holds the rules of a family."""
+    """Tell whether a module of this name declares a family of core's primitives, or holds its rules.
+
+    Nobody uses a primitive, or asks for a rule, before the import of such a module has ended.
+    """
     package, _, family = module.rpartition(".")
+    if package in ("calque_core.ops", "calque_core.primitives"):
+        return True
     return any(name == package and family in families for column in columns.values() for name, families in column)
 
 

@@ -222,7 +222,7 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
             f"another. To replace it, use def_rule({_kind_arguments(kind, 'fn')}, override=True), or del "
             f"calque_core.rules({_kind_arguments(kind)})[primitive] first."
         )
-    if not is_late and _is_shadowed(kind, primitive._rules):  # no program looked up a late rule before its import
+    if not is_late and _is_shadowed(kind, primitive._rules):  # nobody has used a late rule
         advance_rule_epoch()
     primitive._rules[kind] = new
     primitive.adapted[kind] = new.adapted
