@@ -1,6 +1,7 @@
 """Rows: what importing costs, in time and memory.
 
 One idea: a library is imported in a fresh process, after NumPy; the libraries take turns, and the middle launch counts.
+The time is the processor's: that of the clock doubles on a machine with other work.
 Read next: `eager.py`.
 """
 
@@ -17,17 +18,22 @@ from measure import Effort, Samples
 from table import row
 
 LIBRARIES = ("calque_core", "calque", "jax", "autograd")
+FIRST_GRADIENTS = {  # of a function of a NumPy program; what an import leaves to the first use is paid here
+    "calque": "import numpy as np, calque; calque.grad(lambda x: np.sin(x) * x)(1.0)",
+    "jax": "import jax, jax.numpy as jnp; jax.grad(lambda x: jnp.sin(x) * x)(1.0)",
+    "autograd": "import autograd, autograd.numpy as np; autograd.grad(lambda x: np.sin(x) * x)(1.0)",
+}
 LAUNCH = """
 import sys, time
 def resident():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) / 1e3 for line in status if line.startswith("VmRSS"))
-started = time.perf_counter()
+started = time.process_time()
 import numpy
-numpy_time, numpy_memory = time.perf_counter() - started, resident()
-__import__(sys.argv[1])
+numpy_time, numpy_memory = time.process_time() - started, resident()
+exec(sys.argv[2])
 assert "jaxlib" not in sys.modules or sys.argv[1] == "jax", "importing without using the backend loaded jaxlib"
-print((time.perf_counter() - started) * 1e3, numpy_time * 1e3, resident(), numpy_memory)
+print((time.process_time() - started) * 1e3, numpy_time * 1e3, resident(), numpy_memory)
 """
 
 
@@ -51,6 +57,11 @@ def import_facade_memory(effort: Effort) -> Samples:
     return {as_column(lib): [total for *_, total, _ in runs] for lib, runs in facade_launches(effort)}
 
 
+@row("import the facade and take a first gradient, beyond NumPy: time", "ms")
+def first_gradient_time(effort: Effort) -> Samples:
+    return {lib: [total - numpy for total, numpy, _, _ in runs] for lib, runs in launches(effort, "gradient").items()}
+
+
 def core_launches(effort: Effort) -> list:
     return [(lib, runs) for lib, runs in launches(effort).items() if lib != "calque"]
 
@@ -60,24 +71,25 @@ def facade_launches(effort: Effort) -> list:
 
 
 @functools.cache
-def launches(effort: Effort) -> dict[str, list[tuple[float, ...]]]:
+def launches(effort: Effort, program: str = "import") -> dict[str, list[tuple[float, ...]]]:
     """Return the figures of each launch, by library; the first one of each, which compiles to bytecode, is left out."""
-    libraries = [lib for lib in LIBRARIES if installed(lib)]
+    programs = FIRST_GRADIENTS if program == "gradient" else {lib: f"import {lib}" for lib in LIBRARIES}
+    libraries = [lib for lib in programs if installed(lib)]
     figures: dict[str, list[tuple[float, ...]]] = {lib: [] for lib in libraries}
     with tempfile.TemporaryDirectory() as bytecode:
         for _ in range(1 + effort.launches):
             for lib in libraries:
-                figures[lib].append(launch(lib, bytecode))
+                figures[lib].append(launch(lib, programs[lib], bytecode))
     return {lib: runs[1:] for lib, runs in figures.items()}
 
 
-def launch(library: str, bytecode: str) -> tuple[float, ...]:
-    """Import a library in a fresh process; return time, NumPy's part, memory, NumPy's part.
+def launch(library: str, program: str, bytecode: str) -> tuple[float, ...]:
+    """Run a program that imports a library in a fresh process; return time, NumPy's part, memory, NumPy's part.
 
     The folder `bytecode` gives all libraries theirs, also a checkout under PYTHONDONTWRITEBYTECODE.
     """
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
-    command = [sys.executable, "-c", LAUNCH, library]
+    command = [sys.executable, "-c", LAUNCH, library, program]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     return tuple(map(float, printed.split()))
 

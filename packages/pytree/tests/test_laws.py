@@ -2,6 +2,7 @@
 
 import pickle
 from collections import OrderedDict, defaultdict, namedtuple
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,13 +20,15 @@ from calque_pytree import (
     map,
     partition,
     prefix_errors,
+    runs,
     structure,
     transpose,
     treedef_tuple,
     unflatten,
 )
+from calque_pytree.descent import compile_fit, compile_match
 from calque_pytree.flattening import flatten_nodes
-from calque_pytree.generated import compile_fit, compile_match, compile_unflatten
+from calque_pytree.generated import compile_unflatten
 
 Point = namedtuple("Point", ["x", "y"])  # noqa: PYI024
 
@@ -79,6 +82,75 @@ def test_generated_code_agrees_with_the_loops(tree):
     assert compile_fit(treedef.nodes)(tree) == values
     match = compile_match(treedef.nodes)
     assert match is None or match(tree) == values
+
+
+class Node:
+    """A node of a user's class, with data of any plain kind."""
+
+    def __init__(self, children, data):
+        self.children, self.data = children, data
+
+
+NODES = Registry()
+NODES.register_node(Node, lambda node: (node.children, node.data), lambda data, children: Node(children, data))
+DATA = st.recursive(
+    st.sampled_from([None, 0, 1, True, 0.0, -0.0, 1.0, "a", b"a", int, len]), lambda items: st.tuples(items, items)
+)
+TREES_OF_NODES = st.recursive(
+    LEAVES, lambda items: containers(items) | st.builds(Node, st.lists(items, max_size=3), DATA), max_leaves=12
+)
+
+
+def look_at_nodes(tree):
+    if isinstance(tree, Node):
+        return Node, repr(tree.data), [look_at_nodes(item) for item in tree.children]
+    if isinstance(tree, dict):
+        return type(tree), [(type(key), key, look_at_nodes(value)) for key, value in tree.items()]
+    return (type(tree), [look_at_nodes(item) for item in tree]) if isinstance(tree, (list, tuple)) else tree
+
+
+@given(TREES_OF_NODES, TREES_OF_NODES)
+def test_generated_code_agrees_with_the_loops_on_nodes_of_a_user_s_class(tree, other):
+    values, treedef = flatten(tree, registry=NODES)
+    assert look_at_nodes(compile_unflatten(treedef.nodes)(values)) == look_at_nodes(tree)
+    match = compile_match(treedef.nodes)
+    if match is None:
+        return
+    assert match(tree) == values
+    try:
+        matched = match(other)
+    except Exception:  # noqa: BLE001  the loop flattens such a tree
+        return
+    if matched is not None and all(map(is_leaf, matched)):
+        assert look_at_nodes(treedef.unflatten(matched)) == look_at_nodes(other)
+
+
+WIDE = st.recursive(
+    st.one_of(LEAVES, st.none()),
+    lambda items: st.one_of(
+        containers(items),
+        st.tuples(items, st.integers(2, 5)).map(lambda pair: [pair[0]] * pair[1]),
+        st.tuples(items, st.integers(2, 5)).map(lambda pair: {str(i): pair[0] for i in reversed(range(pair[1]))}),
+    ),
+    max_leaves=8,
+)
+
+
+@given(WIDE, WIDE)
+def test_loops_over_equal_neighbours_agree_with_the_loop_over_all_nodes(tree, other):
+    with mock.patch.multiple(runs, WRITTEN_OUT=0, MIN_RUN=2):
+        values, treedef = flatten(tree)
+        assert look(compile_unflatten(treedef.nodes)(values)) == look(tree)
+        match = compile_match(treedef.nodes)
+    if match is None:
+        return
+    assert match(tree) == values
+    try:
+        matched = match(other)
+    except Exception:  # noqa: BLE001  the loop flattens such a tree
+        return
+    if matched is not None and all(map(is_leaf, matched)):
+        assert look(unflatten(treedef, matched)) == look(other)
 
 
 @given(TREES, TREES)

@@ -1,6 +1,8 @@
+import pytest
+
 from calque_pytree import Registry, flatten, leaves, structure, unflatten
-from calque_pytree.generated import MAX_NODES
 from calque_pytree.recent import MAX_CANDIDATES, MAX_STRUCTURES, MAX_WIDTH, outline
+from calque_pytree.runs import MAX_TREE
 
 
 def flatten_often(tree, registry, **kwargs):
@@ -54,6 +56,56 @@ def test_is_leaf_is_asked_each_time():
     assert leaves([(1,)], registry=registry, is_leaf=lambda node: isinstance(node, tuple)) == [(1,)]
 
 
+class Box:
+    def __init__(self, x, label="box"):
+        self.x, self.label = x, label
+
+
+def boxes(flatten_func=lambda box: ((box.x,), box.label)):
+    registry = Registry()
+    registry.register_node(Box, flatten_func, lambda label, children: Box(*children, label))
+    return registry
+
+
+def test_a_frequent_structure_with_nodes_of_a_user_s_class_has_one_treedef():
+    registry = boxes()
+    _, treedef = flatten_often([Box(1), {"a": Box((2, 3))}], registry)
+    values, again = flatten([Box(4), {"a": Box((5, 6))}], registry=registry)
+    assert (values, again is treedef) == ([4, 5, 6], True)
+
+
+def test_the_data_of_a_user_s_class_are_compared_each_time():
+    registry = boxes()
+    _, treedef = flatten_often([Box(1), Box(2, ("a", 1))], registry)
+    for label in (("a", 1), ("a", 2), ("a", 1.0), ("a", True), ("a",), ["a", 1], None):
+        other = flatten([Box(1), Box(2, label)], registry=registry)[1]
+        assert (other is treedef) is (repr(label) == "('a', 1)")
+        assert other.unflatten([1, 2])[1].label == label
+        assert repr(other.unflatten([1, 2])[1].label) == repr(label)
+
+
+def test_one_more_or_one_fewer_child_is_another_structure():
+    registry = boxes(lambda box: (box.x, box.label))
+    flatten_often([Box([1, 2]), Box(iter(()))], registry)
+    for children in ([1], [1, 2, 3], [], None):
+        assert flatten([Box(children), Box(None)], registry=registry)[0] == [*(children or ())]
+
+
+def test_an_error_of_a_flatten_function_has_the_path_however_often_the_structure_was_met():
+    def flatten_box(box):
+        if box.x is None:
+            raise ValueError("empty box")
+        return ((box.x,), box.label) if box.x != "bad" else 5
+
+    registry = boxes(flatten_box)
+    flatten_often({"a": Box(1)}, registry)
+    with pytest.raises(ValueError, match="empty box") as caught:
+        leaves({"a": Box(None)}, registry=registry)
+    assert caught.value.__notes__ == ["Raised while flattening the Box at ['a']."]
+    with pytest.raises(TypeError, match=r"The flatten function of Box returned 5\."):
+        leaves({"a": Box("bad")}, registry=registry)
+
+
 def test_only_a_few_structures_of_one_outline_are_tried():
     registry = Registry()
     for i in range(3 * MAX_CANDIDATES):
@@ -64,7 +116,7 @@ def test_only_a_few_structures_of_one_outline_are_tried():
 
 def test_huge_trees_are_not_counted():
     registry = Registry()
-    flatten_often([list(range(MAX_NODES))], registry)
+    flatten_often([list(range(MAX_TREE))], registry)
     recent = registry.tables[0].recent
     assert (recent.counts, recent.candidates) == ({}, {})
 

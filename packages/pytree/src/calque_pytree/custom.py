@@ -32,7 +32,7 @@ def custom_kind(
         return checked_children(nodetype, flatten_func(node))
 
     if flatten_with_keys_func is None:
-        return NodeKind(nodetype, flatten, unflatten_func, flat_index_entries)
+        return NodeKind(nodetype, flatten, unflatten_func, flat_index_entries, unchecked_flatten=flatten_func)
     flatten_keyed = flatten_with_keys_func
 
     def flatten_with_keys(node: Tree) -> FlattenedWithKeys:
@@ -40,7 +40,9 @@ def custom_kind(
         keys, children = split_pairs(nodetype, pairs)
         return keys, children, data
 
-    return NodeKind(nodetype, flatten, unflatten_func, flat_index_entries, flatten_with_keys)
+    return NodeKind(
+        nodetype, flatten, unflatten_func, flat_index_entries, flatten_with_keys, unchecked_flatten=flatten_func
+    )
 
 
 def checked_children(nodetype: type, result: object) -> Flattened:

@@ -42,14 +42,18 @@ class NodeKind:
 
     `entries(data, arity)` returns the entries of the children in a key path; a class whose entries need the instance
     itself has `flatten_with_keys`. `hashes_data` says that the data consists of keys or classes, which are hashable;
-    the data of a user's class is compared but never hashed. A registered dataclass has `attributes`.
+    the data of a user's class is compared but never hashed. A registered dataclass has `attributes`,
+    and a class with a user's flatten function has that function, `unchecked_flatten`, for code that checks the result.
 
     Immutable by convention. A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("attributes", "entries", "flatten", "flatten_with_keys", "hashes_data", "nodetype", "unflatten")
+    __slots__ = (
+        "attributes", "entries", "flatten", "flatten_with_keys", "hashes_data", "nodetype", "unchecked_flatten",
+        "unflatten",
+    )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  one for each fact of a kind
         self,
         nodetype: type,
         flatten: Callable[[Tree], Flattened],
@@ -58,9 +62,11 @@ class NodeKind:
         flatten_with_keys: Callable[[Tree], FlattenedWithKeys] | None = None,
         hashes_data: bool = False,
         attributes: Attributes | None = None,
+        unchecked_flatten: Callable[[Tree], Any] | None = None,
     ) -> None:
         self.nodetype, self.flatten, self.unflatten, self.entries = nodetype, flatten, unflatten, entries
         self.flatten_with_keys, self.hashes_data, self.attributes = flatten_with_keys, hashes_data, attributes
+        self.unchecked_flatten = unchecked_flatten
 
 
 def keyed_flatten(kind: NodeKind, node: Tree) -> FlattenedWithKeys:

@@ -4,7 +4,7 @@ Owns `Recent`. The one idea: programs flatten trees of few structures many times
 code checks whether a tree has one of the frequent structures. If so, the same pass has read its leaves, and the treedef
 is *the same object* as last time: a cache hashes and compares it for free.
 
-Read next: `generated.py`, which makes the code; `flattening.py`, which asks here first.
+Read next: `descent.py`, which makes the code; `flattening.py`, which asks here first.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes
-from calque_pytree.generated import MAX_NODES, Fit, compile_match
+from calque_pytree.descent import Fit, compile_match
 from calque_pytree.kinds import Leaf, Tree
+from calque_pytree.runs import MAX_TREE
 
 Treedef: TypeAlias = Any
 """A `PyTreeDef`, which is defined above this module."""
@@ -48,7 +49,7 @@ class Recent:
 
     def count(self, tree: Tree, nodes: Nodes, treedef: Treedef) -> None:
         """Count `tree`, whose structure is `treedef`, and make code for its structure if it is frequent."""
-        if len(nodes) > MAX_NODES:
+        if len(nodes) > MAX_TREE:
             return
         if len(self.counts) >= MAX_STRUCTURES:
             self.forget()

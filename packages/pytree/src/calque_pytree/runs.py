@@ -1,0 +1,155 @@
+"""Runs: neighbouring children of one structure, which generated code visits in a loop.
+
+Owns `find_runs` and `outline_of`. The one idea: each subtree gets a number, the same for subtrees that no program can
+tell apart, so that equal neighbours are found in one pass; the code for a tree of 10,000 equal layers is that of one.
+
+Read next: `generated.py` and `descent.py`, which write the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import groupby, repeat
+from operator import itemgetter
+from types import BuiltinFunctionType, FunctionType
+from typing import NamedTuple
+
+from calque_pytree.build import Nodes, fold, inner_node
+from calque_pytree.comparison import key_of
+from calque_pytree.kinds import DICT, Node, insertion_order
+
+MIN_RUN = 8
+"""Fewer neighbours are written out: a loop costs as much as two of them."""
+
+WRITTEN_OUT = 1024
+"""Trees of so few nodes have no loops: the code for each node takes 0.8 of the time of a pass through a loop."""
+
+MAX_NODES = 4096
+"""Compiling takes about 10 us per node that is written out, once: this limits how long it delays one call."""
+
+MAX_TREE = 65536
+"""Runs are not looked for in larger trees: that takes about 1 us per node."""
+
+PLAIN_TYPES = frozenset({str, int, float, bool, complex, bytes, type(None), type, BuiltinFunctionType})
+
+Shape = tuple[int, int, int]  # of a subtree: its number, its nodes, and the nodes that code for it writes out
+
+
+class Run(NamedTuple):
+    """The longest run among the children of one node: `length` subtrees of `size` nodes each, the first at `start`."""
+
+    start: int
+    length: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length * self.size
+
+
+class Runs(NamedTuple):
+    """The runs of a tree: by the position of the parent, and by that of the first child."""
+
+    of: dict[int, Run]
+    at: dict[int, Run]
+
+
+class Item(NamedTuple):
+    """A node, a leaf or a run in an outline: its position, its node with runs as one child, or its run."""
+
+    position: int
+    node: Node | None
+    run: Run | None
+
+
+NO_RUNS = Runs({}, {})
+
+
+def find_runs(nodes: Nodes) -> Runs | None:
+    """Return the runs in the tree of structure `nodes`; None if the code for the tree would be too long.
+
+    >>> from calque_pytree import structure
+    >>> find_runs(structure((0, [(i, i) for i in range(2000)])).nodes).of
+    {2: Run(start=3, length=2000, size=3)}
+    """
+    if len(nodes) <= WRITTEN_OUT:
+        return NO_RUNS
+    if len(nodes) > MAX_TREE:
+        return None
+    of: dict[int, Run] = {}
+    numbers: dict[Hashable, int] = {}
+
+    def visit(position: int, children: tuple[Shape, ...]) -> Shape:
+        numbers_of, sizes, lengths = zip(*children) if children else ((), (), ())
+        index, count = longest_run(numbers_of)
+        length = 1 + sum(lengths)
+        if count >= MIN_RUN:
+            of[position] = Run(position + 1 + sum(sizes[:index]), count, sizes[index])
+            length -= (count - 1) * lengths[index]
+        shape = exact_key(inner_node(nodes, position)), numbers_of
+        return numbers.setdefault(shape, len(numbers) + 1), 1 + sum(sizes), length
+
+    _, _, length = fold(nodes, repeat((0, 1, 1)), visit)
+    return Runs(of, {run.start: run for run in of.values()}) if length <= MAX_NODES else None
+
+
+def longest_run(numbers: Sequence[int]) -> tuple[int, int]:
+    """Return the index and the length of the longest run of equal numbers.
+
+    >>> longest_run([1, 2, 2, 2, 1])
+    (1, 3)
+    """
+    longest, index = (0, 0), 0
+    for _, group in groupby(numbers):
+        count = len([*group])
+        longest = max(longest, (index, count), key=itemgetter(1))
+        index += count
+    return longest
+
+
+def exact_key(node: Node) -> Hashable:
+    """Return a key that is equal only for nodes that no program can tell apart, whatever their children are."""
+    kind, _, data = node
+    if kind is DICT and all(type(key) is str for key in data):
+        return kind, tuple(data), insertion_order(data)
+    return (kind, key_of(data)) if is_plain(data) else object()
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a reference to `value` keeps no array or tracer of a user's program alive."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    return type(value) in PLAIN_TYPES or (type(value) is FunctionType and value.__closure__ is None)
+
+
+def outline_of(nodes: Nodes, runs: Runs, start: int, end: int) -> list[Item]:
+    """Return the nodes from `start` to `end` in preorder, with each run as one item.
+
+    The node at `start` may begin a run itself: then this is the outline of one of its subtrees.
+    """
+    items: list[Item] = []
+    position = start
+    while position < end:
+        run = runs.at.get(position) if position > start else None
+        if run is not None:
+            items.append(Item(position, None, run))
+            position = run.end
+            continue
+        node = nodes[position]
+        if node is not None and position in runs.of:
+            kind, arity, data = node
+            node = (kind, arity - runs.of[position].length + 1, data)
+        items.append(Item(position, node, None))
+        position += 1
+    return items
+
+
+def fold_outline(
+    items: Sequence[Item], name: Callable[[Item], str], combine: Callable[[int, tuple[str, ...]], str]
+) -> str:
+    """Return the root's name, where `name(item)` names leaves and runs, and `combine(position, children)` nodes."""
+    leaves = (name(item) for item in items if item.node is None)
+    root: str = fold(
+        tuple(item.node for item in items), leaves, lambda index, children: combine(items[index].position, children)
+    )
+    return root
