@@ -326,3 +326,18 @@ def test_a_format_shows_the_value_where_it_is_known():
     grad(grad(f))(2.0)
     jvp(f, (2.0,), (1.0,))
     assert seen == ["2.000"] * 3
+
+
+def test_a_shared_value_does_not_hide_the_use_of_an_overwritten_name():
+    def outer(y):
+        def inner(x):
+            old = y
+            product = x * old
+            new = old
+            new += 1.0
+            return lax.reduce_sum(product + x * old)
+
+        return lax.reduce_sum(grad(inner)(np.ones(3)))
+
+    with pytest.raises(UnexpectedTracerError, match=r"after '\+='"):
+        make_jaxpr(grad(outer))(np.ones(3))
