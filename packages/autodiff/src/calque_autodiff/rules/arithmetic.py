@@ -3,9 +3,6 @@
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
 
-Products and quotients of two operands with tangents share what their two terms have in common: the square of one value
-has one term, and the two terms of a quotient have one division.
-
 Conventions where a derivative does not exist: abs'(0) = 1 for real numbers and 0 for complex numbers, and max and min
 share equally at a tie.
 """
@@ -97,12 +94,6 @@ def multiplied(ct: Value, y: Value) -> Value:
     return y if is_one and isinstance(y, Tracer) and typeof(y) == typeof(ct) else mul(ct, y)
 
 
-def div_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:
-    """Return (x_dot - (x / y) y_dot) / y."""
-    x_dot, y_dot = tangents
-    return div(sub(x_dot, mul(out, y_dot)), y)
-
-
 def div_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
     """Division is linear in its numerator."""
     check_known(div_p, y)
@@ -120,7 +111,6 @@ defjvp(
     div_p,
     lambda x_dot, out, x, y: div(x_dot, y),
     lambda y_dot, out, x, y: mul(y_dot, neg(div(out, y))),
-    jointly=div_jvp,
 )
 deftranspose(div_p, div_transpose)
 # x - rem(x, y) is a multiple of y, so rounding the quotient only repairs the last bits.
