@@ -94,6 +94,7 @@ CONTAINERS = {
     "calque_core.ops.linear.zeros": "a registry: functions",
     "calque_core.backends._backends": "a registry: functions of classes",
     "calque_core.ops.callback._runtimes": "a registry: functions",
+    "calque_xla_backend.runtime.targets._registered": "a registry: kernels",
     "calque_xla_backend.runtime.callbacks._failures": "exceptions on their way to a caller",
     "calque_xla_backend.runtime.callbacks._running": "programs that run now",
     "calque_core.arrays.numpy_protocol.array_functions": "a registry: functions",

@@ -64,5 +64,6 @@ def test_the_standard_primitives_are_those_of_lax_and_its_linear_algebra_each_on
 
 @pytest.mark.parametrize("primitive", standard_primitives(), ids=repr)
 def test_every_standard_primitive_evaluates_and_has_a_type(primitive):
-    assert state_of(primitive, "impl") == "rule" or "decomposition" in primitive.rules
+    state = state_of(primitive, "impl")
+    assert state == "rule" or "decomposition" in primitive.rules or "runs by a backend" in state
     assert state_of(primitive, "abstract_eval") == "rule" or "decomposition" in primitive.rules

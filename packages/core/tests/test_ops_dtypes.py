@@ -182,6 +182,7 @@ PROGRAMS = {
 NEED_MORE = {
     **dict.fromkeys(("dce_sink", "debug_callback"), "it has no result"),
     **dict.fromkeys(("pure_callback", "io_callback"), "the user's function computes it"),
+    "ffi_call": "the user's kernel computes it",
     **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
     **dict.fromkeys(("all_gather", "psum_scatter", "all_to_all", "ppermute"), "evaluation knows no named axis"),
     **dict.fromkeys(("jit", "remat", "composite"), "it evaluates to the equations that it holds"),

@@ -30,8 +30,8 @@ if _TYPE_CHECKING:
     from calque import (
         ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
         custom_derivatives as custom_derivatives, debug, dlpack as dlpack, dtypes as dtypes, errors as errors,
-        export as export, flatten_util, lax, nn, numpy, ops as ops, profiler as profiler, random, scipy as scipy,
-        stages as stages, testing, tree, tree_util as tree_util,
+        export as export, ffi as ffi, flatten_util, lax, nn, numpy, ops as ops, profiler as profiler, random,
+        scipy as scipy, stages as stages, testing, tree, tree_util as tree_util,
     )
     from calque.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
     from calque_autodiff import (
@@ -87,7 +87,7 @@ _BACKEND_NAMES = (
     "live_arrays",
     "profile",
 )
-_BACKEND_MODULES = ("dlpack", "export", "profiler", "stages")
+_BACKEND_MODULES = ("dlpack", "export", "ffi", "profiler", "stages")
 
 _register_internal_folder(__path__[0])
 

@@ -87,6 +87,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.batch_axes import matchaxis, moveaxis
     from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
     from calque_core.ops.custom_rules import CustomRules
+    from calque_core.ops.ffi import ffi_call
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
     from calque_core.staging.check import JaxprType, check_jaxpr
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
@@ -113,6 +114,7 @@ _LATE = {
     "calque_core.ops.batch_axes": "matchaxis, moveaxis",
     "calque_core.ops.callback": "effects_barrier, host_callback, io_callback, pure_callback",
     "calque_core.ops.custom_rules": "CustomRules",
+    "calque_core.ops.ffi": "ffi_call",
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
     "calque_core.staging.check": "JaxprType, check_jaxpr",
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
@@ -138,6 +140,8 @@ __all__ = [
     "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     # calls to Python
     "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect",
+    # calls of kernels
+    "ffi_call",
     # traces
     "Trace", "Tracer", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "is_tracer",
     "register_evaluator", "ensure_compile_time_eval", "eval_context", "trace_state_clean",

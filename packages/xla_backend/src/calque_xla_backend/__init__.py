@@ -7,7 +7,7 @@ import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_xla_backend import compilation_cache, rules
+from calque_xla_backend import compilation_cache, ffi, rules
 from calque_xla_backend.artefacts.errors import ExportError
 from calque_xla_backend.artefacts.exported import Exported
 from calque_xla_backend.artefacts.trees import register_pytree_node_serialization
@@ -72,6 +72,7 @@ __all__ = [
     "dtype_to_ir_type",
     "explain",
     "export",
+    "ffi",
     "from_dlpack",
     "hlo",
     "ir_constant",

@@ -31,6 +31,23 @@ def _leading(function: HostCall) -> list[int | None]:
     return [0] * len(function.result_avals)
 
 
+def whole_operands(caller: str, args: Sequence[Value], dims: Dims, vmap_method: str | None) -> list[Value]:
+    """Return the operands of one call for the whole batch, with the batch axis in front.
+
+    Raises: TypeError if the user has not said how to call the function.
+    """
+    if vmap_method is None:
+        raise TypeError(
+            f"{caller}{where()} has no vmap_method, so vmap cannot tell how to call it for a batch. Use "
+            "vmap_method='sequential' for a call for each element, or 'expand_dims' or 'broadcast_all' for one call "
+            "with the batch axis in front."
+        )
+    if vmap_method == "broadcast_all":
+        size = batch_size(args, dims)
+        return [matchaxis(x, d, 0, size) for x, d in zip(args, dims)]
+    return [expand_dims(x, (0,)) if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims)]
+
+
 def pure_callback_batch(args: Sequence[Value], dims: Dims, *, callback: HostCall, vmap_method: str | None) -> Batch:
     """Call the function once for each element, or once on arrays with a batch axis in front.
 
@@ -40,17 +57,8 @@ def pure_callback_batch(args: Sequence[Value], dims: Dims, *, callback: HostCall
         for_each, operands = _for_each(callback, args, dims)
         return pure_callback_p.bind(*operands, callback=for_each, vmap_method=vmap_method), _leading(for_each)
     assert isinstance(callback, HostFunction), callback
-    if vmap_method is None:
-        raise TypeError(
-            f"pure_callback of {describe_function(callback.fun)}{where()} has no vmap_method, so vmap cannot tell how "
-            "to call it for a batch. Use vmap_method='sequential' for a call for each element, or 'expand_dims' or "
-            "'broadcast_all' for one call with the batch axis in front."
-        )
+    operands = whole_operands(f"pure_callback of {describe_function(callback.fun)}", args, dims, vmap_method)
     size = batch_size(args, dims)
-    if vmap_method == "broadcast_all":
-        operands = [matchaxis(x, d, 0, size) for x, d in zip(args, dims)]
-    else:
-        operands = [expand_dims(x, (0,)) if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims)]
     result_avals = tuple(shaped_array((size, *aval.shape), aval.dtype) for aval in callback.result_avals)
     whole = replace(callback, result_avals=result_avals)
     return pure_callback_p.bind(*operands, callback=whole, vmap_method=vmap_method), _leading(whole)

@@ -60,6 +60,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
     from calque_core.ops.factor_updates import factor_triangle
     from calque_core.ops.factorizations import check_unique_q, lu_solve
+    from calque_core.ops.ffi import ArrayAttribute
     from calque_core.ops.gamma import gamma_of, stirling_series
     from calque_core.ops.gather import default_fill, gather_windows
     from calque_core.ops.host_function import ForEach, HostCall, HostFunction
@@ -153,6 +154,7 @@ _LATE = {
     "calque_core.ops.factor_slopes": "cholesky_slope, lu_slope, polar_slope, qr_slope",
     "calque_core.ops.factor_updates": "factor_triangle",
     "calque_core.ops.factorizations": "check_unique_q, lu_solve",
+    "calque_core.ops.ffi": "ArrayAttribute",
     "calque_core.ops.gamma": "gamma_of, stirling_series",
     "calque_core.ops.gather": "default_fill, gather_windows",
     "calque_core.ops.host_function": "ForEach, HostCall, HostFunction",
@@ -232,7 +234,7 @@ __all__ = [
     "run_program", "as_declared", "forwarded_inputs",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
-    "ForEach",
+    "ForEach", "ArrayAttribute",
     # Branches and loops
     "chosen_branches", "Platforms", "position_of_platform", "program_of", "forget_staged_programs",
     "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",

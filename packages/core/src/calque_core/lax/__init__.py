@@ -68,6 +68,7 @@ if _TYPE_CHECKING:
         cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, log_p,
         pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p,
     )
+    from calque_core.ops.ffi import ffi_call_p
     from calque_core.ops.fft import FftType, fft, fft_p
     from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
     from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
@@ -185,6 +186,7 @@ _LATE = {
         "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, "
         "log_p, pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p"
     ),
+    "calque_core.ops.ffi": "ffi_call_p",
     "calque_core.ops.fft": "FftType, fft, fft_p",
     "calque_core.ops.gamma": "digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p",
     "calque_core.ops.gather": "GatherDimensionNumbers, gather, gather_p",
@@ -331,6 +333,8 @@ __all__ = [
     "jit_p", "composite", "composite_p",
     # calls to Python
     "pure_callback_p", "io_callback_p", "debug_callback_p",
+    # calls of kernels
+    "ffi_call_p",
     # checkpoint
     "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

@@ -83,11 +83,7 @@ def pure_callback(
     >>> pure_callback(lambda x: np.sort(x), ShapeDtypeStruct((3,), np.float64), np.array([3.0, 1.0, 2.0]))
     array([1., 2., 3.])
     """
-    if vmap_method not in (None, *get_args(VmapMethod)):
-        raise ValueError(
-            f"pure_callback of {describe_function(callback)}{where()} got vmap_method={vmap_method!r}. Use one of "
-            f"{', '.join(map(repr, get_args(VmapMethod)))}."
-        )
+    check_vmap_method(f"pure_callback of {describe_function(callback)}", vmap_method)
     function, operands, out_tree = host_function("pure_callback", callback, result_shape_dtypes, args, kwargs)
     return out_tree.unflatten(pure_callback_p.bind(*operands, callback=function, vmap_method=vmap_method))
 
@@ -177,11 +173,20 @@ def host_function(
     check_callable(callback, caller)
     operands, in_tree = tree_flatten((args, kwargs))
     check_arrays(operands, lambda: arg_names(callback, args, kwargs), f"{caller} of {describe_function(callback)}")
-    declared, out_tree = tree_flatten(result_shape_dtypes)
-    result_avals = tuple(_declared_aval(caller, x, i, result_shape_dtypes) for i, x in enumerate(declared))
+    result_avals, out_tree = declared_results(caller, result_shape_dtypes)
     settings, position = here().settings, current_position()
     function = HostFunction(callback, in_tree, (), out_tree, result_avals, caller, settings, position)
     return function, operands, out_tree
+
+
+def declared_results(caller: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedArray, ...], PyTreeDef]:
+    """Return the types of the results that a user declares, and their structure.
+
+    Raises: TypeError for a leaf that declares no type.
+    """
+    declared, out_tree = tree_flatten(result_shape_dtypes)
+    avals = tuple(_declared_aval(caller, x, i, result_shape_dtypes) for i, x in enumerate(declared))
+    return avals, out_tree
 
 
 def _declared_aval(caller: str, declared: Any, i: int, tree: Any) -> ShapedArray:
@@ -194,6 +199,13 @@ def _declared_aval(caller: str, declared: Any, i: int, tree: Any) -> ShapedArray
             f"{caller}{where()} got {describe_value(declared)} as {name}. Give a ShapeDtypeStruct, or anything with a "
             "shape and a dtype."
         ) from None
+
+
+def check_vmap_method(caller: str, vmap_method: Any) -> None:
+    """Check the word that says how `vmap` makes a call.  Raises: ValueError that lists the words."""
+    if vmap_method not in (None, *get_args(VmapMethod)):
+        words = ", ".join(map(repr, get_args(VmapMethod)))
+        raise ValueError(f"{caller}{where()} got vmap_method={vmap_method!r}. Use one of {words}.")
 
 
 def host_callback(primitive: Primitive, *, vmap_method: VmapMethod | None = None) -> Callable[..., Any]:

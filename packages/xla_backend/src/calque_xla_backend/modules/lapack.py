@@ -9,7 +9,6 @@ Read next: `rules/factorizations.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -18,11 +17,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import ShapedArray
 from calque_core.extend import Shape, shaped_array
 from calque_xla_backend.define import IrValue, compare, splat
-from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute
+from calque_xla_backend.modules.custom_calls import by_rows, custom_call, layout
+from calque_xla_backend.modules.types import aval_to_ir_type
 from calque_xla_backend.runtime.targets import load_lapack
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
 INT32 = np.dtype("int32")
 
 
@@ -42,17 +41,14 @@ def lapack_call(
     load_lapack()
     avals = [aval for _, aval in operands]
     matrix_ndim = max(aval.ndim for aval in avals)
-    call = hlo.CustomCallOp(
+    return custom_call(
+        f"lapack_{_PREFIXES[avals[0].dtype.name]}{name}_ffi",
         [aval_to_ir_type(aval) for aval in out_avals],
         [value for value, _ in operands],
-        f"lapack_{_PREFIXES[avals[0].dtype.name]}{name}_ffi",
-        api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _TYPED_ATTRIBUTES),
-        backend_config=ir.DictAttr.get({key: _attribute(value) for key, value in attributes.items()}),
-        operand_layouts=_layouts(avals, matrix_ndim),
-        result_layouts=_layouts(out_avals, matrix_ndim),
-        output_operand_aliases=_aliases(aliases or {}, len(out_avals)),
+        layouts=(_layouts(avals, matrix_ndim), _layouts(out_avals, matrix_ndim)),
+        attributes={key: _attribute(value) for key, value in attributes.items()},
+        aliases=aliases,
     )
-    return list(call.results)
 
 
 def _attribute(value: str | bool | int) -> ir.Attribute:
@@ -64,26 +60,12 @@ def _attribute(value: str | bool | int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_unsigned(8), ord(value))
 
 
-def _layouts(avals: Sequence[ShapedArray], matrix_ndim: int) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([_layout(aval.ndim, aval.ndim == matrix_ndim) for aval in avals])
+def _layouts(avals: Sequence[ShapedArray], matrix_ndim: int) -> list[ir.Attribute]:
+    return [_by_columns(aval.ndim) if aval.ndim == matrix_ndim else by_rows(aval.ndim) for aval in avals]
 
 
-def _layout(ndim: int, is_matrix: bool) -> ir.Attribute:
-    """Return the axes from the one whose elements are neighbours to the slowest."""
-    axes = list(range(ndim - 1, -1, -1))
-    if is_matrix:
-        axes[:2] = axes[1::-1]
-    elements: Any = np.array(axes, np.int64)
-    layout: ir.Attribute = cached_attribute(
-        ("layout", *axes), lambda: ir.DenseElementsAttr.get(elements, type=ir.IndexType.get(), shape=[ndim])
-    )
-    return layout
-
-
-def _aliases(aliases: Mapping[int, int], count: int) -> ir.ArrayAttr:
-    """Return the pairs of operands and results; a single result has no index."""
-    pairs = [(operand, [result] if count > 1 else []) for operand, result in aliases.items()]
-    return ir.ArrayAttr.get([hlo.OutputOperandAlias.get(result, operand, []) for operand, result in pairs])
+def _by_columns(ndim: int) -> ir.Attribute:
+    return layout([ndim - 2, ndim - 1, *range(ndim - 3, -1, -1)])
 
 
 def info_aval(aval: ShapedArray) -> ShapedArray:
