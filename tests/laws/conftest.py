@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-collect_ignore = ["record_random.py", "scipy_functions.py"]  # scripts, which need jax and SciPy
+collect_ignore = ["neighbours.py", "record_random.py", "scipy_functions.py", "soak.py"]  # scripts; they need jax, SciPy
 
 
 @pytest.fixture

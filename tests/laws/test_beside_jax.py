@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ import jax, jax.numpy as jnp, numpy as np
 y = np.linspace(0.0, 1.0, 5)
 theirs = jax.jit(lambda y: jnp.sin(y) * 2.0)
 print("theirs", repr(theirs(y)), repr(jax.grad(lambda y: theirs(y).sum())(jnp.asarray(y))), jax.config.jax_enable_x64)
+print("theirs", jax.jit(lambda y: jax.pure_callback(np.negative, y, y))(jnp.asarray(y)))
 with jax.enable_x64(True):
     print("theirs", repr(theirs(y)))
 """
@@ -48,3 +50,14 @@ def test_neither_side_notices_the_other(name, alone):
     assert side(name, OURS, THEIRS) == want
     assert side(name, THEIRS, OURS) == want
     assert side(name, OURS, THEIRS, OURS, THEIRS) == want * 2
+
+
+@pytest.mark.sampled(keep=0.0)
+@pytest.mark.parametrize("bits", ["32", "64"])
+@pytest.mark.parametrize("first", ["calque", "jax"])
+def test_both_are_right_in_turns_and_take_arrays_of_the_other(first, bits, is_drawn):
+    script = Path(__file__).parent / "neighbours.py"
+    rounds = "3" if is_drawn("three rounds", 0.0) else "1"
+    command = [sys.executable, "-W", "ignore", script, first, bits, rounds]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "both are right\n"), run.stderr

@@ -86,6 +86,14 @@ def test_a_result_of_another_dtype_is_refused(value, dtype):
         pure_callback(lambda: value, ShapeDtypeStruct((), dtype))
 
 
+def test_a_result_that_is_not_an_array_is_refused():
+    message = (
+        r"returned a value of type str as its result, but result_.* declares float64\[\]\. Wrap it in numpy\.asarray"
+    )
+    with pytest.raises(TypeError, match=message):
+        pure_callback(lambda: "text", ShapeDtypeStruct((), "float64"))
+
+
 def test_an_integer_that_does_not_fit_is_refused():
     with pytest.raises(OverflowError) as caught:
         pure_callback(lambda: 300, ShapeDtypeStruct((), "uint8"))

@@ -28,6 +28,7 @@ from calque_core import (
     hand_down,
     lax,
     make_jaxpr,
+    pure_callback,
     tracing,
     typeof,
 )
@@ -983,6 +984,24 @@ def test_no_cycle_keeps_a_dropped_function_alive():
     gc.disable()
     try:
         refs = make()
+        assert [ref() for ref in refs] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_an_error_of_a_call_keeps_nothing_alive():
+    def callback(x):
+        return pure_callback(lambda v: 1 // 0, x, x)
+
+    def meet(fun, arg, kind):
+        f = jit(fun)
+        with pytest.raises(kind):
+            f(arg)
+        return weakref.ref(f)
+
+    gc.disable()
+    try:
+        refs = [meet(lambda x: x, "text", TypeError), meet(callback, 1.0, ZeroDivisionError)]
         assert [ref() for ref in refs] == [None, None]
     finally:
         gc.enable()

@@ -102,7 +102,9 @@ class HostFunction:
         """Raise the error for a result of another type than `result_avals[i]`."""
         name, declared = leaf_names("result", out)[i], self.result_avals[i]
         message = f"{self.describe()} returned {describe_value(leaves[i])} as its {name}, but result_shape_dtypes "
-        if is_array_like(leaves[i]) and typeof(leaves[i]).shape != declared.shape:
+        if not is_array_like(leaves[i]):
+            raise TypeError(f"{message}declares {declared}. Wrap it in numpy.asarray first.")
+        if typeof(leaves[i]).shape != declared.shape:
             raise ShapeError(f"{message}declares {declared}. Return an array of the shape {declared.shape}.")
         raise TypeError(
             f"{message}declares {declared}. Convert it, with astype('{dtype_name(declared.dtype)}'), or declare "

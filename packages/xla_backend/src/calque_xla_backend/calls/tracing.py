@@ -70,11 +70,11 @@ class TracedFunction:
         """Return the types of the leaves.  Raises: TypeError that names an argument that is not an array."""
         try:
             return tuple(map(typeof, call.leaves))
-        except TypeError as error:
-            type_error = error
+        except TypeError:
+            pass  # outside of the `except` block, the next error has no context
         caller = f"jit of {describe_function(self.fun)}"
         check_arrays(call.leaves, lambda: arg_names(self.fun, *call.dynamic), caller)
-        raise type_error
+        return tuple(map(typeof, call.leaves))  # raises again, if each argument is an array
 
     def trace(self, call: Call) -> TracedCall:
         """Return the trace for the types of a call; the first call for these types traces the function.

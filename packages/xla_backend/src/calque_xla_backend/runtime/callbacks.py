@@ -86,7 +86,10 @@ def _raise_failure(error: RuntimeError, name: str) -> None:
     failure = _failures.pop(int(match[1]), None) if match else None
     if failure is not None:
         failure.add_note(f"The callback belongs to the compiled program of {name}.")
-        raise failure from None
+        try:
+            raise failure from None
+        finally:
+            del failure, error  # a frame of its own traceback would hold it: a cycle
 
 
 _running: dict[threading.Event, None] = {}  # of the programs that have started and not ended

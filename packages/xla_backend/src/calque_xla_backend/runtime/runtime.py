@@ -20,7 +20,8 @@ from jaxlib import utils as jaxlib_utils  # type: ignore[attr-defined]
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 from jaxlib.mlir import ir
-from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
+from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _stablehlo
+from jaxlib.mlir.dialects import sdy  # by this module: with `_sdy` loaded before it, jax would miss names in it
 
 from calque_core import ShapedArray, float0
 from calque_core.extend import advance_rule_epoch, fix_cpu_devices, here, requested_cpu_devices, where
@@ -51,7 +52,7 @@ class MlirContext(ir.Context):
         self.append_dialect_registry(_dialects)
         self.load_all_available_dialects()
         self.set_thread_pool(_pool)
-        for dialect in (_sdy, _chlo, _stablehlo):
+        for dialect in (sdy, _chlo, _stablehlo):
             dialect.register_dialect(self)
         self.types: dict[Any, Any] = {}
         self.uses = 0
@@ -127,12 +128,21 @@ _placements: dict[Device, Placement] = {}
 
 
 def placement(device: Device | None = None) -> Placement:
-    """Return the one placement on `device`, by default that of the setting `default_device`, or the first device."""
+    """Return the one placement on `device`, by default that of the setting `default_device`, or the first device.
+
+    Raises: ValueError for a device of another XLA client in this process, such as jax's.
+    """
     if device is None:
         default = here().settings.default_device
         device = default if isinstance(default, DeviceClass) else local_devices()[0]
     place = _placements.get(device)
     if place is None:
+        if device not in local_devices():
+            known = ", ".join(map(repr, local_devices()))
+            raise ValueError(
+                f"the device {device!r}{where()} belongs to another library of this process, such as jax, whose "
+                f"devices cannot run programs of calque. Use a device from calque_xla_backend.devices(): {known}."
+            )
         with _lock:
             place = _placements.setdefault(device, Placement(device))
     return place
