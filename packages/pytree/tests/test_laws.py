@@ -4,7 +4,7 @@ import pickle
 from collections import OrderedDict, defaultdict, namedtuple
 from unittest import mock
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calque_pytree import (
@@ -137,6 +137,7 @@ WIDE = st.recursive(
 
 
 @given(WIDE, WIDE)
+@example([[None] * 2] * 2, [])  # neighbours without leaves inside neighbours without leaves
 def test_loops_over_equal_neighbours_agree_with_the_loop_over_all_nodes(tree, other):
     with mock.patch.multiple(runs, WRITTEN_OUT=0, MIN_RUN=2):
         values, treedef = flatten(tree)

@@ -123,7 +123,7 @@ class Builder:
         if self.nodes[first] is None:
             return [f"{built} = l{first}"]
         num_leaves = self.nodes[first : first + run.size].count(None)
-        each = f"zip(*[iter(l{first})] * {num_leaves})" if num_leaves else self.constants.name(range(run.length))
+        each = f"zip(*[iter(l{first})] * {num_leaves})" if num_leaves else self.constants.name(((),) * run.length)
         body, root = self.lines(first, first + run.size, f"x{first}", f"{offset} + {run.size} * len({built})")
         return [f"{built} = []", f"for x{first} in {each}:", *indented([*body, f"{built}.append({root})"])]
 
