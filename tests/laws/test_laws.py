@@ -68,8 +68,11 @@ def test_the_names_of_the_rows_differ():
     assert len(set(names)) == len(names)
 
 
+ELSEWHERE = {"ffi_call"}  # in test_ffi.py, which builds a kernel for it
+
+
 def test_every_primitive_has_a_row():
-    assert sorted(OPERATIONS) == [p.name for p in standard_primitives()]
+    assert sorted({*OPERATIONS, *ELSEWHERE}) == [p.name for p in standard_primitives()]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

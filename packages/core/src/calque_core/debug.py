@@ -31,8 +31,10 @@ def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **
     Raises: TypeError if `callback` is no function.
 
     >>> from calque_core import debug
-    >>> debug.callback(lambda x, name: print(name, x + 1), 2.0, name="after")
-    after 3.0
+    >>> seen = {}
+    >>> debug.callback(lambda x, name: seen.update({name: float(x)}), 2.0, name="loss")
+    >>> seen
+    {'loss': 2.0}
     """
     bind_debug_callback("debug.callback", callback, args, kwargs, ordered)
 

@@ -34,7 +34,7 @@ _create, _aval = ir.Operation.create, attrgetter("aval")
 def template_key(eqn: JaxprEqn) -> Any:
     """Return what a rule may ask of an equation: primitive, types, literals, parameters; None if it must see each."""
     primitive, invars, outvars, params, _ = eqn
-    if primitive.effects or "effects" in primitive.adapted:
+    if primitive.effects or primitive.adapted["effects"]:
         return None
     key = (primitive, *map(_aval, invars), None, *map(_aval, outvars))
     if Literal in map(type, invars):
