@@ -55,7 +55,7 @@ def _legendre_slope(out: Value, n: Value, m: Value, theta: Value) -> Value:
     """Return the derivative in theta from the orders below and above, which has no pole (DLMF 14.10.5, twice)."""
     below = lax.sqrt(lax.max((n + m) * (n - m + 1.0), 0.0)) * legendre_p.bind(n, m - 1.0, theta)
     above = lax.sqrt(lax.max((n - m) * (n + m + 1.0), 0.0)) * legendre_p.bind(n, m + 1.0, theta)
-    return lax.select(lax.sin(theta) < 0.0, -0.5, 0.5) * (above - below)
+    return 0.5 * lax.select(lax.sin(theta) < 0.0, below - above, above - below)
 
 
 legendre_p = declare("legendre", _legendre_formula, "the degree n", "the order m", _legendre_slope)
