@@ -70,7 +70,9 @@ def register_ffi_target(name: str, function: Any, *, platform: str = "cpu") -> N
 
     >>> import ctypes
     >>> from calque_xla_backend import ffi
-    >>> ffi.register_ffi_target("docs.version", ffi.pycapsule(ctypes.pythonapi.Py_GetVersion))
+    >>> def register(path):
+    ...     library = ctypes.CDLL(path)
+    ...     ffi.register_ffi_target("my_norm", ffi.pycapsule(library.my_norm))
     """
     for capsule in function.values() if isinstance(function, dict) else [function]:
         if type(capsule).__name__ != "PyCapsule":
