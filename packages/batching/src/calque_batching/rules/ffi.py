@@ -30,8 +30,8 @@ def _one_by_one(args: Sequence[Value], dims: Dims, **params: Any) -> list[Value]
     mapped = [moveaxis(x, d, 0) for x, d in zip(args, dims) if d is not None]
 
     def call_target(elements: list[Value]) -> list[Value]:
-        rest = iter(elements)
-        operands = [x if d is None else next(rest) for x, d in zip(args, dims)]
+        remaining = iter(elements)
+        operands = [x if d is None else next(remaining) for x, d in zip(args, dims)]
         outs: list[Value] = ffi_call_p.bind(*operands, **params)
         return outs
 

@@ -37,16 +37,16 @@ def captured_constants(jaxpr: Jaxpr) -> list[CapturedConstant]:
     >>> captured_constants(jaxpr)[0].nbytes
     800
     """
-    found: dict[int, CapturedConstant] = {}
+    captured: dict[int, CapturedConstant] = {}
     for inner in nested_jaxprs(jaxpr):
         places: dict[Any, Any] = {}
         for eqn in reversed(inner.eqns if inner.consts else ()):
             places.update(dict.fromkeys(eqn.invars, eqn.position))
         for var, const in zip(inner.constvars, inner.consts):
-            if isinstance(var.aval, ShapedArray) and not isinstance(const, Tracer) and id(const) not in found:
+            if isinstance(var.aval, ShapedArray) and not isinstance(const, Tracer) and id(const) not in captured:
                 nbytes = math.prod(var.aval.shape) * var.aval.dtype.itemsize
-                found[id(const)] = CapturedConstant(var.aval, nbytes, resolve(places.get(var)))
-    return sorted(found.values(), key=lambda constant: -constant.nbytes)
+                captured[id(const)] = CapturedConstant(var.aval, nbytes, resolve(places.get(var)))
+    return sorted(captured.values(), key=lambda constant: -constant.nbytes)
 
 
 def bytes_text(count: int) -> str:

@@ -42,10 +42,11 @@ class Difference(NamedTuple):
 def differences(fun: Any, call: Call, avals: Sequence[Any], known: Mapping[Key, TracedCall]) -> list[Difference]:
     """Return the differences of a call from the nearest of the `known` calls, the latest of equally near calls."""
     key = call.key(tuple(avals))
-    found = [list(_between(fun, call, key, earlier, traced.in_tree)) for earlier, traced in reversed([*known.items()])]
-    if not found:
+    latest_first = reversed([*known.items()])
+    by_call = [list(_between(fun, call, key, earlier, traced.in_tree)) for earlier, traced in latest_first]
+    if not by_call:
         return [Difference("first call", "", "", "", "No earlier call of this function is known.")]
-    return min(found, key=len)
+    return min(by_call, key=len)
 
 
 def _between(fun: Any, call: Call, key: Key, earlier: Key, earlier_tree: PyTreeDef) -> Iterator[Difference]:
