@@ -84,6 +84,8 @@ if _TYPE_CHECKING:
     from calque_core.kits.ravel import ravel_pytree
     from calque_core.kits.rewrite import map_jaxpr, rewrite
     from calque_core.kits.table_interpreter import interpret
+    from calque_core.meshes.mesh import AbstractMesh, Mesh
+    from calque_core.meshes.partition_spec import PartitionSpec
     from calque_core.ops.batch_axes import matchaxis, moveaxis
     from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
     from calque_core.ops.custom_rules import CustomRules
@@ -111,6 +113,8 @@ _LATE = {
     "calque_core.kits.ravel": "ravel_pytree",
     "calque_core.kits.rewrite": "map_jaxpr, rewrite",
     "calque_core.kits.table_interpreter": "interpret",
+    "calque_core.meshes.mesh": "AbstractMesh, Mesh",
+    "calque_core.meshes.partition_spec": "PartitionSpec",
     "calque_core.ops.batch_axes": "matchaxis, moveaxis",
     "calque_core.ops.callback": "effects_barrier, host_callback, io_callback, pure_callback",
     "calque_core.ops.custom_rules": "CustomRules",
@@ -147,6 +151,8 @@ __all__ = [
     "register_evaluator", "ensure_compile_time_eval", "eval_context", "trace_state_clean",
     # transformations with values of their own
     "ValueTrace", "ValueTracer", "moveaxis", "matchaxis",
+    # meshes of devices
+    "Mesh", "AbstractMesh", "PartitionSpec",
     # trees as vectors
     "ravel_pytree",
     # derivative rules of one function

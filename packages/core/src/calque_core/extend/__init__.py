@@ -43,6 +43,11 @@ if _TYPE_CHECKING:
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
     from calque_core.late import import_at_rest, late_names
+    from calque_core.meshes.mesh import AnyMesh, axes_text
+    from calque_core.meshes.partition_spec import UNCONSTRAINED, names_of
+    from calque_core.meshes.shards import (
+        axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices,
+    )
     from calque_core.ops.axes import integer
     from calque_core.ops.batch_axes import merge_axis, split_axis
     from calque_core.ops.broadcast import spread
@@ -137,6 +142,9 @@ _LATE = {
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.ops.approximate": "chebyshev, declare_formula, deviance, polynomial, summed, where_any",
     "calque_core.late": "import_at_rest, late_names",
+    "calque_core.meshes.mesh": "AnyMesh, axes_text",
+    "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
+    "calque_core.meshes.shards": ("axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices"),
     "calque_core.ops.axes": "integer",
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.broadcast": "spread",
@@ -264,6 +272,9 @@ __all__ = [
     # Named axes, arrays outside NumPy
     "named_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
     "requested_cpu_devices", "fix_cpu_devices",
+    # Arrays in parts over a mesh
+    "AnyMesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape",
+    "shard_slices", "is_replicated",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

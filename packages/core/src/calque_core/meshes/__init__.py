@@ -1,0 +1,1 @@
+"""Meshes of devices, and the parts of an array that their positions hold: plain data, without any device."""
