@@ -56,9 +56,9 @@ def check_spec(caller: str, shape: Shape, mesh: AnyMesh, spec: PartitionSpec) ->
         parts = prod(mesh.shape[name] for name in names)
         if shape[axis] % parts:
             raise ShapeError(
-                f"{caller}{where()}: axis {axis} of the shape {shape} has size {shape[axis]}, which does not "
-                f"divide into {parts} equal parts, as {spec!r} on the mesh {axes_text(mesh)} requires. Pad it to a multiple of "
-                f"{parts}, or leave that axis undivided."
+                f"{caller}{where()}: axis {axis} of the shape {shape} has size {shape[axis]}, which does not divide "
+                f"into {parts} equal parts, as {spec!r} on the mesh {axes_text(mesh)} requires. Pad it to a multiple "
+                f"of {parts}, or leave that axis undivided."
             )
 
 
