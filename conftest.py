@@ -2,10 +2,12 @@
 
 One idea: a table of cases is written whole, and the mark `sampled` on its test names the parameter that is the row.  A
 run tests at least one case of each row; a hash of the seed and of the case's name decides about the others.  The seed
-chooses among the cases and makes none: where the full run passes, every sample passes.
+chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows among
+them, as nox lets two Pythons do.
 
     pytest tests/laws                              a sample, by today's seed
     pytest tests/laws --sample-seed=2026-11-22     the sample of another day
+    pytest tests/laws --share=1/2                  of that sample the first half of the rows
     pytest tests/laws --full                       every case
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
 """
@@ -31,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--sample-seed", default=today(), metavar="TEXT", help="what the sample is drawn by; default: today"
     )
+    group.addoption("--share", default="1/1", metavar="I/N", help="test a share of the rows only, the I-th of N")
 
 
 def today() -> str:
@@ -58,7 +61,8 @@ def explanation(config: pytest.Config) -> str:
     """Say which cases a run tests, and how to test the same again."""
     if is_full(config):
         return "all"
-    return f"a sample, which --sample-seed={seed_of(config)} draws again on Python {PYTHON}; --full tests all"
+    share = "" if config.getoption("share") == "1/1" else f" --share={config.getoption('share')}"
+    return f"a sample, which --sample-seed={seed_of(config)}{share} draws again on Python {PYTHON}; --full tests all"
 
 
 def is_full(config: pytest.Config) -> bool:
@@ -81,17 +85,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if is_full(config):
         return
     marked = [item for item in items if item.get_closest_marker("sampled")]
-    left_out = set(marked) - set(sampled(marked, seed_of(config)))
+    left_out = set(marked) - set(sampled(marked, seed_of(config), config.getoption("share")))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
-def sampled(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
-    """Return the tests to run: at least one of each row of each table, and of the others the fraction of their mark."""
+def sampled(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytest.Item]:
+    """Return the tests to run: of each row of the share at least one, and of the others the fraction of their mark."""
     rows: dict[tuple[str, ...], list[pytest.Item]] = {}
     for item in items:
         rows.setdefault(row_of(item), []).append(item)
-    return [item for row in rows.values() for item in drawn(row, keep_of(row[0]), lambda item: (seed, item.nodeid))]
+    chosen = [row for name, row in rows.items() if len(name) == 1 or is_in_share(share, seed, *name)]
+    return [item for row in chosen for item in drawn(row, keep_of(row[0]), lambda item: (seed, item.nodeid))]
+
+
+def is_in_share(share: str, *words: str) -> bool:
+    """Tell whether a row, by a hash of its name that is one for all Pythons, is in the share "2/3" of the rows."""
+    number, count = map(int, share.split("/"))
+    return int(count * hashed("", *words)) == number - 1
 
 
 def row_of(item: pytest.Item) -> tuple[str, ...]:
@@ -113,7 +124,11 @@ def drawn(cases: Sequence[Any], keep: float, key: Callable[[Any], tuple[str, ...
 
 def number_of(*words: str) -> float:
     """Return a number in [0, 1) by a hash of the words and of the version of Python."""
-    digest = hashlib.blake2b("\0".join([PYTHON, *words]).encode(), digest_size=8).digest()
+    return hashed(PYTHON, *words)
+
+
+def hashed(*words: str) -> float:
+    digest = hashlib.blake2b("\0".join(words).encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
 
 

@@ -90,12 +90,14 @@ def check(got, want, leaves, factor=3000):
     assert_close(got, want, factor * unit_roundoff([np.float64(0.0), *leaves, *want]))
 
 
+@pytest.mark.sampled(keep=1.0, rows=["program"])
 @each([*OPERATION_ROWS, *COMPOSITES, *FLOW])
 def test_jet_is_nested_jvp(program):
     example = example_of(program)
     check(expanded(example, ORDER)(*example.leaves), nested(example, ORDER)(*example.leaves), example.leaves)
 
 
+@pytest.mark.sampled(keep=1.0, rows=["program"])
 @each([*OPERATION_ROWS, *COMPOSITES, *FLOW])
 def test_derivatives_that_are_zero_may_be_left_out(program, sample):
     example = example_of(program)

@@ -171,6 +171,7 @@ def test_adjoint(program, dtype):
         np.testing.assert_allclose(backward, forward, rtol=0, atol=300 * unit_roundoff([*xs, *outs]) * (1 + size))
 
 
+@pytest.mark.sampled(keep=1.0, rows=["program"])
 @each_program(PROGRAMS)
 def test_what_is_not_floating_has_float0_tangents(program):
     example = program.example(program.dtypes[-1])
@@ -290,6 +291,7 @@ def test_compose(program, outer, names, sample):
 # Regimes
 
 
+@pytest.mark.sampled(keep=1.0, rows=["program"])
 @each_program(PROGRAMS)
 def test_with_x64_off_everything_has_32_bits_and_means_the_same(program):
     dtype = program.widest

@@ -59,6 +59,7 @@ def test_pairs_of_transformations(row, outer, sample):
             raise
 
 
+@pytest.mark.sampled(keep=1.0, rows=["row"])
 @each_row([*ROWS, STOPPED])
 def test_derivatives_are_those_of_the_steps_that_python_runs(row, sample):
     example, by_python = row.on(lax).example("float64"), row.on(plain).example("float64")
@@ -70,6 +71,7 @@ def test_derivatives_are_those_of_the_steps_that_python_runs(row, sample):
         assert_close(compiled, want, 1e-12)
 
 
+@pytest.mark.sampled(keep=1.0, rows=["row"])
 @each_row(ROWS)
 def test_batch_of_each_argument_along_each_axis(row):
     program = row.on(lax)
@@ -84,6 +86,7 @@ def test_batch_of_each_argument_along_each_axis(row):
             assert_within(got, looped(by_python, [a is not None for a in axes])(*front), program.ulps, by_array=True)
 
 
+@pytest.mark.sampled(keep=1.0, rows=["row"])
 @each_row(ROWS)
 def test_batch_of_none(row):
     example = row.on(lax).example("float64")

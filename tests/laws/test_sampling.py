@@ -77,6 +77,18 @@ def test_a_sample_has_a_case_of_each_row_and_a_fraction_of_the_others(folder):
     assert len(cases["test_without_a_mark"]) == 5
 
 
+def test_two_shares_have_a_case_of_each_row_together(folder):
+    whole = collected(folder, "--sample-seed=1")
+    halves = [collected(folder, "--sample-seed=1", f"--share={i}/2") for i in (1, 2)]
+    rows = [half.get("test_of_rows", []) for half in halves]
+    assert sorted(rows[0] + rows[1]) == sorted(whole["test_of_rows"])
+    assert rows[0]
+    assert rows[1]
+    for half in halves:
+        assert half["test_of_one_row"] == whole["test_of_one_row"]
+        assert half["test_without_a_mark"] == whole["test_without_a_mark"]
+
+
 def test_a_full_run_has_every_case(folder):
     cases = collected(folder, "--full")
     assert [len(cases[name]) for name in ("test_of_rows", "test_of_one_row", "test_without_a_mark")] == [60, 200, 5]
@@ -128,6 +140,7 @@ def test_workers_take_the_seed_of_the_process_that_starts_them(folder):
 
 LIST_PROGRAMS = """
 import json
+import sys
 import pytest
 
 def programs(items):
@@ -138,20 +151,26 @@ def programs(items):
     return laws
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items):
-    table = programs(items)
+def pytest_collection_modifyitems(config, items):
+    conftest = next(plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "sampled"))
+    table, marked = programs(items), [item for item in items if item.get_closest_marker("sampled")]
+    halves = [programs(conftest.sampled(marked, "1", share)) for share in ("1/2", "2/2")]
     result = yield
-    print("programs:", json.dumps([table, programs(items)]))
+    print("programs:", json.dumps([table, programs(items), *halves]))
     return result
 """
 
 
-def test_every_law_has_a_case_of_every_program(tmp_path):
+def test_every_law_has_a_case_of_every_program_and_halves_have_one_together(tmp_path):
     """Counts programs, whatever the marks of the laws call a row."""
     (tmp_path / "list_programs.py").write_text(LIST_PROGRAMS)
     files = [HERE / name for name in TABLES]
     printed = pytest_run("-p", "list_programs", "--collect-only", "-q", *files, env={"PYTHONPATH": str(tmp_path)})
-    table, drawn = json.loads(re.search(r"^programs: (.+)$", printed, re.MULTILINE)[1])
+    table, drawn, *halves = json.loads(re.search(r"^programs: (.+)$", printed, re.MULTILINE)[1])
     assert {law: set(names) for law, names in drawn.items()} == {law: set(names) for law, names in table.items()}
     assert sum(len(set(names)) > 50 for names in table.values()) >= 20
     assert sum(map(len, drawn.values())) < sum(map(len, table.values())) / 2
+    first, second = ({law: set(names) for law, names in half.items()} for half in halves)
+    for law in {*first, *second}:
+        assert first.get(law, set()) | second.get(law, set()) == set(table[law]), law
+    assert 0.4 < sum(map(len, first.values())) / sum(len(set(table[law])) for law in first) < 0.6
