@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import calque
-from calque_xla_backend.runtime.runtime import client
+from calque_xla_backend.runtime.clients import client
 
 os.environ["CALQUE_CACHE"] = "off"
 PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -84,7 +84,7 @@ def keys():
     options, lines = compile_options(placement()), []
     for program in PROGRAMS:
         example = program.example(program.widest)
-        key = key_of(jit(example).lower(*example.leaves).compiler_ir(), options)
+        key = key_of(jit(example).lower(*example.leaves).compiler_ir(), options, "cpu")
         lines.append(f"{program.name}: {key.hex() if key else ''}")
     return lines
 

@@ -125,7 +125,7 @@ CONTAINERS = {
     "calque_xla_backend.evaluate._sent": "the type on the device is in the key",
     "calque_xla_backend.runtime.interrupts._sockets": "sockets",
     "calque_xla_backend.calls.cache._all": "the caches of jitted functions; the settings are in the keys inside",
-    "calque_xla_backend.runtime.runtime._clients": "devices",
+    "calque_xla_backend.runtime.clients._clients": "devices",
     "calque_xla_backend.runtime.runtime._parent_objects": "objects of the parent of a forked process",
     "calque_xla_backend.runtime.runtime._placements": "devices",
     "calque_xla_backend.runtime.runtime._device_types": "types and devices",

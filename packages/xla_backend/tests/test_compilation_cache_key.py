@@ -30,7 +30,7 @@ def lowered(fun, name="f"):
 
 
 def key(module, *options):
-    return key_of(module, compile_options(placement(), options))
+    return key_of(module, compile_options(placement(), options), "cpu")
 
 
 def defined(source):
@@ -89,7 +89,7 @@ def test_a_donated_argument_is_part_of_the_key():
 def test_the_processor_and_the_release_of_jaxlib_are_part_of_the_key(monkeypatch):
     module = lowered(lax.sin)
     all_keys = [key(module)]
-    for name, value in (("versions", lambda: (b"0.0",)), ("_processor", lambda: [b"other"])):
+    for name, value in (("versions", lambda platform: (b"0.0",)), ("_processor", lambda: [b"other"])):
         keys._machine.cache_clear()
         with monkeypatch.context() as patch:
             patch.setattr(keys, name, value)

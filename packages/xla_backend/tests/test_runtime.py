@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray
-from calque_xla_backend.runtime import runtime
+from calque_xla_backend.runtime import clients, runtime
 
 
 def test_device_types_and_placements_are_one_object_each():
     place = runtime.placement()
-    assert runtime.placement(runtime.local_devices()[0]) is place
+    assert runtime.placement(clients.local_devices()[0]) is place
     aval = ShapedArray((2,), "f4")
     assert runtime.device_type(aval, place) is runtime.device_type(ShapedArray((2,), "f4"), place)
     assert runtime.device_type(aval, place) is not runtime.device_type(ShapedArray((2,), "f8"), place)
@@ -37,7 +37,7 @@ def test_many_threads_get_one_client_and_one_device_type():
 
     def work():
         place = runtime.placement()
-        results.append((runtime.client(), place, runtime.device_type(ShapedArray((77,), "i2"), place)))
+        results.append((clients.client(), place, runtime.device_type(ShapedArray((77,), "i2"), place)))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

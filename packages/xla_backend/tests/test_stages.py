@@ -373,9 +373,8 @@ def test_a_program_for_another_platform_has_a_text_and_no_executable():
 def test_arrays_on_another_device_are_refused():
     code = """
 import numpy as np
-from jaxlib import xla_client as xc
-from calque_xla_backend.runtime import runtime
-runtime._clients.append(xc.make_cpu_client(num_devices=2))
+from calque_core.config import cpu_devices
+cpu_devices(2)
 from calque_xla_backend import device_put, devices, jit
 first, second = devices()
 compiled = jit(lambda x: x + 1.0).lower(1.0).compile()
@@ -395,11 +394,11 @@ print(there(device_put(1.0, second)).device == second, there(np.float64(1.0)).de
 def test_tracing_and_lowering_start_no_client():
     code = """
 from calque_xla_backend import jit
-from calque_xla_backend.runtime import runtime
+from calque_xla_backend.runtime.clients import started_clients
 lowered = jit(lambda x: x + 1.0).lower(1.0)
-print(lowered.platform, len(runtime._clients))
+print(lowered.platform, len(started_clients()))
 lowered.compile()
-print(len(runtime._clients))
+print(len(started_clients()))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out == "cpu 0\n1\n"

@@ -22,11 +22,11 @@ from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
 from calque_xla_backend.runtime.callbacks import entries_of, run_to_end
+from calque_xla_backend.runtime.clients import Device
 from calque_xla_backend.runtime.log import log_compilation, log_constants
 from calque_xla_backend.runtime.profiler import phase
 from calque_xla_backend.runtime.runtime import (
     Buffer,
-    Device,
     DeviceType,
     Executable,
     Placement,

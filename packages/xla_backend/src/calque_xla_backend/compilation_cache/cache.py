@@ -146,7 +146,8 @@ def load_or_compile(
     Raises: XlaRuntimeError if XLA cannot compile the module.
     """
     all_options = compile_options(place, options)
-    key = key_of(module, all_options) if not host_functions and _cache.choice().folder is not None else None
+    is_stored = not host_functions and _cache.choice().folder is not None
+    key = key_of(module, all_options, place.platform) if is_stored else None
     executable = None if key is None else _cache.load(key, place, all_options)
     if executable is not None:
         return executable, True

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from calque_xla_backend.runtime.runtime import versions
+from calque_xla_backend.runtime.clients import versions
 from calque_xla_backend.runtime.targets import jaxlib_targets
 
 _CALL = "custom_call"
@@ -52,8 +52,8 @@ def register_storable_target(name: str, digest: str) -> None:
     _storable_targets[name] = digest
 
 
-def key_of(module: ir.Module, options: Any) -> bytes | None:
-    """Return the key of a module compiled with jaxlib's `CompileOptions`: 32 bytes.
+def key_of(module: ir.Module, options: Any, platform_name: str) -> bytes | None:
+    """Return the key of a module compiled for a platform with jaxlib's `CompileOptions`: 32 bytes.
 
     None if the program must not be stored: it calls code that nobody has vouched for, which is also how callbacks and
     other addresses of this process occur in modules, or XLA writes files while it compiles it.
@@ -63,7 +63,7 @@ def key_of(module: ir.Module, options: Any) -> bytes | None:
     settings: bytes = options.SerializeAsString()
     if targets is None or b"xla_dump" in settings or "xla_dump" in os.environ.get("XLA_FLAGS", ""):
         return None
-    return _digest([text.encode(), settings, *_machine(), *_flags(), *targets])
+    return _digest([text.encode(), settings, *_machine(platform_name), *_flags(), *targets])
 
 
 def _targets_in(text: str) -> list[bytes] | None:
@@ -84,10 +84,10 @@ def _flags() -> list[bytes]:
 
 
 @cache
-def _machine() -> tuple[bytes, ...]:
+def _machine(platform_name: str) -> tuple[bytes, ...]:
     """Return what tells processors, and releases of XLA, apart."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (*versions(), platform.machine().encode(), str(processors).encode(), *_processor())
+    return (*versions(platform_name), platform.machine().encode(), str(processors).encode(), *_processor())
 
 
 def _processor() -> list[bytes]:

@@ -13,15 +13,8 @@ from calque_core import is_tracer
 from calque_core.extend import arg_names, check_arrays, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
-from calque_xla_backend.runtime.runtime import (
-    Device,
-    DeviceClass,
-    Placement,
-    devices_of,
-    live_buffers,
-    local_devices,
-    placement,
-)
+from calque_xla_backend.runtime.clients import Device, DeviceClass, devices_of, local_devices
+from calque_xla_backend.runtime.runtime import Placement, live_buffers, placement
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 
 Tree = Any

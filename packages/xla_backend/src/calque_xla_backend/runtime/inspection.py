@@ -10,7 +10,8 @@ from typing import Any
 from jaxlib import _jax  # type: ignore[attr-defined]
 from jaxlib.mlir import ir
 
-from calque_xla_backend.runtime.runtime import Executable, client
+from calque_xla_backend.runtime.clients import client
+from calque_xla_backend.runtime.runtime import Executable
 
 
 def hlo_text(module: ir.Module) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Self
 from jaxlib import _profiler  # type: ignore[attr-defined]
 
 from calque_core.extend import active, where
-from calque_xla_backend.runtime.runtime import client
+from calque_xla_backend.runtime.clients import client
 
 
 class phase:

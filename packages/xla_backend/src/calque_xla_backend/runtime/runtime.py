@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from jaxlib import _jax  # type: ignore[attr-defined]
@@ -24,13 +24,22 @@ from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _stablehlo
 from jaxlib.mlir.dialects import sdy  # by this module: with `_sdy` loaded before it, jax would miss names in it
 
 from calque_core import ShapedArray, float0
-from calque_core.extend import advance_rule_epoch, fix_cpu_devices, here, requested_cpu_devices, where
-from calque_xla_backend.runtime.flags import check_flags
+from calque_core.extend import advance_rule_epoch, here, where
+from calque_xla_backend.runtime.clients import (
+    Device,
+    DeviceClass,
+    client,
+    devices_of,
+    give_up_clients,
+    is_own,
+    local_devices,
+    platform_of,
+    refuse_forked,
+    started_clients,
+)
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
 
 Buffer = Any  # jaxlib's ArrayImpl
-Device = Any  # jaxlib's Device
-DeviceClass: type = xc.Device
 Executable = Any  # jaxlib's LoadedExecutable
 XlaRuntimeError: type[RuntimeError] = xc.XlaRuntimeError
 
@@ -77,35 +86,12 @@ def mlir_context() -> MlirContext:
 # Devices
 
 
-DEFAULT_PLATFORM = "cpu"  # of the client, known before it runs
-
 _lock = threading.Lock()
-_clients: list[Any] = []
-
-
-def client() -> Any:
-    """Return the CPU client, started at the first call.
-
-    Raises: ValueError if XLA rejects the flags in the environment.
-    """
-    if not _clients:
-        with _lock:
-            if not _clients:
-                check_flags()
-                started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices())
-                fix_cpu_devices(started.local_device_count())
-                _clients.append(started)
-    return _clients[0]
-
-
-def local_devices() -> list[Device]:
-    """Return the devices of this process."""
-    return list(client().local_devices())
 
 
 def live_buffers() -> list[tuple[Buffer, DeviceType]]:
     """Return every buffer of calque in memory with its device type; none before the first use of a device."""
-    buffers = _clients[0].live_arrays() if _clients else []
+    buffers = [buffer for client in started_clients() for buffer in client.live_arrays()]
     return [(x, x.aval) for x in buffers if type(x.aval) is DeviceType and not x.is_deleted()]
 
 
@@ -116,7 +102,7 @@ class Placement:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.platform: str = device.platform
+        self.platform = platform_of(device)
         self.device_list = xc.DeviceList((device,))
         self.sharding = xc.GSPMDSharding(self.device_list, xc.HloSharding.replicate())
 
@@ -137,7 +123,7 @@ def placement(device: Device | None = None) -> Placement:
         device = default if isinstance(default, DeviceClass) else local_devices()[0]
     place = _placements.get(device)
     if place is None:
-        if device not in local_devices():
+        if not is_own(device):
             known = ", ".join(map(repr, local_devices()))
             raise ValueError(
                 f"the device {device!r}{where()} belongs to another library of this process, such as jax, whose "
@@ -157,19 +143,6 @@ def placement_of(target: Device | str, caller: str) -> Placement:
         return placement(target)
     default = placement()
     return default if default.platform == target else placement(devices_of(target, caller)[0])
-
-
-def devices_of(platform: str, caller: str) -> list[Device]:
-    """Return the devices of a platform.  Raises: ValueError, in the name of `caller`, if there are none."""
-    all_devices = local_devices()
-    chosen = [device for device in all_devices if device.platform == platform]
-    if not chosen:
-        platforms = ", ".join(sorted({device.platform for device in all_devices}))
-        raise ValueError(
-            f"{caller}{where()} got backend={platform!r}, but there is no such device. Use one of: {platforms}. calque "
-            "runs on the host's processor only for now."
-        )
-    return chosen
 
 
 # Arrays
@@ -275,7 +248,7 @@ def compile_module(
     Raises: XlaRuntimeError.
     """
     watch_interrupts()
-    return client().compile_and_load(module, place.device_list, options, list(entries))
+    return client(place.platform).compile_and_load(module, place.device_list, options, list(entries))
 
 
 def serialize_executable(executable: Executable) -> bytes:
@@ -283,7 +256,7 @@ def serialize_executable(executable: Executable) -> bytes:
 
     Raises: XlaRuntimeError if it has parts that only this process has.
     """
-    return bytes(client().serialize_executable(executable))
+    return bytes(executable.client.serialize_executable(executable))
 
 
 def load_executable(serialized: bytes, place: Placement, options: Any) -> Executable:
@@ -292,32 +265,10 @@ def load_executable(serialized: bytes, place: Placement, options: Any) -> Execut
     Raises: XlaRuntimeError.
     """
     watch_interrupts()
-    return client().deserialize_executable(serialized, place.device_list, options)
-
-
-def versions() -> tuple[bytes, ...]:
-    """Return the releases of jaxlib and of its platform, which decide about the code that XLA makes."""
-    return jaxlib_version.__version__.encode(), client().platform.encode(), client().platform_version.encode()
+    return client(place.platform).deserialize_executable(serialized, place.device_list, options)
 
 
 # Forked processes
-
-
-class ForkedClient:
-    """The client in a process that was forked after XLA had started: a call would never end, so each access raises."""
-
-    def __getattr__(self, name: str) -> Any:
-        refuse_forked()
-
-
-def refuse_forked(*_: Any) -> NoReturn:
-    """Raise the error about a forked process."""
-    raise RuntimeError(
-        f"XLA cannot run{where()} in the process {os.getpid()}, which was forked after XLA had started: its threads "
-        "are in the parent alone, and a call would never end. Start processes with "
-        "multiprocessing.get_context('spawn'), or fork before the first use of jit and of device arrays. Operations on "
-        "NumPy arrays work here."
-    )
 
 
 def _reset_after_fork() -> None:
@@ -325,12 +276,13 @@ def _reset_after_fork() -> None:
 
     A new epoch drops all programs, so that each call reaches the client; dispatch itself checks nothing.
     """
-    global _lock, _pool, _contexts, _device_put
-    _parent_objects.extend((_pool, _contexts, *_clients))  # kept: to free them is to wait for their threads
+    global _lock, _pool, _contexts, _device_put  # noqa: PLW0603  the parent's objects are replaced as a whole
+    parent_clients = give_up_clients()
+    _parent_objects.extend((_pool, _contexts, *parent_clients))  # kept: to free them is to wait for their threads
     _lock, _pool, _contexts = threading.Lock(), ir.ThreadPool(), threading.local()
     forget_interrupts()
-    if _clients:
-        _clients[0], _device_put = ForkedClient(), refuse_forked
+    if parent_clients:
+        _device_put = refuse_forked
         advance_rule_epoch()
 
 

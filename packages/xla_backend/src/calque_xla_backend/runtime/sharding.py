@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calque_xla_backend.runtime.runtime import Device
+from calque_xla_backend.runtime.clients import Device
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from calque_xla_backend.artefacts.exported import Exported, float_mask
 from calque_xla_backend.artefacts.format import MAX_VJP_ORDER, Contents, decode
 from calque_xla_backend.artefacts.module import check_targets
 from calque_xla_backend.modules.module import lower_jaxpr_to_module
+from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.portable import to_portable
-from calque_xla_backend.runtime.runtime import DEFAULT_PLATFORM
 from calque_xla_backend.verbs.jit import jit
 from calque_xla_backend.verbs.stages import Traced
 
@@ -50,7 +50,7 @@ def export(fun: Any, *, platforms: Sequence[str] | None = None, vjp: VJP | None 
     """
     if not callable(getattr(fun, "trace", None)):
         raise ExportError(f"export{where()} got {describe_function(fun)}, which is not jitted. Pass jit(function).")
-    chosen = (DEFAULT_PLATFORM,) if platforms is None else tuple(platforms)
+    chosen = (default_platform(),) if platforms is None else tuple(platforms)
     if isinstance(platforms, str) or len(chosen) != 1:
         raise ExportError(
             f"export{where()} got platforms={platforms!r}. Give a tuple of one platform, and export once for each."

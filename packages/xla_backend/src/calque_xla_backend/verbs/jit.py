@@ -56,8 +56,8 @@ from calque_xla_backend.compile import XlaCompiler, compiler_of
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.clients import Device, DeviceClass
 from calque_xla_backend.runtime.profiler import phase
-from calque_xla_backend.runtime.runtime import Device, DeviceClass
 from calque_xla_backend.shortcuts import forget_shortcuts
 from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
 

@@ -27,8 +27,9 @@ from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
 from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, XlaCompiler, compiler_of, lower_program, name_of
 from calque_xla_backend.modules.bounds import check_fit
+from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.inspection import costs_of, hlo_costs, hlo_text, memory_of, optimized_hlo_text
-from calque_xla_backend.runtime.runtime import DEFAULT_PLATFORM, Executable, Placement, placement
+from calque_xla_backend.runtime.runtime import Executable, Placement, placement
 
 Value = Any
 Texts = dict[str, Callable[[], str]]
@@ -152,7 +153,7 @@ class Traced(Stage):
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
         origin = self._origin
-        platform = platform or (DEFAULT_PLATFORM if origin.place is None else origin.place.platform)
+        platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
             program = lower_program(self.jaxpr, platform, origin.donated, origin.compiler.keep_unused)
             return Lowered(origin, program)
