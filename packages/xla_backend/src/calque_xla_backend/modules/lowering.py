@@ -46,6 +46,10 @@ class ModuleContext:
     locations: Locations | OnePlace = field(default_factory=Locations)  # of the program that is being lowered
     callbacks: list[HostCall] = field(default_factory=list)  # the Python functions that the program calls
     token: IrValue | None = None  # what the next ordered effect must wait for, at the current insertion point
+    devices: tuple[Any, ...] = ()  # of the program, in the order of their numbers; () before a mesh gives them
+    meshes: dict[Any, str] = field(default_factory=dict)  # the symbols of the meshes
+    manual: Any = None  # the mesh of the shard_map around the insertion point, and its axes
+    caches: dict[Any, Any] = field(default_factory=dict)  # by `manual`: templates, functions and traces
 
 
 class LoweringRuleContext:
