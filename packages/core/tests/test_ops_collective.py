@@ -3,7 +3,7 @@ import pytest
 
 from calque_core import ShapedArray, fold_constants, lax, make_jaxpr
 from calque_core.context import entered
-from calque_core.ops.collective import named_axes
+from calque_core.jaxprs.named_axes import named_axes
 from calque_core.ops.cond import cond
 from calque_core.staging.stage import stage
 

@@ -183,8 +183,13 @@ NEED_MORE = {
     **dict.fromkeys(("dce_sink", "debug_callback"), "it has no result"),
     **dict.fromkeys(("pure_callback", "io_callback"), "the user's function computes it"),
     "ffi_call": "the user's kernel computes it",
-    **dict.fromkeys(("psum", "pmax", "pmin", "axis_index"), "evaluation knows no named axis"),
-    **dict.fromkeys(("all_gather", "psum_scatter", "all_to_all", "ppermute"), "evaluation knows no named axis"),
+    **dict.fromkeys(("psum", "pmax", "pmin", "axis_index", "pvary"), "evaluation knows no named axis"),
+    **dict.fromkeys(
+        ("all_gather", "all_gather_invariant", "psum_scatter", "all_to_all", "ppermute"),
+        "evaluation knows no named axis",
+    ),
+    **dict.fromkeys(("shard_map", "xla_pmap"), "it evaluates the equations that it holds, for each shard"),
+    "sharding_constraint": "it returns its operand",
     **dict.fromkeys(("jit", "remat", "composite"), "it evaluates to the equations that it holds"),
     **dict.fromkeys(
         ("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_vjp_linear"),

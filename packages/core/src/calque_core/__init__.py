@@ -91,6 +91,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.custom_rules import CustomRules
     from calque_core.ops.ffi import ffi_call
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+    from calque_core.ops.shard_map import shard_map
     from calque_core.staging.check import JaxprType, check_jaxpr
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
     from calque_core.staging.passes import dce_jaxpr, fold_constants
@@ -120,6 +121,7 @@ _LATE = {
     "calque_core.ops.custom_rules": "CustomRules",
     "calque_core.ops.ffi": "ffi_call",
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
+    "calque_core.ops.shard_map": "shard_map",
     "calque_core.staging.check": "JaxprType, check_jaxpr",
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
     "calque_core.staging.passes": "dce_jaxpr, fold_constants",
@@ -152,7 +154,7 @@ __all__ = [
     # transformations with values of their own
     "ValueTrace", "ValueTracer", "moveaxis", "matchaxis",
     # meshes of devices
-    "Mesh", "AbstractMesh", "PartitionSpec",
+    "Mesh", "AbstractMesh", "PartitionSpec", "shard_map",
     # trees as vectors
     "ravel_pytree",
     # derivative rules of one function

@@ -25,6 +25,7 @@ from calque_core.context import (
     here,
 )
 from calque_core.errors import similar_name
+from calque_core.meshes.mesh import AbstractMesh, Mesh
 
 
 class scope(entered):
@@ -248,6 +249,21 @@ def default_device(device: Any) -> scope:
     return scope("default_device", device)
 
 
+def set_mesh(mesh: Any) -> scope:
+    """Let partition specs alone refer to a mesh, for a `with` block: in `shard_map` without `mesh`, and in a backend.
+
+    None, the default, means no mesh.
+    Raises: ValueError if `mesh` is neither None nor a `Mesh` or an `AbstractMesh`.
+
+    >>> from calque_core import AbstractMesh
+    >>> from calque_core.config import current, set_mesh
+    >>> with set_mesh(AbstractMesh((2,), ("i",))):
+    ...     current().mesh
+    AbstractMesh('i': 2)
+    """
+    return scope("mesh", mesh)
+
+
 def cpu_devices(count: int) -> None:
     """Let the backend offer `count` devices on the host's processor, for the life of the process.
 
@@ -324,6 +340,14 @@ _WORDS = {
 }
 
 
+def _check_mesh(value: Any) -> None:
+    if value is not None and not isinstance(value, (Mesh, AbstractMesh)):
+        raise ValueError(f"mesh was set to {value!r}. Use a Mesh, an AbstractMesh or None.")
+
+
+_CHECKS = {"default_device": check_default_device, "mesh": _check_mesh}
+
+
 def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
     if name not in Settings._fields:
         names = (*Settings._fields, *Reports._fields)
@@ -339,8 +363,8 @@ def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
         if value not in _WORDS[name]:
             *words, last = map(repr, _WORDS[name])
             raise ValueError(f"{name} was set to {value!r}. Use {', '.join(words)} or {last}.")
-    elif name == "default_device":
-        check_default_device(value)
+    elif name in _CHECKS:
+        _CHECKS[name](value)
     elif not isinstance(value, bool):
         raise ValueError(f"{name} was set to {value!r}. Use True or False.")
     if name == "enable_x64" and value != settings.enable_x64:

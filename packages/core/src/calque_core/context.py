@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     numpy_rank_promotion: str = "allow"
     checking_leaks: bool = False
     default_device: Any = None  # a device of a backend, which says what it means; None: the backend chooses
+    mesh: Any = None  # a mesh, to which partition specs alone refer
 
 
 DEFAULT_SETTINGS = Settings()

@@ -38,6 +38,7 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.debugging import check_program, is_debugging
     from calque_core.jaxprs.effects import exact_effects, has_ordered
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
+    from calque_core.jaxprs.named_axes import bound_axes, named_axes
     from calque_core.jaxprs.walk import nested_jaxprs, rebuild
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
@@ -52,7 +53,6 @@ if _TYPE_CHECKING:
     from calque_core.ops.batch_axes import merge_axis, split_axis
     from calque_core.ops.broadcast import spread
     from calque_core.ops.callback import register_effects_barrier
-    from calque_core.ops.collective import named_axes
     from calque_core.ops.complex import real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
@@ -87,6 +87,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
+    from calque_core.ops.shard_map import manual_mesh, shard_type, with_axes
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc
@@ -137,6 +138,7 @@ _LATE = {
     "calque_core.jaxprs.debugging": "check_program, is_debugging",
     "calque_core.jaxprs.effects": "exact_effects, has_ordered",
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
+    "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
     "calque_core.jaxprs.walk": "nested_jaxprs, rebuild",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
@@ -149,7 +151,6 @@ _LATE = {
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.broadcast": "spread",
     "calque_core.ops.callback": "register_effects_barrier",
-    "calque_core.ops.collective": "named_axes",
     "calque_core.ops.complex": "real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
@@ -184,6 +185,7 @@ _LATE = {
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.selection": "broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by",
+    "calque_core.ops.shard_map": "manual_mesh, shard_type, with_axes",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc",
@@ -270,11 +272,11 @@ __all__ = [
     "polar_slope", "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
     "sylvester_product", "factor_triangle", "column_by_column", "with_diagonal",
     # Named axes, arrays outside NumPy
-    "named_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
+    "named_axes", "bound_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
     "requested_cpu_devices", "fix_cpu_devices",
     # Arrays in parts over a mesh
     "AnyMesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape",
-    "shard_slices", "is_replicated",
+    "shard_slices", "is_replicated", "manual_mesh", "shard_type", "with_axes",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

@@ -26,7 +26,7 @@ if _TYPE_CHECKING:
         dce_sink, dce_sink_p, name_p, optimization_barrier, optimization_barrier_p, remat_p,
     )
     from calque_core.ops.collective import (
-        axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p,
+        axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p, pvary_p,
     )
     from calque_core.ops.compare import (
         and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt,
@@ -61,8 +61,8 @@ if _TYPE_CHECKING:
         dynamic_update_slice, dynamic_update_slice_in_dim, dynamic_update_slice_p, index_take,
     )
     from calque_core.ops.exchange import (
-        all_gather, all_gather_p, all_to_all, all_to_all_p, pbroadcast, ppermute, ppermute_p, pshuffle, psum_scatter,
-        psum_scatter_p, pswapaxes,
+        all_gather, all_gather_invariant, all_gather_invariant_p, all_gather_p, all_to_all, all_to_all_p, pbroadcast,
+        ppermute, ppermute_p, pshuffle, psum_scatter, psum_scatter_p, pswapaxes,
     )
     from calque_core.ops.exponential import (
         cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, log_p,
@@ -86,6 +86,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.mulhi import mulhi
     from calque_core.ops.paddings import padtype_to_pads
     from calque_core.ops.platform import platform_dependent, platform_dependent_p
+    from calque_core.ops.pmap import pmap_p
     from calque_core.ops.ragged_dot import ragged_dot
     from calque_core.ops.reduce import (
         argmax, argmax_p, argmin, argmin_p, reduce_and, reduce_and_p, reduce_max, reduce_max_p, reduce_min,
@@ -114,6 +115,8 @@ if _TYPE_CHECKING:
         PaddingConfig, collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p,
         transpose, transpose_p,
     )
+    from calque_core.ops.shard_map import shard_map_p
+    from calque_core.ops.sharding import sharding_constraint_p
     from calque_core.ops.slices import index_in_dim, slice_in_dim
     from calque_core.ops.sort import sort, sort_key_val, sort_p
     from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
@@ -144,7 +147,7 @@ _LATE = {
     "calque_core.ops.callback": "debug_callback_p, io_callback_p, pure_callback_p",
     "calque_core.ops.checkpoint": "dce_sink, dce_sink_p, name_p, optimization_barrier, optimization_barrier_p, remat_p",
     "calque_core.ops.collective": (
-        "axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p"
+        "axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p, pvary_p"
     ),
     "calque_core.ops.compare": (
         "and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt, "
@@ -179,8 +182,8 @@ _LATE = {
         "dynamic_update_slice, dynamic_update_slice_in_dim, dynamic_update_slice_p, index_take"
     ),
     "calque_core.ops.exchange": (
-        "all_gather, all_gather_p, all_to_all, all_to_all_p, pbroadcast, ppermute, ppermute_p, pshuffle, psum_scatter, "
-        "psum_scatter_p, pswapaxes"
+        "all_gather, all_gather_invariant, all_gather_invariant_p, all_gather_p, all_to_all, all_to_all_p, pbroadcast, "
+        "ppermute, ppermute_p, pshuffle, psum_scatter, psum_scatter_p, pswapaxes"
     ),
     "calque_core.ops.exponential": (
         "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, "
@@ -204,6 +207,7 @@ _LATE = {
     "calque_core.ops.mulhi": "mulhi",
     "calque_core.ops.paddings": "padtype_to_pads",
     "calque_core.ops.platform": "platform_dependent, platform_dependent_p",
+    "calque_core.ops.pmap": "pmap_p",
     "calque_core.ops.ragged_dot": "ragged_dot",
     "calque_core.ops.reduce": (
         "argmax, argmax_p, argmin, argmin_p, reduce_and, reduce_and_p, reduce_max, reduce_max_p, reduce_min, "
@@ -232,6 +236,8 @@ _LATE = {
         "PaddingConfig, collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, "
         "transpose, transpose_p"
     ),
+    "calque_core.ops.shard_map": "shard_map_p",
+    "calque_core.ops.sharding": "sharding_constraint_p",
     "calque_core.ops.slices": "index_in_dim, slice_in_dim",
     "calque_core.ops.sort": "sort, sort_key_val, sort_p",
     "calque_core.ops.special": "erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p",
@@ -326,9 +332,11 @@ __all__ = [
     "custom_linear_solve", "linear_call", "linear_call_p", "linear_transpose_p", "custom_linear_solve_p",
     "custom_root_p",
     # named axes
-    "all_gather", "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
-    "all_to_all_p", "ppermute_p", "psum_scatter_p",
-    "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
+    "all_gather", "all_gather_invariant", "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter",
+    "pswapaxes", "all_gather_p", "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p",
+    "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p",
+    # programs divided over a mesh
+    "shard_map_p", "pmap_p", "sharding_constraint_p",
     # call
     "jit_p", "composite", "composite_p",
     # calls to Python

@@ -2,14 +2,15 @@
 
 One idea: a primitive names an axis, and the transformation that maps that axis, such as batching, gives the name its
 meaning.  `here().axis_env` has the bound names and their sizes; of two axes with one name the inner one counts.
-Evaluation has no axes: a name that reaches it is unbound.
+Evaluation has no axes but those of the mesh of `shard_map`, whose positions run in lockstep; any other name that
+reaches it is unbound.
 
 Read next: `exchange.py`, the values that elements exchange.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any, NoReturn
 
@@ -17,12 +18,12 @@ import numpy as np
 
 from calque_core.context import here
 from calque_core.frames.source import where
-from calque_core.jaxprs.jaxpr import Jaxpr, jaxprs_in_params
-from calque_core.jaxprs.walk import nested_jaxprs
-from calque_core.ops.arithmetic import add, div, mul
+from calque_core.ops.arithmetic import add, div, max, min, mul
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import NUMBER, ORDERED, undefined_message
+from calque_core.ops.lockstep import Column, Positions, combined, for_all
 from calque_core.ops.operands import floating
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import scalar_dtype
@@ -70,7 +71,9 @@ def bound_names(name: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
 # Reductions over the elements
 
 
-def _declare(name: str, kinds: str, linearity: Linearity | None = None) -> Primitive:
+def _declare(
+    name: str, kinds: str, combine: Callable[[Value, Value], Value], linearity: Linearity | None = None
+) -> Primitive:
     primitive = Primitive(name, linearity=linearity)
 
     @primitive.def_abstract_eval
@@ -80,13 +83,17 @@ def _declare(name: str, kinds: str, linearity: Linearity | None = None) -> Primi
             raise TypeError(undefined_message(name, x_aval))
         return x_aval.strip_weak_type()
 
+    def lockstep(positions: Positions, column: Column, *, axes: tuple[AxisName, ...]) -> Column:
+        return combined(positions, axes, list(map(strong, column)), for_all(combine))
+
     primitive.def_impl(lambda x, *, axes: refuse_unbound(name, axes[0]), leaf=True)
+    primitive.def_rule("lockstep", lockstep)
     return primitive
 
 
-psum_p = _declare("psum", NUMBER, linearity="linear")
-pmax_p = _declare("pmax", ORDERED)
-pmin_p = _declare("pmin", ORDERED)
+psum_p = _declare("psum", NUMBER, add, linearity="linear")
+pmax_p = _declare("pmax", ORDERED, max)
+pmin_p = _declare("pmin", ORDERED, min)
 
 
 def psum(x: Tree, axis_name: AxisNames) -> Tree:
@@ -167,6 +174,11 @@ def axis_index_impl(*, axis_name: AxisName) -> Value:
 axis_index_p.def_impl(axis_index_impl, leaf=True)
 
 
+@axis_index_p.def_rule("lockstep")
+def axis_index_lockstep(positions: Positions, *, axis_name: AxisName) -> Column:
+    return list(map(np.int32, positions.along(axis_name)))
+
+
 def axis_index(axis_name: AxisNames) -> Value:
     """Return the position of this element along the mapped axis `axis_name`; along several, in row-major order.
 
@@ -189,33 +201,19 @@ def axis_size(axis_name: AxisNames) -> int:
     return prod(sizes_of_axes("axis_size", bound_names("axis_size", axis_name)))
 
 
-# The names in a program
+# Values that are the same for all elements, and may differ from now on
+
+pvary_p = Primitive("pvary", linearity="linear")
 
 
-def named_axes(params: Mapping[str, Any]) -> frozenset[AxisName]:
-    """Return the axes that an equation with these parameters, or a program in it, names.
-
-    By convention a parameter `axis_name` is a name and a parameter `axes` a tuple of names, also in primitives of other
-    packages.  The positions in the `axes` of ordinary reductions are returned too; no axis has them as its name.
-
-    >>> from calque_core.extend import named_axes
-    >>> sorted(named_axes({"axes": ("i", "j")}))
-    ['i', 'j']
-    """
-    names = set(_own_names(params))
-    for jaxpr in jaxprs_in_params(dict(params)):
-        names |= _names_in(jaxpr)
-    return frozenset(names)
+@pvary_p.def_abstract_eval
+def pvary_abstract_eval(x_aval: ShapedArray, *, axes: tuple[AxisName, ...]) -> ShapedArray:
+    sizes_of_axes("pvary", axes)
+    return x_aval
 
 
-def _names_in(jaxpr: Jaxpr) -> frozenset[AxisName]:
-    def find() -> frozenset[AxisName]:
-        return frozenset(n for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns for n in _own_names(eqn.params))
-
-    return jaxpr.memo("named axes", find)  # type: ignore[no-any-return]
+def pvary_impl(x: Value, *, axes: tuple[AxisName, ...]) -> Value:
+    return x
 
 
-def _own_names(params: Mapping[str, Any]) -> tuple[AxisName, ...]:
-    axes = params.get("axes")
-    names = axes if isinstance(axes, tuple) else ()
-    return (*names, params["axis_name"]) if "axis_name" in params else names
+pvary_p.def_impl(pvary_impl, leaf=True)

@@ -9,18 +9,24 @@ Read next: `collective.py`, the reductions over named axes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
+from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.ops.batch_axes import moveaxis
 from calque_core.ops.collective import AxisName, AxisNames, bound_names, refuse_unbound, sizes_of_axes
+from calque_core.ops.create import zeros_like
 from calque_core.ops.declare import NUMBER, as_result, undefined_message
 from calque_core.ops.dynamic import dynamic_index_in_dim
+from calque_core.ops.joining import stack
+from calque_core.ops.lockstep import Column, Positions, combined, for_all
 from calque_core.ops.shape import reshape
+from calque_core.ops.slices import index_in_dim
+from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import tree_map
@@ -30,18 +36,35 @@ Tree = Any
 Permutation = tuple[tuple[int, int], ...]
 
 
-def _declare(name: str) -> Primitive:
+def _declare(name: str, combine: Callable[..., Column]) -> Primitive:
+    """Declare a primitive; `combine(values, **params)` gives each element its result, from the values of all."""
+
+    def lockstep(positions: Positions, column: Column, *, axis_name: AxisName, **params: Any) -> Column:
+        return combined(positions, (axis_name,), list(map(strong, column)), lambda values: combine(values, **params))
+
     primitive = Primitive(name, linearity="linear")
     primitive.def_impl(lambda x, *, axis_name, **_: refuse_unbound(name, axis_name), leaf=True)
+    primitive.def_rule("lockstep", lockstep)
     return primitive
+
+
+def _slice(x: Value, place: int, axis: int) -> Value:
+    return index_in_dim(x, place, axis, keepdims=False)
 
 
 # The values of all elements
 
-all_gather_p = _declare("all_gather")
+
+def _gathered(values: Column, *, axis: int) -> Column:
+    return [stack(values, axis)] * len(values)
+
+
+all_gather_p = _declare("all_gather", _gathered)
+all_gather_invariant_p = _declare("all_gather_invariant", _gathered)
 
 
 @all_gather_p.def_abstract_eval
+@all_gather_invariant_p.def_abstract_eval
 def all_gather_abstract_eval(x_aval: ShapedArray, *, axis_name: AxisName, axis: int) -> ShapedArray:
     (size,) = sizes_of_axes("all_gather", (axis_name,))
     return shaped_array((*x_aval.shape[:axis], size, *x_aval.shape[axis:]), x_aval.dtype)
@@ -54,14 +77,36 @@ def all_gather(x: Tree, axis_name: AxisNames, *, axis: int = 0, tiled: bool = Fa
     Shapes: x [*a, *b] -> [*a, n, *b]; with `tiled`, x [*a, m, *b] -> [*a, n * m, *b].  Dtype: kept.
     Raises: NameError if the name is not bound; ValueError if the axis is out of range.
     """
-    axes = bound_names("all_gather", axis_name)
+    return _gather(all_gather_p, x, axis_name, axis, tiled)
+
+
+def all_gather_invariant(x: Tree, axis_name: AxisNames, *, axis: int = 0, tiled: bool = False) -> Tree:
+    """Return the same as `all_gather`, with a type that says that all elements of the mapped axis have one result.
+
+    So a `shard_map` may return it undivided.  The transpose takes the slice of each element, and communicates nothing:
+    all elements have one cotangent.
+    Shapes, dtype and errors are those of `all_gather`.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> gather = lambda x: lax.all_gather_invariant(x, "i", tiled=True)
+    >>> shard_map(gather, mesh=mesh, in_specs=P("i"), out_specs=P())(np.arange(4.0))
+    array([0., 1., 2., 3.])
+    """
+    return _gather(all_gather_invariant_p, x, axis_name, axis, tiled)
+
+
+def _gather(primitive: Primitive, x: Tree, axis_name: AxisNames, axis: int, tiled: bool) -> Tree:
+    caller = primitive.name
+    axes = bound_names(caller, axis_name)
 
     def gather(leaf: Value) -> Value:
         shape = typeof(leaf).shape
-        position = canonical_axis("all_gather", axis, len(shape) + (not tiled))
+        position = canonical_axis(caller, axis, len(shape) + (not tiled))
         for name in reversed(axes):
-            leaf = all_gather_p.bind(leaf, axis_name=name, axis=position)
-        size = prod(sizes_of_axes("all_gather", axes))
+            leaf = primitive.bind(leaf, axis_name=name, axis=position)
+        size = prod(sizes_of_axes(caller, axes))
         joined = (size * shape[position],) if tiled else (size,)
         return reshape(as_result(leaf), (*shape[:position], *joined, *shape[position + tiled :]))
 
@@ -84,7 +129,13 @@ def pbroadcast(x: Tree, axis_name: AxisNames, source: int) -> Tree:
 
 # Sums, of which each element keeps its own
 
-psum_scatter_p = _declare("psum_scatter")
+
+def _scattered_sum(values: Column, *, axis: int) -> Column:
+    (total, *_) = for_all(add)(values)
+    return [_slice(total, place, axis) for place in range(len(values))]
+
+
+psum_scatter_p = _declare("psum_scatter", _scattered_sum)
 
 
 @psum_scatter_p.def_abstract_eval
@@ -140,7 +191,12 @@ def _with_named_sizes(name: str, x: Value, axis: int, axes: tuple[AxisName, ...]
 
 # A named axis and an axis of the array, swapped
 
-all_to_all_p = _declare("all_to_all")
+
+def _swapped(values: Column, *, axis: int) -> Column:
+    return [stack([_slice(x, place, axis) for x in values], axis) for place in range(len(values))]
+
+
+all_to_all_p = _declare("all_to_all", _swapped)
 
 
 @all_to_all_p.def_abstract_eval
@@ -190,7 +246,13 @@ def pswapaxes(x: Tree, axis_name: AxisNames, axis: int) -> Tree:
 
 # Values sent from element to element
 
-ppermute_p = _declare("ppermute")
+
+def _sent(values: Column, *, perm: Permutation) -> Column:
+    sources = {target: source for source, target in perm}
+    return [values[sources[i]] if i in sources else zeros_like(x) for i, x in enumerate(values)]
+
+
+ppermute_p = _declare("ppermute", _sent)
 
 
 @ppermute_p.def_abstract_eval

@@ -10,15 +10,17 @@ Tests and `enable_checks` run this; production does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from calque_core.calls.api_util import describe_value
-from calque_core.context import DEFAULT_SETTINGS, entered, here
+from calque_core.context import DEFAULT_SETTINGS, AxisEnv, entered, here
 from calque_core.errors import JaxprTypeError
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.jaxprs.named_axes import axes_around
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.primitives.rules import rule_epoch
 from calque_core.show.naming import Options
@@ -53,9 +55,11 @@ def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     >>> check_jaxpr(stage(lambda x: [sin(x)], [ShapedArray((3,), "float64")]))
     (float64[3]) -> (float64[3])
     """
+    axes = axes_around(jaxpr)
     for inner in nested_jaxprs(jaxpr):
         checker = Checker(jaxpr, inner)
-        inner.memo(("checked", rule_epoch()), checker.check)
+        axis_env = (*here().axis_env, *axes[id(inner)])
+        inner.memo(("checked", axis_env, rule_epoch()), partial(checker.check, axis_env))
     return JaxprType((*(v.aval for v in jaxpr.constvars), *jaxpr.in_avals), tuple(jaxpr.out_avals))
 
 
@@ -67,9 +71,9 @@ class Checker:
         self.bound: set[Var] = set()
         self.eqn: JaxprEqn | None = None
 
-    def check(self) -> bool:
+    def check(self, axis_env: AxisEnv) -> bool:
         """Check all but the inner jaxprs, under the default settings, so that a value keeps its dtype."""
-        with entered(settings=DEFAULT_SETTINGS):
+        with entered(settings=DEFAULT_SETTINGS, axis_env=axis_env):
             self.check_all()
         return True
 

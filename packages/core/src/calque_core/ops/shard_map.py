@@ -1,0 +1,214 @@
+"""A function of the shards of arrays: the primitive `shard_map`.
+
+One idea: the equation holds the program of one position of a mesh, on shards.  `in_specs` say how each operand is cut
+into shards, `out_specs` how each result is joined from shards; both name manual axes alone, those in `axis_names`.  The
+other axes of the mesh are the compiler's: the program sees arrays that are whole along them.
+
+Read next: `lockstep.py`, the evaluation without devices; `collective.py` and `exchange.py`, the communication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+
+from calque_core.calls.api_util import arg_names, check_callable, leaf_names
+from calque_core.context import AxisEnv, entered, here
+from calque_core.frames.source import describe_function
+from calque_core.frames.tracebacks import api_boundary
+from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.memory.separate import copy_shared
+from calque_core.meshes.mesh import AbstractMesh, AnyMesh, AxisName
+from calque_core.meshes.partition_spec import PartitionSpec
+from calque_core.meshes.shards import check_spec, full_shape, shard_shape, shard_slices
+from calque_core.ops import lockstep_programs as _lockstep_programs  # noqa: F401  the rules of branches and loops
+from calque_core.ops.cond import detach, join_constants, operand_leaves, stage_once
+from calque_core.ops.jit import check_operands
+from calque_core.ops.lockstep import Column, Positions, positions_of, run_in_lockstep
+from calque_core.ops.shard_specs import AxisNames, Specs, check_mesh, check_ranks, flat_specs, manual_axes, mesh_of
+from calque_core.primitives.primitive import Primitive
+from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_pytree import PyTreeDef
+
+Value = Any
+
+shard_map_p = Primitive("shard_map", multiple_results=True)
+
+
+@shard_map_p.def_abstract_eval
+def shard_map_abstract_eval(
+    *avals: ShapedArray,
+    jaxpr: Jaxpr,
+    mesh: AnyMesh,
+    in_specs: Sequence[PartitionSpec],
+    out_specs: Sequence[PartitionSpec],
+    axis_names: AxisNames,
+    check_vma: bool,
+) -> list[ShapedArray]:
+    for aval, spec in zip(avals, in_specs):
+        check_spec(f"shard_map: an operand {aval}", aval.shape, mesh, spec)
+    check_operands("shard_map", jaxpr, [shard_type(aval, mesh, spec) for aval, spec in zip(avals, in_specs)])
+    return [
+        shaped_array(full_shape(aval.shape, mesh, spec), aval.dtype) for aval, spec in zip(jaxpr.out_avals, out_specs)
+    ]
+
+
+def shard_type(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec) -> ShapedArray:
+    """Return the type of the shards of an array."""
+    return aval.update(shape=shard_shape(aval.shape, mesh, spec))
+
+
+# Evaluation
+
+
+@shard_map_p.def_impl
+def shard_map_impl(*args: Value, mesh: AnyMesh, axis_names: AxisNames, **params: Any) -> list[Value]:
+    manual = manual_mesh(mesh, axis_names)
+    columns = [[x] * manual.size for x in args]
+    outs = _run_shards(Positions((), ((),)), columns, manual, **params)
+    return [column[0] for column in outs]
+
+
+@shard_map_p.def_rule("lockstep")
+def shard_map_lockstep(
+    positions: Positions, *columns: Column, mesh: AnyMesh, axis_names: AxisNames, **params: Any
+) -> list[Column]:
+    """Cut the values of each position into shards, and run the positions of both meshes in lockstep."""
+    manual = manual_mesh(mesh, axis_names)
+    repeated = [[x for x in column for _ in range(manual.size)] for column in columns]
+    return _run_shards(positions, repeated, manual, **params)
+
+
+def _run_shards(
+    outer: Positions,
+    columns: Sequence[Column],
+    manual: AbstractMesh,
+    *,
+    jaxpr: Jaxpr,
+    in_specs: Sequence[PartitionSpec],
+    out_specs: Sequence[PartitionSpec],
+    check_vma: bool,
+) -> list[Column]:
+    """Return a value for each outer position; `columns` have the whole operands for each position of both meshes."""
+    count = len(outer.places)
+    shards = [_cut(column, manual, spec, count) for column, spec in zip(columns, in_specs)]
+    with entered(axis_env=with_axes(manual)):
+        outs = run_in_lockstep(jaxpr, outer.times(positions_of(manual.shape)), shards)
+    starts = range(0, count * manual.size, manual.size)
+    return [
+        [_joined(column[start : start + manual.size], aval, manual, spec) for start in starts]
+        for column, aval, spec in zip(outs, jaxpr.out_avals, out_specs)
+    ]
+
+
+def _cut(column: Column, manual: AbstractMesh, spec: PartitionSpec, count: int) -> Column:
+    if not spec.names:
+        return column
+    slices = shard_slices(typeof(column[0]).shape, manual, spec) * count
+    return [x[index] for x, index in zip(column, slices)]
+
+
+def _joined(shards: Column, aval: ShapedArray, manual: AbstractMesh, spec: PartitionSpec) -> Value:
+    """Return the array that has these shards; of positions with the same section, the first one counts."""
+    shape = full_shape(aval.shape, manual, spec)
+    out = np.empty(shape, aval.dtype)
+    for shard, index in reversed(list(zip(shards, shard_slices(shape, manual, spec)))):
+        out[index] = shard
+    return out if shape else out[()]
+
+
+def manual_mesh(mesh: AnyMesh, axis_names: AxisNames) -> AbstractMesh:
+    """Return the sizes of some axes of a mesh."""
+    return AbstractMesh([mesh.shape[name] for name in axis_names], axis_names)
+
+
+def with_axes(manual: AbstractMesh) -> AxisEnv:
+    """Return the named axes of this task, with the axes of a mesh."""
+    return (*here().axis_env, *zip(manual.axis_names, manual.axis_sizes))
+
+
+# The function
+
+
+@api_boundary
+def shard_map(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_specs: Specs,
+    out_specs: Specs,
+    mesh: AnyMesh | None = None,
+    axis_names: Collection[AxisName] | None = None,
+    check_vma: bool = True,
+) -> Callable[..., Any]:
+    """Return a function that runs `f` at each position of a mesh, on the shards of its arguments that stand there.
+
+    `in_specs` and `out_specs` are pytree prefixes of the arguments and of the result, with a `PartitionSpec` for each
+    array: a mesh axis that it names divides an axis of the array among the positions along it.  Along other mesh axes,
+    each position gets the whole argument, and returns the same result.  `f` may communicate along the axes by their
+    names: `lax.psum(x, "i")`.  Values that `f` closes over are the same at all positions.
+
+    `axis_names` are the axes that `f` sees, all axes by default; the compiler divides arrays along the other axes.
+    Without `mesh`, it is the mesh of `config.set_mesh`.  Without `f`, the result is a decorator.
+    Shapes: x [n, *s] with the spec P("i") -> [n / k, *s] in `f`, k being the size of "i"; results the other way round.
+    Raises: ValueError if a spec names an axis that the mesh or `axis_names` do not have, or an axis has a meaning
+    already; ShapeError if a size does not divide evenly; TypeError if a spec is no `PartitionSpec`.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> total = shard_map(lambda x: lax.psum(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())
+    >>> total(np.arange(6.0))
+    array([3., 5., 7.])
+    """
+    if f is None:
+        options = {"in_specs": in_specs, "out_specs": out_specs, "mesh": mesh, "axis_names": axis_names}
+        return partial(shard_map, check_vma=check_vma, **options)
+    check_callable(f, "shard_map")
+    caller = f"shard_map of {describe_function(f)}"
+    check_mesh(caller, mesh)
+
+    @api_boundary
+    @wraps(f)
+    def mapped(*args: Any) -> Any:
+        own_mesh = mesh_of(caller, mesh)
+        names = manual_axes(caller, own_mesh, axis_names)
+        leaves, in_tree = operand_leaves("shard_map", f, args)
+        flat_in_specs = flat_specs(caller, "in_specs", in_specs, args, names)
+        params = {"mesh": own_mesh, "axis_names": names, "check_vma": bool(check_vma)}
+        avals = _shard_types(f"{caller}: ", arg_names(f, args, {}), leaves, own_mesh, flat_in_specs)
+        with entered(axis_env=with_axes(manual_mesh(own_mesh, names))):
+            program, out_tree = stage_once("shard_map", f, in_tree, avals)
+        (jaxpr,), consts = join_constants(detach([program]))
+        params["in_specs"] = (*(PartitionSpec() for _ in consts), *flat_in_specs)
+        params["out_specs"] = _out_specs(caller, out_specs, out_tree, jaxpr, names)
+        outs = shard_map_p.bind(*consts, *leaves, jaxpr=jaxpr, **params)
+        return out_tree.unflatten(copy_shared(outs, consts, leaves))
+
+    return mapped
+
+
+def _shard_types(
+    caller: str, names: Sequence[str], leaves: Sequence[Value], mesh: AnyMesh, specs: Sequence[PartitionSpec]
+) -> list[ShapedArray]:
+    """Return the types of the shards of the arguments.  Raises: ShapeError that names the argument."""
+    avals = []
+    for name, leaf, spec in zip(names, leaves, specs):
+        aval = typeof(leaf)
+        check_spec(f"{caller}{name}, {aval},", aval.shape, mesh, spec)
+        avals.append(shard_type(aval, mesh, spec))
+    return avals
+
+
+def _out_specs(
+    caller: str, specs: Specs, out_tree: PyTreeDef, jaxpr: Jaxpr, axis_names: AxisNames
+) -> tuple[PartitionSpec, ...]:
+    """Return one spec for each result of the program."""
+    avals = jaxpr.out_avals
+    result = out_tree.unflatten(avals)
+    flat = flat_specs(caller, "out_specs", specs, result, axis_names)
+    check_ranks(caller, leaf_names("the result", result), avals, flat)
+    return tuple(flat)
