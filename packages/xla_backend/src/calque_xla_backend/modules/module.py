@@ -21,7 +21,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
 from calque_core.extend import HostCall, has_ordered, nested_jaxprs
-from calque_core.lax import jit_p
+from calque_core.lax import jit_p, shard_map_p
 from calque_xla_backend.modules.host_calls import check_regions
 from calque_xla_backend.modules.locations import Locations
 from calque_xla_backend.modules.lowering import (
@@ -71,8 +71,7 @@ def lower_jaxpr_to_module(
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
         module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
-        _lower_inner_functions(module_context, jaxpr)
-        constants = module_context.constants[id(jaxpr)]
+        constants = lower_inner_functions(module_context, jaxpr)
         main = lower_function(module_context, jaxpr, "main", f"jit({name})/", takes_token=False)
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         if donated:
@@ -88,14 +87,34 @@ def _argument_attributes(constants: int, arguments: int, donated: Collection[int
     return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
 
 
-def _lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> None:
-    """Lower every nested `jit`, innermost first: calls nested 500 deep then need no recursion."""
+def lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> Constants:
+    """Lower every nested `jit`, innermost first: calls nested 500 deep then need no recursion.
+
+    Return the large constants of `jaxpr` and of its inner jaxprs.
+    """
+    divided = _jaxprs_for_shards(jaxpr)
     for inner in nested_jaxprs(jaxpr):
         outer_eqns = [eqn for eqn in inner.eqns if eqn.params]
         module_context.constants[id(inner)] = _large_constants(module_context, inner, outer_eqns)
         for eqn in outer_eqns:
-            if eqn.primitive is jit_p:
+            if eqn.primitive is jit_p and id(inner) not in divided:
                 _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
+    return module_context.constants[id(jaxpr)]
+
+
+def _jaxprs_for_shards(jaxpr: Jaxpr) -> set[int]:
+    """Return the ids of the jaxprs that only programs for one shard hold: they are lowered for their mesh."""
+    everywhere = nested_jaxprs(jaxpr)
+    if not any(eqn.primitive is shard_map_p for inner in everywhere for eqn in inner.eqns):
+        return set()
+    whole, stack = {id(jaxpr)}, [jaxpr]
+    while stack:
+        for eqn in stack.pop().eqns:
+            if eqn.primitive is not shard_map_p:
+                inners = [inner for inner in jaxprs_in_params(eqn.params) if id(inner) not in whole]
+                whole.update(map(id, inners))
+                stack.extend(inners)
+    return {id(inner) for inner in everywhere} - whole
 
 
 def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, outer_eqns: Sequence[JaxprEqn]) -> Constants:

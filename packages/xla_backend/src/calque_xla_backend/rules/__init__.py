@@ -11,8 +11,8 @@ FAMILIES = (
     "arithmetic", "broadcast", "callback", "checkpoint", "collective", "compare", "complex", "composite", "cond",
     "convert", "convolution", "create", "custom", "dot", "dynamic", "eigen", "exchange", "exponential",
     "factorizations", "ffi", "fft", "gather", "jit", "joining", "linear_call", "platform", "reduce", "reduce_function",
-    "reduce_window", "reflections", "rounding", "scan", "scatter", "shape", "similarity", "sort", "special", "top_k",
-    "triangular", "tridiagonal", "trigonometric", "while_loop",
+    "reduce_window", "reflections", "rounding", "scan", "scatter", "shape", "shard_map", "sharding",
+    "similarity", "sort", "special", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
 )  # fmt: skip
 
 _rules_by_family(__name__, FAMILIES, kinds=("lowering",))
