@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import AbstractMesh, Mesh, check_jaxpr, lax, make_jaxpr, stage, typeof
+from calque_core import AbstractMesh, Mesh, check_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
 from calque_core.context import entered, here
 from calque_core.extend import nested_jaxprs
 from calque_core.lax import pmap_p
@@ -105,7 +105,34 @@ def test_a_compiler_gets_a_program_of_one_equation():
     assert program.eqns[0].params["compiler"] is None
 
 
-def test_the_equation_hides_devices_and_compiler_that_are_none():
+def test_equal_calls_with_a_compiler_have_one_program():
+    programs = []
+
+    def compiler(jaxpr, args):
+        programs.append(jaxpr)
+        return [np.zeros(2)]
+
+    call = make_jaxpr(mapped(lambda a: a, "i", 2, compiler=compiler))(np.ones(2))
+    for _ in range(2):
+        eval_jaxpr(call, call.consts, np.ones(2))
+    assert len({id(program) for program in programs}) == 1
+
+
+def test_the_equation_means_a_jit_where_it_has_a_compiler():
+    compiler = lambda jaxpr, args: [np.zeros(2)]
+    f = mapped(lambda a: a, "i", 2, compiler=compiler)
+    (eqn,) = make_jaxpr(lambda x: decompose(current_trace(), pmap_p, [x], pmap_params(f, x), "jvp"))(np.ones(2)).eqns
+    assert (eqn.primitive, eqn.params["compiler"]) == (lax.jit_p, compiler)
+    (inner,) = eqn.params["jaxpr"].eqns
+    assert (inner.primitive, inner.params["compiler"]) == (pmap_p, None)
+
+
+def test_the_mesh_of_a_nest_is_told_by_a_rule():
+    params = pmap_params(mapped(mapped(abs, "j", 3), "i", 2), np.ones((2, 3)))
+    assert pmap_p.rules["mesh"](**params) == AbstractMesh((2, 3), ("i", "j"))
+
+
+def test_the_equation_hides_its_compiler_and_no_devices():
     text = str(make_jaxpr(mapped(lambda a: lax.psum(a, "rows"), "rows", 1))(np.ones((1, 3), np.float32)))
 
     assert "xla_pmap[\n      name=f\n      axis_name=rows\n      axis_size=1\n      call_jaxpr={" in text

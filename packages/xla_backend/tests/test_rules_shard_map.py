@@ -104,9 +104,7 @@ def test_another_mesh_inside_a_region_is_refused():
 
 def test_a_name_that_no_axis_has_is_refused():
     program = make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 2)])(1.0)
-    with pytest.raises(
-        NameError, match=r"^unbound axis name: i\. psum needs a mapped axis .* has: none\. Call"
-    ):
+    with pytest.raises(NameError, match=r"^unbound axis name: i\. psum needs a mapped axis .* has: none\. Call"):
         lower_jaxpr_to_module(program)
 
 

@@ -63,7 +63,8 @@ def _with(aval: ShapedArray, axis: int | None, size: int) -> ShapedArray:
 
 @pmap_p.def_pp
 def pmap_pp(params: Params) -> Params:
-    return {name: value for name, value in params.items() if name not in ("compiler", "devices") or value is not None}
+    hidden = {"compiler"} | ({"devices"} if params["devices"] is None else set())
+    return {name: value for name, value in params.items() if name not in hidden}
 
 
 @pmap_p.def_impl
@@ -71,19 +72,30 @@ def pmap_impl(*args: Value, compiler: Compiler | None, **params: Any) -> list[Va
     """Run the decomposition; a compiler gets a program of this one equation."""
     if compiler is None:
         return pmap_decomposition(*args, compiler=None, **params)
-    avals, params = [typeof(x) for x in args], params | {"compiler": None}
-    out_avals = pmap_p.abstract(*avals, **params)
-    return compiler(one_equation_jaxpr(params["call_jaxpr"], pmap_p, params, avals, out_avals), args)
+    return compiler(_program_for_compiler(args, params), args)
+
+
+def _program_for_compiler(args: Sequence[Value], params: Params) -> Jaxpr:
+    """Return a program of one equation; equal equations have one, so that the compiler compiles once."""
+    avals, params = tuple(map(typeof, args)), params | {"compiler": None}
+
+    def make() -> Jaxpr:
+        return one_equation_jaxpr(jaxpr, pmap_p, params, avals, pmap_p.abstract(*avals, **params))
+
+    jaxpr: Jaxpr = params["call_jaxpr"]
+    others = tuple([value for name, value in params.items() if name != "call_jaxpr"])
+    return jaxpr.memo(("pmap for a compiler", avals, others), make)  # type: ignore[no-any-return]
 
 
 # The decomposition
 
 
 @pmap_p.def_rule("decomposition")
-def pmap_decomposition(*args: Value, **params: Any) -> list[Value]:
-    """Bind a `shard_map` over the mesh of this `pmap` and of the `pmap`s inside it."""
-    mesh = _mesh_of_nest(params)
-    return _over_axis(mesh, 0, args, params)
+def pmap_decomposition(*args: Value, compiler: Compiler | None, **params: Any) -> list[Value]:
+    """Bind a `shard_map` over the mesh of this `pmap` and of the `pmap`s inside it; with a compiler, a `jit` of it."""
+    if compiler is not None:
+        return jit_p.bind(*args, jaxpr=_program_for_compiler(args, params), name=params["name"], compiler=compiler)  # type: ignore[no-any-return]
+    return _over_axis(mesh_of_nest(**params), 0, args, params)
 
 
 def _over_axis(mesh: AnyMesh, depth: int, args: Sequence[Value], params: Params) -> list[Value]:
@@ -135,7 +147,8 @@ def _axis_name(params: Params, depth: int) -> AxisName:
     return f"pmap {depth}" if params["axis_name"] is None else params["axis_name"]
 
 
-def _mesh_of_nest(params: Params) -> AnyMesh:
+@pmap_p.def_rule("mesh")
+def mesh_of_nest(**params: Any) -> AnyMesh:
     """Return the mesh of a nest: its devices, or sizes and names alone."""
     axes, devices = _axes_of_nest(params, 0), params["devices"]
     if devices is None:
