@@ -24,7 +24,8 @@ from calque_batching import vmap
 from calque_core import eval_jaxpr, lax, make_jaxpr
 from calque_core.lax import jit_p
 from calque_xla_backend import jit
-from calque_xla_backend.runtime.runtime import compile_module, compile_options, placement
+from calque_xla_backend.runtime.placement import placement
+from calque_xla_backend.runtime.runtime import compile_module, compile_options
 
 X = np.linspace(-0.9, 0.8, 3)
 POLICIES = [

@@ -23,7 +23,8 @@ from calque.tree import leaves
 from calque_xla_backend import compilation_cache
 from calque_xla_backend.compilation_cache import cache
 from calque_xla_backend.compilation_cache.key import key_of
-from calque_xla_backend.runtime.runtime import compile_options, placement
+from calque_xla_backend.runtime.placement import placement
+from calque_xla_backend.runtime.runtime import compile_options
 
 PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 STORED = [program for program in PROGRAMS if "callback" not in program.name]

@@ -127,8 +127,9 @@ CONTAINERS = {
     "calque_xla_backend.calls.cache._all": "the caches of jitted functions; the settings are in the keys inside",
     "calque_xla_backend.runtime.clients._clients": "devices",
     "calque_xla_backend.runtime.runtime._parent_objects": "objects of the parent of a forked process",
-    "calque_xla_backend.runtime.runtime._placements": "devices",
-    "calque_xla_backend.runtime.runtime._device_types": "types and devices",
+    "calque_xla_backend.runtime.placement._placements": "devices and shardings",
+    "calque_xla_backend.runtime.placement._canonical": "meshes and tilings",
+    "calque_xla_backend.runtime.placement._device_types": "types and placements",
     "calque_xla_backend.calls.cache._by_function": "by function; the settings are in the keys inside",
 }
 MUTABLE = (dict, list, set, weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)

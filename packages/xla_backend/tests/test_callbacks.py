@@ -25,7 +25,7 @@ from calque_xla_backend import block_until_ready, compilation_cache, device_put,
 from calque_xla_backend.compilation_cache import cache
 from calque_xla_backend.compile import compile_jaxpr
 from calque_xla_backend.runtime import callbacks
-from calque_xla_backend.runtime.runtime import placement
+from calque_xla_backend.runtime.placement import placement
 
 F64 = ShapeDtypeStruct((), np.float64)
 DTYPES = ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]

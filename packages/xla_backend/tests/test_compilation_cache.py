@@ -13,7 +13,7 @@ from calque_core import config, lax, make_jaxpr
 from calque_xla_backend import compilation_cache, device_put
 from calque_xla_backend.compilation_cache import cache
 from calque_xla_backend.compile import compile_jaxpr, compile_program, lower_program
-from calque_xla_backend.runtime.runtime import placement
+from calque_xla_backend.runtime.placement import placement
 
 X = np.array([1.0, 2.0, 3.0])
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")
@@ -360,7 +360,8 @@ from calque_core import lax, make_jaxpr
 from calque_xla_backend.compilation_cache import cache, set_cache_dir
 from calque_xla_backend.compilation_cache.key import key_of
 from calque_xla_backend.modules.module import lower_jaxpr_to_module
-from calque_xla_backend.runtime.runtime import compile_module, compile_options, placement
+from calque_xla_backend.runtime.placement import placement
+from calque_xla_backend.runtime.runtime import compile_module, compile_options
 folder, count = sys.argv[1], int(sys.argv[2])
 logging.getLogger("calque").addHandler(logging.NullHandler())
 set_cache_dir(folder)
@@ -410,7 +411,7 @@ import numpy as np
 from calque_core import make_jaxpr
 from calque_xla_backend.compilation_cache import cache, cache_info, set_cache_dir
 from calque_xla_backend.compile import compile_jaxpr
-from calque_xla_backend.runtime.runtime import placement
+from calque_xla_backend.runtime.placement import placement
 folder, kills = sys.argv[1], int(sys.argv[2])
 cache.MIN_COMPILE_SECONDS = 0.0
 set_cache_dir(folder)

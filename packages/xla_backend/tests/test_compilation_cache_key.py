@@ -8,7 +8,8 @@ from calque_core import lax, make_jaxpr, named_scope
 from calque_xla_backend import compilation_cache, lower_jaxpr_to_module
 from calque_xla_backend.compilation_cache import key as keys
 from calque_xla_backend.compilation_cache.key import key_of
-from calque_xla_backend.runtime.runtime import compile_options, mlir_context, placement
+from calque_xla_backend.runtime.placement import placement
+from calque_xla_backend.runtime.runtime import compile_options, mlir_context
 
 TEXT = """
 module @jit_f {{

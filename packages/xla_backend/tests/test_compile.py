@@ -6,8 +6,9 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_xla_backend import Array, device_put, jit
-from calque_xla_backend.compile import XlaCompiler, common_placement, compile_jaxpr, compiler_of
-from calque_xla_backend.runtime.runtime import placement
+from calque_xla_backend.compile import XlaCompiler, compile_jaxpr, compiler_of
+from calque_xla_backend.placing import common_place
+from calque_xla_backend.runtime.placement import placement
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -51,8 +52,8 @@ def test_a_device_array_among_the_constants_is_converted_to_the_type_it_was_trac
 
 
 def test_all_arrays_decide_the_device():
-    assert common_placement([1.0, device_put(2.0)], "f") is placement()
-    assert common_placement([], "f") is placement()
+    assert common_place("f", [1.0, device_put(2.0)]) is placement()
+    assert common_place("f", []) is placement()
 
 
 def test_an_error_of_the_runtime_names_the_program():

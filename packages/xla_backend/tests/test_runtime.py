@@ -4,27 +4,27 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray
-from calque_xla_backend.runtime import clients, runtime
+from calque_xla_backend.runtime import clients, placement, runtime
 
 
 def test_device_types_and_placements_are_one_object_each():
-    place = runtime.placement()
-    assert runtime.placement(clients.local_devices()[0]) is place
+    place = placement.placement()
+    assert placement.placement(clients.local_devices()[0]) is place
     aval = ShapedArray((2,), "f4")
-    assert runtime.device_type(aval, place) is runtime.device_type(ShapedArray((2,), "f4"), place)
-    assert runtime.device_type(aval, place) is not runtime.device_type(ShapedArray((2,), "f8"), place)
+    assert placement.device_type(aval, place) is placement.device_type(ShapedArray((2,), "f4"), place)
+    assert placement.device_type(aval, place) is not placement.device_type(ShapedArray((2,), "f8"), place)
 
 
 def test_a_weak_device_type_is_strong_to_jaxlib_and_knows_the_strong_one():
-    strong, weak = (runtime.device_type(ShapedArray((), "f8", w), runtime.placement()) for w in (False, True))
+    strong, weak = (placement.device_type(ShapedArray((), "f8", w), placement.placement()) for w in (False, True))
     assert weak is not strong
     assert (weak.weak_type, weak.aval.weak_type) == (False, True)
-    assert weak.strong is strong.strong is strong
+    assert weak.canonical is strong.canonical is strong
 
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 20])
 def test_put_copies_before_it_returns(size):
-    target = runtime.device_type(ShapedArray((size,), "f8"), runtime.placement())
+    target = placement.device_type(ShapedArray((size,), "f8"), placement.placement())
     for offset in range(3):
         array = np.zeros(size + 8)[offset : offset + size]
         buffer = runtime.put(array, target)
@@ -36,8 +36,8 @@ def test_many_threads_get_one_client_and_one_device_type():
     results = []
 
     def work():
-        place = runtime.placement()
-        results.append((clients.client(), place, runtime.device_type(ShapedArray((77,), "i2"), place)))
+        place = placement.placement()
+        results.append((clients.client(), place, placement.device_type(ShapedArray((77,), "i2"), place)))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

@@ -9,33 +9,25 @@ Read next: `dispatch.py`, which runs programs in the fewest steps; `lowering.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import Jaxpr, dce_jaxpr, eval_context, rule_epoch
-from calque_core.extend import check_program, here, is_debugging, nested_jaxprs, where
-from calque_core.lax import jit_p
+from calque_core import Jaxpr, JaxprEqn, dce_jaxpr, eval_context, rule_epoch
+from calque_core.extend import check_program, here, is_debugging, where
 from calque_pytree import static_key
 from calque_xla_backend.compilation_cache.cache import load_or_compile
 from calque_xla_backend.modules.bounds import bounds_of, check_fit
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
+from calque_xla_backend.placing import UNDIVIDED, Chosen, Divisions, Target, choices_in, chosen_place
 from calque_xla_backend.runtime.array import Array, deleted_message, wrap
 from calque_xla_backend.runtime.callbacks import entries_of, run_to_end
-from calque_xla_backend.runtime.clients import Device
 from calque_xla_backend.runtime.log import log_compilation, log_constants
+from calque_xla_backend.runtime.partition import Partition, Place
+from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement, placement_of_tiling
 from calque_xla_backend.runtime.profiler import phase
-from calque_xla_backend.runtime.runtime import (
-    Buffer,
-    DeviceType,
-    Executable,
-    Placement,
-    XlaRuntimeError,
-    device_type,
-    placement,
-    placement_of,
-    put,
-)
+from calque_xla_backend.runtime.runtime import Buffer, Executable, XlaRuntimeError, compile_options, put, tilings
 
 Value = Any
 Options = tuple[tuple[str, Any], ...]
@@ -64,14 +56,13 @@ class Program:
 
     __slots__ = ("bounds", "donated", "executable", "handlers", "in_types", "name", "out_types", "run", "used")
 
-    def __init__(self, lowered: LoweredProgram, executable: Executable, place: Placement) -> None:
+    def __init__(self, lowered: LoweredProgram, executable: Executable, place: Place) -> None:
         jaxpr = lowered.jaxpr
         self.name, self.executable, self.bounds = name_of(jaxpr), executable, bounds_of(jaxpr)
-        self.in_types = [device_type(aval, place) for aval in jaxpr.in_avals]
-        self.out_types = [device_type(aval, place) for aval in jaxpr.out_avals]
+        const_types, self.in_types, self.out_types = device_types_of(lowered, executable, place)
         self.handlers = [s.handler for s in self.out_types]
         self.used, self.donated = lowered.used, lowered.donated
-        consts = [to_buffer(const, device_type(aval, place)) for const, aval in lowered.module.const_args]
+        consts = [to_buffer(const, target) for (const, _), target in zip(lowered.module.const_args, const_types)]
         execute, callbacks = executable.execute_sharded, lowered.module.callbacks
         if callbacks:
             execute = run_to_end(execute, callbacks, self.name)
@@ -101,9 +92,42 @@ class Program:
         return out
 
 
+def device_types_of(
+    lowered: LoweredProgram, executable: Executable, place: Place
+) -> tuple[list[DeviceType], list[DeviceType], list[DeviceType]]:
+    """Return the device types of the constants, the arguments and the results of a program."""
+    const_avals = [aval for _, aval in lowered.module.const_args]
+    in_avals, out_avals = lowered.jaxpr.in_avals, lowered.jaxpr.out_avals
+    if isinstance(place, Placement):
+        consts, ins, outs = ([device_type(x, place) for x in avals] for avals in (const_avals, in_avals, out_avals))
+        return consts, ins, outs
+    of_arguments, of_results = tilings(executable)
+    consts = _divided(const_avals, of_arguments[: len(const_avals)], (), place)
+    given = [*place.arguments] or [None] * len(in_avals)
+    ins = [device_type(aval, one or place.whole) for aval, one in zip(in_avals, given)]
+    used = [i for i, is_used in enumerate(lowered.used) if is_used]
+    kept = _divided([in_avals[i] for i in used], of_arguments[len(consts) :], [given[i] for i in used], place)
+    for i, kind in zip(used, kept):
+        ins[i] = kind
+    return consts, ins, _divided(out_avals, of_results, place.results, place)
+
+
+def _divided(
+    avals: Sequence[Any], tilings_of_avals: Sequence[Any], places: Sequence[Placement | None], partition: Partition
+) -> list[DeviceType]:
+    """Return the device types of arrays that XLA divides in some way, at one of `places` where it says the same."""
+    places = [*places] or [None] * len(avals)
+    tilings_of_avals = [*tilings_of_avals] or [None] * len(avals)  # XLA tells none for one device
+    found = [
+        placement_of_tiling(tiling, len(aval.shape), partition.mesh, place)
+        for aval, tiling, place in zip(avals, tilings_of_avals, places, strict=True)
+    ]
+    return [device_type(aval, place) for aval, place in zip(avals, found)]
+
+
 def to_buffer(x: Value, target: DeviceType) -> Buffer:
-    """Return the buffer of an array that has the type `target`, weak or not; of any other value, a converted copy."""
-    if type(x) is Array and (x._device_type is target or x._device_type.strong is target.strong):
+    """Return the buffer of an array of the type `target`, weak or not, divided alike; of others, a converted copy."""
+    if type(x) is Array and (x._device_type is target or x._device_type.canonical is target.canonical):
         return x._buffer
     return put(np.asarray(x, target.dtype), target)
 
@@ -129,26 +153,6 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
     error.add_note(f"This happened in running the compiled program of {name}.")
 
 
-def common_placement(args: Sequence[Value], name: str) -> Placement:
-    """Return the placement of all arrays among the arguments; the default placement without arrays.
-
-    Raises: ValueError if they are on different devices.
-    """
-    return placement_of_arrays(args, name) or placement()
-
-
-def placement_of_arrays(args: Sequence[Value], name: str) -> Placement | None:
-    """Return the placement of all arrays among the arguments, or None without arrays: no client need run yet.
-
-    Raises: ValueError if they are on different devices.
-    """
-    places = {x._device_type.placement for x in args if type(x) is Array}
-    if len(places) > 1:
-        devices = " and ".join(sorted(str(place.device) for place in places))
-        raise ValueError(f"{name} got arrays on {devices}. Move them to one device with device_put.")
-    return places.pop() if places else None
-
-
 class XlaCompiler:
     """Runs jaxprs with XLA: the `compiler` of the equations of `jit`.  Compared by identity.
 
@@ -158,13 +162,13 @@ class XlaCompiler:
 
     __slots__ = ("keep_unused", "options", "target")
 
-    def __init__(self, options: Options = (), target: Device | str | None = None, keep_unused: bool = False) -> None:
+    def __init__(self, options: Options = (), target: Target = None, keep_unused: bool = False) -> None:
         self.options, self.target, self.keep_unused = options, target, keep_unused
 
     def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Array]:
         """Return the results of `jaxpr` on arrays, NumPy values and scalars."""
         caller = f"jit of {jaxpr.debug_name}"
-        program = self.program(jaxpr, self.placement(jaxpr, args, caller))
+        program = self.program(jaxpr, self.place(jaxpr, args, caller))
         if program.bounds:
             check_fit(program.bounds, args, caller + where(), lambda: [f"{i} of the program" for i in range(len(args))])
         outs = program(args)
@@ -172,54 +176,43 @@ class XlaCompiler:
             check_program(name_of(jaxpr), jaxpr, args, outs)
         return outs
 
-    def placement(self, jaxpr: Jaxpr, args: Sequence[Value], caller: str) -> Placement:
-        """Return the placement of a program, the default one if nothing decides.  Raises: as `chosen_placement`."""
-        return self.chosen_placement(jaxpr, args, caller) or placement()
+    def place(self, jaxpr: Jaxpr, args: Sequence[Value], caller: str, divisions: Divisions = UNDIVIDED) -> Place:
+        """Return the place of a program, the default placement if nothing decides.  Raises: as `chosen_place`."""
+        return self.chosen_place(jaxpr, args, caller, divisions) or placement()
 
-    def chosen_placement(self, jaxpr: Jaxpr, args: Sequence[Value], caller: str) -> Placement | None:
-        """Return the placement that `target`, the arrays or the jitted functions inside a program decide, or None.
+    def chosen_place(
+        self, jaxpr: Jaxpr, args: Sequence[Value], caller: str, divisions: Divisions = UNDIVIDED
+    ) -> Place | None:
+        """Return the place that `target`, arrays, meshes or the jitted functions inside a program decide, or None.
 
         Raises: ValueError that names the devices if they differ, or if there is no device of the platform.
         """
-        inner = jaxpr.memo("devices", lambda: _inner_targets(jaxpr))
-        if self.target is None and not inner:
-            return placement_of_arrays(args, caller)
-        if self.target is not None:
-            place = placement_of(self.target, caller)
-        else:
-            place = placement_of_arrays(args, caller) or placement_of(inner[0][1], caller)
-        for name, target in inner:
-            inner_place = placement_of(target, f"jit of {name}")
-            if inner_place is not place:
-                raise ValueError(
-                    f"{caller}{where()} runs on {place.device}, but jit of {name}, which it calls, on "
-                    f"{inner_place.device}. Use one device for both, or leave device= out of the inner jit."
-                )
-        return place
+        chosen: Chosen = jaxpr.memo("places", lambda: choices_in(jaxpr, _target_of))
+        return chosen_place(caller, args, chosen, self.target, divisions)
 
-    def program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...] = ()) -> Program:
-        """Return the program of a jaxpr for one device, compiled at the first call.
+    def program(self, jaxpr: Jaxpr, place: Place, donated: tuple[int, ...] = ()) -> Program:
+        """Return the program of a jaxpr for a place, compiled at the first call.
 
         The jaxpr keeps it: an equation of `jit`, as derivatives make them, has no function with a cache.
         """
         return self._kept(
-            jaxpr, place, donated, lambda: lower_program(jaxpr, place.platform, donated, self.keep_unused)
+            jaxpr, place, donated, lambda: lower_program(jaxpr, place.platform, place, donated, self.keep_unused)
         )
 
-    def has_program(self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...]) -> bool:
+    def has_program(self, jaxpr: Jaxpr, place: Place, donated: tuple[int, ...]) -> bool:
         """Tell whether the next `program` of a jaxpr would compile nothing."""
         return self._key(place, donated) in jaxpr.memo_keys()
 
-    def program_of(self, lowered: LoweredProgram, place: Placement) -> Program:
+    def program_of(self, lowered: LoweredProgram, place: Place) -> Program:
         """Return the program of a lowered jaxpr: the one that `program` returns for this jaxpr."""
         return self._kept(lowered.jaxpr, place, lowered.donated, lambda: lowered)
 
     def _kept(
-        self, jaxpr: Jaxpr, place: Placement, donated: tuple[int, ...], lower: Callable[[], LoweredProgram]
+        self, jaxpr: Jaxpr, place: Place, donated: tuple[int, ...], lower: Callable[[], LoweredProgram]
     ) -> Program:
         return jaxpr.memo(self._key(place, donated), lambda: compile_program(lower(), place, self.options))  # type: ignore[no-any-return]
 
-    def _key(self, place: Placement, donated: tuple[int, ...]) -> tuple[Any, ...]:
+    def _key(self, place: Place, donated: tuple[int, ...]) -> tuple[Any, ...]:
         return self, place, donated, here().settings, rule_epoch()
 
     def __repr__(self) -> str:
@@ -234,27 +227,32 @@ class XlaCompiler:
 _compilers: dict[Hashable, XlaCompiler] = {}  # keys of programs hold compilers: equal options must be one object
 
 
-def compiler_of(options: Options = (), target: Device | str | None = None, keep_unused: bool = False) -> XlaCompiler:
+def compiler_of(options: Options = (), target: Target = None, keep_unused: bool = False) -> XlaCompiler:
     """Return the one compiler with these options."""
     return _compilers.setdefault((static_key(options), target, keep_unused), XlaCompiler(options, target, keep_unused))
 
 
-def _inner_targets(jaxpr: Jaxpr) -> list[tuple[str, Device | str]]:
-    """Return the names of the jitted functions inside a jaxpr that have a device or a platform, and these."""
-    eqns = [eqn for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns if eqn.primitive is jit_p]
-    compilers = [(eqn.params["name"], eqn.params["compiler"]) for eqn in eqns]
-    return [(name, x.target) for name, x in compilers if isinstance(x, XlaCompiler) and x.target is not None]
+def _target_of(eqn: JaxprEqn) -> Target:
+    """Return the device or the platform on which a `jit` equation runs; None if that is left to arrays."""
+    compiler = eqn.params["compiler"]
+    return compiler.target if isinstance(compiler, XlaCompiler) else None
 
 
-def compile_jaxpr(jaxpr: Jaxpr, place: Placement) -> Program:
+def compile_jaxpr(jaxpr: Jaxpr, place: Place) -> Program:
     """Return the program that computes `jaxpr`.  Raises: as `lower_program`."""
-    return compile_program(lower_program(jaxpr, place.platform), place)
+    return compile_program(lower_program(jaxpr, place.platform, place), place)
 
 
 def lower_program(
-    jaxpr: Jaxpr, platform: str, donated: tuple[int, ...] = (), keep_unused: bool = False
+    jaxpr: Jaxpr,
+    platform: str,
+    place: Place | None = None,
+    donated: tuple[int, ...] = (),
+    keep_unused: bool = False,
 ) -> LoweredProgram:
     """Return the module of `jaxpr`, which does not take arguments that no result depends on, unless it keeps them.
+
+    It is for the devices of `place` if they are several, and else for any device of the platform.
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
@@ -264,19 +262,30 @@ def lower_program(
         kept = [i for i, is_used in enumerate(used) if is_used]
         with eval_context():
             module = lower_jaxpr_to_module(
-                smaller, name=name, platform=platform, donated=[kept.index(i) for i in donated if i in kept]
+                smaller,
+                name=name,
+                platform=platform,
+                donated=[kept.index(i) for i in donated if i in kept],
+                partition=_for_arguments(place, kept) if isinstance(place, Partition) else None,
             )
     log_constants(name, smaller, module.constant_bytes)
     return LoweredProgram(jaxpr, module, platform, used, donated, step.seconds)
 
 
-def compile_program(lowered: LoweredProgram, place: Placement, options: Options = ()) -> Program:
-    """Return the program of a lowered jaxpr for a device.  Raises: XlaRuntimeError."""
+def _for_arguments(partition: Partition, kept: Sequence[int]) -> Partition:
+    """Return the partition of a program that takes only some of the arguments."""
+    arguments = tuple([partition.arguments[i] for i in kept]) if partition.arguments else ()
+    return replace(partition, arguments=arguments)
+
+
+def compile_program(lowered: LoweredProgram, place: Place, options: Options = ()) -> Program:
+    """Return the program of a lowered jaxpr for a place.  Raises: XlaRuntimeError."""
     name = name_of(lowered.jaxpr)
     try:
         with phase("compile", name) as step:
             host_functions = entries_of(lowered.module.callbacks)
-            executable, is_loaded = load_or_compile(lowered.module.module, place, options, host_functions)
+            all_options = compile_options(place, options, lowered.module.undivided)
+            executable, is_loaded = load_or_compile(lowered.module.module, all_options, place, host_functions)
     except XlaRuntimeError as error:
         error.add_note(f"This happened in compiling {name}.")
         raise

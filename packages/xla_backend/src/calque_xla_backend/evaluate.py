@@ -55,10 +55,13 @@ from calque_core.lax import (
     unstack_p,
 )
 from calque_pytree import static_key
-from calque_xla_backend.compile import Program, common_placement, compile_jaxpr
+from calque_xla_backend.compile import Program, compile_jaxpr
 from calque_xla_backend.exact_keys import exact_key
+from calque_xla_backend.placing import common_place, meshes_of
 from calque_xla_backend.runtime.array import Array, array_from_numpy
-from calque_xla_backend.runtime.runtime import Buffer, DeviceType, Placement, put
+from calque_xla_backend.runtime.partition import Partition, Place
+from calque_xla_backend.runtime.placement import DeviceType
+from calque_xla_backend.runtime.runtime import Buffer, put
 
 Value = Any
 Params = dict[str, Any]
@@ -85,11 +88,11 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
         )
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
-    place = common_placement(args, primitive.name)
+    place = common_place(primitive.name, args, meshes_of(primitive, params))
     if _runs_on_host(primitive, place) or (is_debugging() and any(jaxprs_in_params(params))):
         # The debugger checks the operations of a loop or a branch, which only evaluation runs one by one.
         outs = hand_down(evaluation, primitive, [np.asarray(x) for x in args], params)
-        return [array_from_numpy(x, place) for x in outs]
+        return [array_from_numpy(x, place.whole if isinstance(place, Partition) else place) for x in outs]
     if not _is_lowered(primitive, place):
         return _implementation(primitive, args, params)
     program = _program(primitive, args, params, place)
@@ -146,12 +149,14 @@ def _implementation(primitive: Primitive, args: Sequence[Value], params: Params)
     return out if primitive.multiple_results else [out]
 
 
-def _runs_on_host(primitive: Primitive, place: Placement) -> bool:
+def _runs_on_host(primitive: Primitive, place: Place) -> bool:
     """Tell whether core evaluates the primitive: it moves data, on views of the device's memory, or calls Python."""
-    return primitive in HOST_CALLS or (primitive in DATA_MOVEMENT and place.platform == "cpu")
+    if primitive in DATA_MOVEMENT:
+        return place.platform == "cpu" and not isinstance(place, Partition)
+    return primitive in HOST_CALLS
 
 
-def _is_lowered(primitive: Primitive, place: Placement) -> bool:
+def _is_lowered(primitive: Primitive, place: Place) -> bool:
     """Tell whether to compile the primitive: it has a lowering rule or a program, or lacks an impl too."""
     rules = primitive.rules
     kinds = ("lowering", ("lowering", place.platform), "means", "decomposition")
@@ -164,7 +169,7 @@ _programs: dict[Any, Program] = {}
 _MAX_PROGRAMS = 4096
 
 
-def _program(primitive: Primitive, args: Sequence[Value], params: Params, place: Placement) -> Program:
+def _program(primitive: Primitive, args: Sequence[Value], params: Params, place: Place) -> Program:
     """Return the program of one operation; it is cached if the parameters are hashable."""
     avals = tuple(map(typeof, args))
     try:
@@ -182,7 +187,7 @@ def _program(primitive: Primitive, args: Sequence[Value], params: Params, place:
 
 def program_of_operation(primitive: Primitive, args: Sequence[Value], params: Params) -> Program | None:
     """Return the program of an operation on device arrays and numbers; None if it is evaluated in another way."""
-    place = common_placement(args, primitive.name)
+    place = common_place(primitive.name, args, meshes_of(primitive, params))
     if primitive in TRANSPARENT or _runs_on_host(primitive, place) or not _is_lowered(primitive, place):
         return None
     return _program(primitive, args, params, place)
@@ -194,7 +199,7 @@ def forget_programs() -> None:
     _sent.clear()
 
 
-def _new_program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place: Placement) -> Program:
+def _new_program(primitive: Primitive, avals: tuple[Any, ...], params: Params, place: Place) -> Program:
     if primitive.abstract is None:
         raise missing_rule(primitive, "abstract_eval")
     invars = [Var(aval) for aval in avals]

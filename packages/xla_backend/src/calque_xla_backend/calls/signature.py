@@ -17,7 +17,8 @@ from calque_core.extend import arg_names, check_arrays, describe_function, leaf_
 from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.call import Call, TracedCall, positional_names
 from calque_xla_backend.runtime.array import Array
-from calque_xla_backend.runtime.runtime import Placement
+from calque_xla_backend.runtime.partition import Place
+from calque_xla_backend.runtime.placement import Placement
 
 Value = Any
 MAX_SHOWN = 5  # differences in one message
@@ -81,8 +82,8 @@ class CallSignature:
             if isinstance(x, ShapeDtypeStruct):
                 self._refuse(f"{name} is a type, {x}. Pass an array.")
 
-    def check_values(self, leaves: Sequence[Value], place: Placement) -> None:
-        """Check that the leaves are values of the program's types, on no other device than `place`.
+    def check_values(self, leaves: Sequence[Value], place: Place) -> None:
+        """Check that the leaves are values of the program's types, on no other device than that of `place`.
 
         Raises: TypeError for other types and for traced values; ValueError for an array on another device.
         """
@@ -90,10 +91,10 @@ class CallSignature:
             self._refuse_tracer(leaves)
         self.check_types(leaves)
         for name, x in zip(self.names, leaves):
-            if type(x) is Array and x._device_type.placement is not place:
+            if type(x) is Array and isinstance(place, Placement) and x._device_type.placement is not place:
                 raise ValueError(
-                    f"{self.caller}{where()}: {name} is on {x.device}, but the program runs on "
-                    f"{place.device}. Move it there with device_put."
+                    f"{self.caller}{where()}: {name} is on {x._device_type.placement}, but the program runs on "
+                    f"{place}. Move it there with device_put."
                 )
 
     def _refuse_tracer(self, leaves: Sequence[Value]) -> NoReturn:

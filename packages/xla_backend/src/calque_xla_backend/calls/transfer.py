@@ -16,7 +16,8 @@ import numpy as np
 from calque_core.extend import plain_types
 from calque_xla_backend.compile import Program
 from calque_xla_backend.runtime.array import Array
-from calque_xla_backend.runtime.runtime import Buffer, DeviceType, put
+from calque_xla_backend.runtime.placement import DeviceType
+from calque_xla_backend.runtime.runtime import Buffer, put
 
 Value = Any
 

@@ -22,12 +22,11 @@ from calque_core.extend import where
 from calque_xla_backend.compilation_cache.entries import Entries
 from calque_xla_backend.compilation_cache.folder import Choice, choose_folder, create, obstacle, refusal
 from calque_xla_backend.compilation_cache.key import key_of
+from calque_xla_backend.runtime.partition import Place
 from calque_xla_backend.runtime.runtime import (
     Executable,
-    Placement,
     XlaRuntimeError,
     compile_module,
-    compile_options,
     load_executable,
     serialize_executable,
 )
@@ -98,7 +97,7 @@ class CompilationCache:
             self._entries = entries
         return entries
 
-    def load(self, key: bytes, place: Placement, options: Any) -> Executable | None:
+    def load(self, key: bytes, place: Place, options: Any) -> Executable | None:
         """Return the executable under a key, or None; an entry that XLA refuses is removed."""
         entries, executable = self.entries(), None
         payload = None if entries is None else entries.read(key)
@@ -136,16 +135,16 @@ _cache = CompilationCache()
 
 def load_or_compile(
     module: ir.Module,
-    place: Placement,
-    options: Sequence[tuple[str, Any]] = (),
+    all_options: Any,
+    place: Place,
     host_functions: Sequence[Callable[..., Any]] = (),
 ) -> tuple[Executable, bool]:
-    """Return an executable of a module for one device, and whether it comes from the cache.
+    """Return an executable of a module for a place, and whether it comes from the cache.
 
-    `options` are XLA's flags by name.  A program that calls `host_functions` of this process is always compiled.
+    `all_options` are those of `compile_options`.  A program that calls `host_functions` of this process is always
+    compiled.
     Raises: XlaRuntimeError if XLA cannot compile the module.
     """
-    all_options = compile_options(place, options)
     is_stored = not host_functions and _cache.choice().folder is not None
     key = key_of(module, all_options, place.platform) if is_stored else None
     executable = None if key is None else _cache.load(key, place, all_options)

@@ -32,8 +32,10 @@ from calque_xla_backend.modules.lowering import (
     jaxpr_subcomp,
     lower_equations,
 )
+from calque_xla_backend.modules.meshes import sharding_attribute
 from calque_xla_backend.modules.tokens import current_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type
+from calque_xla_backend.runtime.partition import Partition
 from calque_xla_backend.runtime.runtime import mlir_context
 
 EMBEDDED_BYTES = 1024  # a larger constant becomes an argument: XLA folds and prints embedded constants
@@ -46,6 +48,7 @@ class LoweredModule:
     module: ir.Module
     const_args: Sequence[tuple[Any, Any]]  # each with its type
     callbacks: Sequence[HostCall] = ()  # the Python functions that the program calls, by their number in the module
+    undivided: tuple[Sequence[bool], Sequence[bool]] = ((), ())  # the arguments and results that XLA may divide
 
     @property
     def constant_bytes(self) -> int:
@@ -58,12 +61,17 @@ class LoweredModule:
 
 
 def lower_jaxpr_to_module(
-    jaxpr: Jaxpr, *, name: str = "main", platform: str = "cpu", donated: Collection[int] = ()
+    jaxpr: Jaxpr,
+    *,
+    name: str = "main",
+    platform: str = "cpu",
+    donated: Collection[int] = (),
+    partition: Partition | None = None,
 ) -> LoweredModule:
     """Return a StableHLO module whose function `main` computes `jaxpr`.
 
     `main` takes the module's constant arguments first, then the arguments of the jaxpr; XLA may overwrite the arguments
-    of the jaxpr whose numbers are in `donated`.
+    of the jaxpr whose numbers are in `donated`.  With a `partition`, the program is for its devices.
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
     mlir = mlir_context()
@@ -71,20 +79,47 @@ def lower_jaxpr_to_module(
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
         module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
+        if partition is not None:
+            module_context.devices = partition.devices
+            module.operation.attributes["mhlo.num_replicas"] = _int32(1)
+            module.operation.attributes["mhlo.num_partitions"] = _int32(len(partition.devices))
         constants = lower_inner_functions(module_context, jaxpr)
         main = lower_function(module_context, jaxpr, "main", f"jit({name})/", takes_token=False)
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
-        if donated:
-            main.arg_attrs = _argument_attributes(len(constants), len(jaxpr.invars), donated)
+        arguments: list[Attributes] = [{} for _ in (*constants, *jaxpr.invars)]
+        for i in donated:
+            arguments[len(constants) + i][_DONOR] = ir.BoolAttr.get(True)
+        results: list[Attributes] = [{} for _ in jaxpr.outvars]
+        if partition is not None:
+            _divide(module_context, arguments[len(constants) :], jaxpr.in_avals, partition.arguments)
+            _divide(module_context, results, jaxpr.out_avals, partition.results)
+        main.arg_attrs, main.res_attrs = _as_attribute(arguments), _as_attribute(results)
         if module_context.callbacks:
             check_regions(module, module_context.callbacks)
-    return LoweredModule(module, list(constants.values()), tuple(module_context.callbacks))
+    undivided = [_SHARDING not in one for one in arguments], [_SHARDING not in one for one in results]
+    return LoweredModule(module, list(constants.values()), tuple(module_context.callbacks), undivided)
 
 
-def _argument_attributes(constants: int, arguments: int, donated: Collection[int]) -> ir.ArrayAttr:
-    """Return the attributes that tell XLA which arguments it may overwrite."""
-    plain, donor = ir.DictAttr.get({}), ir.DictAttr.get({"jax.buffer_donor": ir.BoolAttr.get(True)})
-    return ir.ArrayAttr.get([plain] * constants + [donor if i in donated else plain for i in range(arguments)])
+Attributes = dict[str, ir.Attribute]
+_DONOR, _SHARDING = "jax.buffer_donor", "sdy.sharding"
+
+
+def _divide(
+    module_context: ModuleContext, attributes: list[Attributes], avals: Sequence[Any], places: Sequence[Any]
+) -> None:
+    """Add the attributes that tell XLA how arguments or results are divided; None for a place leaves that to XLA."""
+    for one, aval, place in zip(attributes, avals, places):
+        if place is not None:
+            sharding = place.sharding
+            one[_SHARDING] = sharding_attribute(module_context, sharding.mesh, sharding.spec, len(aval.shape))
+
+
+def _as_attribute(attributes: Sequence[Attributes]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.DictAttr.get(one) for one in attributes])
+
+
+def _int32(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
 def lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> Constants:

@@ -29,19 +29,10 @@ from calque_core.extend import (
 )
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
 from calque_xla_backend.runtime.dlpack import HOST, address_of
-from calque_xla_backend.runtime.runtime import (
-    MARKS_READ_ONLY,
-    Buffer,
-    DeviceType,
-    Placement,
-    device_type,
-    is_readable,
-    placement,
-    put,
-    to_dlpack,
-    to_numpy,
-)
-from calque_xla_backend.runtime.sharding import SingleDeviceSharding
+from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
+from calque_xla_backend.runtime.runtime import MARKS_READ_ONLY, Buffer, is_readable, put, to_dlpack, to_numpy
+from calque_xla_backend.runtime.sharding import Sharding
+from calque_xla_backend.runtime.shards import Shard, replica_numbers, split
 
 Value = Any
 
@@ -75,17 +66,18 @@ class Array(ArrayMethods):
 
     @property
     def device(self) -> Any:
-        """The device that holds the elements."""
-        return self._device_type.placement.device
+        """The device that holds the elements; the sharding of an array that is divided over a mesh."""
+        place = self._device_type.placement
+        return place.sharding if place.is_divided else place.devices[0]
 
     def devices(self) -> set[Any]:
-        """Return the set of the devices that hold the elements: `device` alone."""
-        return {self.device}
+        """Return the set of the devices that hold the elements."""
+        return set(self._device_type.placement.devices)
 
     @property
-    def sharding(self) -> SingleDeviceSharding:
-        """Where the elements are: on one device.  `device_put(x, y.sharding)` puts an array beside `y`."""
-        return SingleDeviceSharding(self.device)
+    def sharding(self) -> Sharding:
+        """Where the elements are: `device_put(x, y.sharding)` puts an array beside `y`."""
+        return self._device_type.placement.sharding
 
     @property
     def on_device_size_in_bytes(self) -> int:
@@ -97,6 +89,11 @@ class Array(ArrayMethods):
 
         Raises: TypeError for elements of less than a byte.
         """
+        if self._device_type.placement.is_divided:
+            raise ValueError(
+                f"an array of type {self._device_type.aval} over {self._device_type.placement} has no one address"
+                f"{where()}. Ask one of its addressable_shards."
+            )
         if bit_width(self._device_type.dtype) < _BYTE:
             raise TypeError(f"elements of {self._device_type.aval} have no address{where()}: they are below a byte.")
         return address_of(to_dlpack(self._live()))  # jaxlib's own method imports jax, where it is installed
@@ -128,13 +125,72 @@ class Array(ArrayMethods):
             raise RuntimeError(deleted_message(self))
         return self._buffer
 
+    # Arrays over several devices
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The elements that each device of this process holds, as arrays on one device."""
+        self._live()
+        place = self._device_type.placement
+        if not place.is_divided:
+            return [Shard(place.devices[0], place.shards(self.shape)[0], 0, self)]
+        data = wrap(*zip(*split(self._buffer, self._device_type)))
+        indices, numbers = place.shards(self.shape), replica_numbers(place, self.shape)
+        return [Shard(place.devices[i], indices[i], numbers[i], x) for i, x in zip(place.local, data, strict=True)]
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The elements that each device holds; `data` is None for devices of other processes."""
+        place = self._device_type.placement
+        local = {shard.device: shard for shard in self.addressable_shards}
+        rows = zip(place.devices, place.shards(self.shape), replica_numbers(place, self.shape))
+        return [local.get(device) or Shard(device, index, number, None) for device, index, number in rows]
+
+    def addressable_data(self, index: int) -> Array:
+        """Return the elements on the device `index` of this process' devices, as an array on it."""
+        data: Array = self.addressable_shards[index].data
+        return data
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device holds all elements."""
+        return self.sharding.is_fully_replicated
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices of the array belong to this process."""
+        place = self._device_type.placement
+        return len(place.local) == len(place.devices)
+
+    # The host's view
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._device_type.aval.dtype == float0:
             return np.zeros(self.shape, float0)
-        view = self._view(self._device_type.dtype)
+        if self._device_type.placement.is_divided:
+            view = self._gathered()
+        else:
+            view = self._view(self._device_type.dtype)
         if copy is None and (dtype is None or dtype == view.dtype):
             return view  # read-only
         return np.array(view, dtype=dtype, copy=copy)
+
+    def _gathered(self) -> np.ndarray[Any, Any]:
+        """Return the elements of all devices as one read-only array."""
+        if not (self.is_fully_addressable or self.is_fully_replicated):
+            raise RuntimeError(
+                f"an array of type {self._device_type.aval}, divided as {self.sharding}, has elements on devices of "
+                f"other processes{where()}. Use multihost.process_allgather, or read its addressable_shards."
+            )
+        shards = self.addressable_shards
+        if self.is_fully_replicated:
+            return shards[0].data.__array__()  # type: ignore[no-any-return]
+        elements = np.empty(self.shape, self._device_type.dtype)
+        for shard in shards:
+            if shard.replica_id == 0:
+                elements[shard.index] = shard.data.__array__()
+        elements.flags.writeable = False
+        return elements
 
     def _view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Return the elements as a read-only array.
@@ -163,6 +219,11 @@ class Array(ArrayMethods):
         copy: bool | None = None,
     ) -> Any:
         aval, dtype = self._device_type.aval, self._device_type.dtype
+        if self._device_type.placement.is_divided:
+            raise BufferError(
+                f"a device array of type {aval} over {self._device_type.placement} cannot be exported{where()}. Export "
+                "the data of its addressable_shards, or put it on one device first."
+            )
         if dl_device not in (None, HOST) or stream is not None:
             raise BufferError(
                 f"a device array of type {aval} cannot be exported{where()} with dl_device={dl_device} and "
@@ -187,7 +248,7 @@ class Array(ArrayMethods):
         return HOST
 
     def __getitem__(self, index: Any) -> Array:
-        if is_advanced(index) and not has_tracer(index):
+        if is_advanced(index) and not has_tracer(index) and not self._device_type.placement.is_divided:
             return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
         return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # added by `array_method`
 

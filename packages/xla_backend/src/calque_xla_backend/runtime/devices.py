@@ -14,7 +14,8 @@ from calque_core.extend import arg_names, check_arrays, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import Device, DeviceClass, devices_of, local_devices
-from calque_xla_backend.runtime.runtime import Placement, live_buffers, placement
+from calque_xla_backend.runtime.placement import Placement, placement
+from calque_xla_backend.runtime.runtime import live_buffers
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 
 Tree = Any

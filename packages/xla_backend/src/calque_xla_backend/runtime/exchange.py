@@ -18,7 +18,8 @@ from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import Device
 from calque_xla_backend.runtime.devices import device_put, place_of
 from calque_xla_backend.runtime.dlpack import HOST, address_of, host_view
-from calque_xla_backend.runtime.runtime import Placement, device_type, placement, share, to_dlpack
+from calque_xla_backend.runtime.placement import Placement, device_type, placement
+from calque_xla_backend.runtime.runtime import share, to_dlpack
 from calque_xla_backend.runtime.sharding import SingleDeviceSharding
 
 Value = Any

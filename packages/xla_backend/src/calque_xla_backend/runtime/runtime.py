@@ -1,10 +1,9 @@
-"""Everything that touches jaxlib's version-dependent or underscore names, and nothing else.
+"""Modules, buffers and executables as jaxlib makes them: its version-dependent and underscore names.
 
-One idea: the other modules see devices, placements, device types and executables; this module decides how each release
-of jaxlib makes them.  An interned `DeviceType` holds the type and the device of an array, which C++ would otherwise
-look up on each call; two arrays are interchangeable for a program if their device types are one object.
+One idea: the modules outside of this folder see placements, device types and executables; this folder decides how each
+release of jaxlib makes them.
 
-Read next: `array.py`, the class around a buffer; `dispatch.py`, the fast path of a call.
+Read next: `placement.py`, the types of buffers; `array.py`, the class around a buffer.
 """
 
 from __future__ import annotations
@@ -17,34 +16,20 @@ from typing import Any
 import numpy as np
 from jaxlib import _jax  # type: ignore[attr-defined]
 from jaxlib import utils as jaxlib_utils  # type: ignore[attr-defined]
-from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _stablehlo
 from jaxlib.mlir.dialects import sdy  # by this module: with `_sdy` loaded before it, jax would miss names in it
 
-from calque_core import ShapedArray, float0
-from calque_core.extend import advance_rule_epoch, here, where
-from calque_xla_backend.runtime.clients import (
-    Device,
-    DeviceClass,
-    client,
-    devices_of,
-    give_up_clients,
-    is_own,
-    local_devices,
-    platform_of,
-    refuse_forked,
-    started_clients,
-)
+from calque_core.extend import advance_rule_epoch
+from calque_xla_backend.runtime.clients import Device, client, give_up_clients, refuse_forked, started_clients
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
+from calque_xla_backend.runtime.partition import Partition, Place
+from calque_xla_backend.runtime.placement import RELEASE, DeviceType, Placement
 
 Buffer = Any  # jaxlib's ArrayImpl
 Executable = Any  # jaxlib's LoadedExecutable
 XlaRuntimeError: type[RuntimeError] = xc.XlaRuntimeError
-
-_RELEASE = tuple(map(int, jaxlib_version.__version__.split(".")[:2]))
-_SKIP_CHECKS = () if _RELEASE >= (0, 12) else (True,)  # an argument of array_result_handler that 0.12 removed
 
 if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
     jaxlib_utils.absl_set_min_log_level(1)  # no INFO lines about the number of devices
@@ -83,10 +68,7 @@ def mlir_context() -> MlirContext:
     return current
 
 
-# Devices
-
-
-_lock = threading.Lock()
+# Arrays
 
 
 def live_buffers() -> list[tuple[Buffer, DeviceType]]:
@@ -95,105 +77,37 @@ def live_buffers() -> list[tuple[Buffer, DeviceType]]:
     return [(x, x.aval) for x in buffers if type(x.aval) is DeviceType and not x.is_deleted()]
 
 
-class Placement:
-    """A device, and the objects that stand for it in calls of jaxlib."""
-
-    __slots__ = ("__weakref__", "device", "device_list", "platform", "sharding")
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.platform = platform_of(device)
-        self.device_list = xc.DeviceList((device,))
-        self.sharding = xc.GSPMDSharding(self.device_list, xc.HloSharding.replicate())
-
-    def __repr__(self) -> str:
-        return f"Placement({self.device})"
-
-
-_placements: dict[Device, Placement] = {}
-
-
-def placement(device: Device | None = None) -> Placement:
-    """Return the one placement on `device`, by default that of the setting `default_device`, or the first device.
-
-    Raises: ValueError for a device of another XLA client in this process, such as jax's.
-    """
-    if device is None:
-        default = here().settings.default_device
-        device = default if isinstance(default, DeviceClass) else local_devices()[0]
-    place = _placements.get(device)
-    if place is None:
-        if not is_own(device):
-            known = ", ".join(map(repr, local_devices()))
-            raise ValueError(
-                f"the device {device!r}{where()} belongs to another library of this process, such as jax, whose "
-                f"devices cannot run programs of calque. Use a device from calque_xla_backend.devices(): {known}."
-            )
-        with _lock:
-            place = _placements.setdefault(device, Placement(device))
-    return place
-
-
-def placement_of(target: Device | str, caller: str) -> Placement:
-    """Return the placement on a device, or on the default device of a platform.
-
-    Raises: ValueError, in the name of `caller`, if there is no such platform.
-    """
-    if not isinstance(target, str):
-        return placement(target)
-    default = placement()
-    return default if default.platform == target else placement(devices_of(target, caller)[0])
-
-
-# Arrays
-
-
-class DeviceType:
-    """The type and the placement of arrays on a device.  Each pair is one object, so compare by identity.
-
-    jaxlib takes it as the aval: C++ reads only `shape`, `dtype` and `weak_type`; weakness is not its concern.
-    An array of a weak type has the same buffer as one of its strong type, `strong`.
-    """
-
-    __slots__ = ("aval", "dtype", "handler", "placement", "shape", "strong", "weak_type")
-
-    def __init__(self, aval: ShapedArray, place: Placement, strong: DeviceType | None) -> None:
-        self.aval, self.placement, self.strong = aval, place, self if strong is None else strong
-        self.shape, self.dtype, self.weak_type = aval.shape, aval.dtype, False
-        if aval.dtype == float0:
-            self.dtype = np.dtype(bool)
-        self.handler = xc.array_result_handler(self, place.sharding, True, *_SKIP_CHECKS)
-
-    def __repr__(self) -> str:
-        return f"DeviceType({self.aval!r}, {self.placement.device})"
-
-
-_device_types: dict[tuple[ShapedArray, Placement], DeviceType] = {}
-
-
-def device_type(aval: ShapedArray, place: Placement) -> DeviceType:
-    """Return the device type of arrays of the type `aval` at `place`."""
-    interned = _device_types.get((aval, place))
-    if interned is None:
-        strong = device_type(aval.strip_weak_type(), place) if aval.weak_type else None
-        with _lock:
-            interned = _device_types.setdefault((aval, place), DeviceType(aval, place, strong))
-    return interned
-
-
 def put(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
-    """Copy a NumPy array of the target's dtype to its device; the caller may overwrite the array afterwards."""
+    """Copy a NumPy array of the target's dtype to its devices; the caller may overwrite the array afterwards."""
     place = target.placement
+    pieces, devices = _pieces(array, place) if place.is_divided else ([array], place.devices)
     return _device_put(
-        target, place.sharding, [array], [place.device], True, True, _COPY, True
+        target, place.xla_sharding, pieces, devices, True, True, _COPY, True
     )  # committed, force_copy, semantics, enable_x64: jaxlib never narrows a dtype
+
+
+def _pieces(array: np.ndarray[Any, Any], place: Placement) -> tuple[list[np.ndarray[Any, Any]], list[Device]]:
+    """Return the elements that each device of this process holds, and these devices.
+
+    Elements for a second device are copied: jaxlib fails if some of the pieces, and not all, share their memory.
+    """
+    devices = [place.devices[i] for i in place.local]
+    if place.sharding.is_fully_replicated:
+        return [array] * len(devices), devices
+    slices = place.shards(array.shape)
+    pieces, addresses = [array[slices[i]] for i in place.local], set()
+    for i, piece in enumerate(pieces):
+        if piece.ctypes.data in addresses:
+            pieces[i] = piece.copy()
+        addresses.add(piece.ctypes.data)
+    return pieces, devices
 
 
 def share(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
     """Return a buffer on the memory of a NumPy array of the target's dtype, or on a copy if XLA cannot share it."""
     place = target.placement
     semantics = xc.HostBufferSemantics.ZERO_COPY
-    return _device_put(target, place.sharding, [array], [place.device], True, False, semantics, True)
+    return _device_put(target, place.xla_sharding, [array], place.devices, True, False, semantics, True)
 
 
 def to_dlpack(buffer: Buffer, max_version: tuple[int, int] | None = None) -> Any:
@@ -201,11 +115,11 @@ def to_dlpack(buffer: Buffer, max_version: tuple[int, int] | None = None) -> Any
 
     The capsule is that of a clone: deleting a buffer that is exported itself would end the process.
     """
-    options = () if max_version is None or _RELEASE < (0, 12) else (None, max_version)
+    options = () if max_version is None or RELEASE < (0, 12) else (None, max_version)
     return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), *options)
 
 
-MARKS_READ_ONLY = _RELEASE >= (0, 12)  # whether capsules of jaxlib's can say that memory is read-only
+MARKS_READ_ONLY = RELEASE >= (0, 12)  # whether capsules of jaxlib's can say that memory is read-only
 
 _device_put = xc.batched_device_put
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
@@ -217,7 +131,7 @@ def is_readable(dtype: np.dtype[Any]) -> bool:
     Up to 0.11, jaxlib has no buffer protocol for bfloat16 and the other dtypes that NumPy lacks, and its other methods
     import jax where it is installed.
     """
-    return dtype.isbuiltin == 1 or _RELEASE >= (0, 12)
+    return dtype.isbuiltin == 1 or RELEASE >= (0, 12)
 
 
 def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -231,19 +145,31 @@ def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 # Programs
 
 
-def compile_options(place: Placement, options: Sequence[tuple[str, Any]] = ()) -> Any:
-    """Return jaxlib's options for a program of one device; `options` are XLA's flags by name."""
+def compile_options(
+    place: Place, options: Sequence[tuple[str, Any]] = (), undivided: tuple[Sequence[bool], Sequence[bool]] = ((), ())
+) -> Any:
+    """Return jaxlib's options for a program at a place; `options` are XLA's flags by name.
+
+    `undivided` says of the arguments of the module, and of its results, whether XLA may choose how to divide them.
+    """
+    ids = [device.id for device in place.devices]
     all_options = xc.CompileOptions()
-    all_options.num_replicas = all_options.num_partitions = 1
-    all_options.device_assignment = xc.DeviceAssignment.create(np.array([[place.device.id]], np.int32))
+    all_options.num_replicas, all_options.num_partitions = 1, len(ids)
+    all_options.device_assignment = xc.DeviceAssignment.create(np.array([ids], np.int32))
     all_options.env_option_overrides = list(options)
+    if isinstance(place, Partition):
+        build = all_options.executable_build_options
+        build.num_replicas, build.num_partitions = 1, len(ids)
+        build.use_spmd_partitioning = build.use_shardy_partitioner = True
+        build.allow_spmd_sharding_propagation_to_parameters = list(undivided[0])
+        build.allow_spmd_sharding_propagation_to_output = list(undivided[1])
     return all_options
 
 
 def compile_module(
-    module: ir.Module, place: Placement, options: Any, entries: Sequence[Callable[..., Any]] = ()
+    module: ir.Module, place: Place, options: Any, entries: Sequence[Callable[..., Any]] = ()
 ) -> Executable:
-    """Return an executable of one device, compiled with the `compile_options`; it calls the functions `entries`.
+    """Return an executable for a place, compiled with the `compile_options`; it calls the functions `entries`.
 
     Raises: XlaRuntimeError.
     """
@@ -259,13 +185,20 @@ def serialize_executable(executable: Executable) -> bytes:
     return bytes(executable.client.serialize_executable(executable))
 
 
-def load_executable(serialized: bytes, place: Placement, options: Any) -> Executable:
+def load_executable(serialized: bytes, place: Place, options: Any) -> Executable:
     """Return the executable that `serialize_executable` has written, which must be trusted: it is machine code.
 
     Raises: XlaRuntimeError.
     """
     watch_interrupts()
     return client(place.platform).deserialize_executable(serialized, place.device_list, options)
+
+
+def tilings(executable: Executable) -> tuple[list[Any], list[Any]]:
+    """Return how a program over several devices divides its arguments and its results, in XLA's terms."""
+    shardings = executable.get_parameter_shardings(), executable.get_output_shardings()
+    arguments, results = ([xc.HloSharding.from_proto(one) for one in some or ()] for some in shardings)
+    return arguments, results
 
 
 # Forked processes
@@ -276,10 +209,10 @@ def _reset_after_fork() -> None:
 
     A new epoch drops all programs, so that each call reaches the client; dispatch itself checks nothing.
     """
-    global _lock, _pool, _contexts, _device_put  # noqa: PLW0603  the parent's objects are replaced as a whole
+    global _pool, _contexts, _device_put  # noqa: PLW0603  the parent's objects are replaced as a whole
     parent_clients = give_up_clients()
     _parent_objects.extend((_pool, _contexts, *parent_clients))  # kept: to free them is to wait for their threads
-    _lock, _pool, _contexts = threading.Lock(), ir.ThreadPool(), threading.local()
+    _pool, _contexts = ir.ThreadPool(), threading.local()
     forget_interrupts()
     if parent_clients:
         _device_put = refuse_forked

@@ -18,7 +18,7 @@ from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.differences import Difference, differences
 from calque_xla_backend.compile import XlaCompiler
 from calque_xla_backend.runtime.log import constants_text
-from calque_xla_backend.runtime.runtime import Placement
+from calque_xla_backend.runtime.partition import Place
 from calque_xla_backend.verbs.jit import JitFunction
 
 Value = Any
@@ -108,7 +108,7 @@ def _explain(function: JitFunction, args: tuple[Value, ...], kwargs: dict[str, V
 
 def _explain_program(function: JitFunction, name: str, call: Call, traced: TracedCall) -> Explanation:
     """Return the explanation of a call whose trace is known: whether its program is."""
-    place = function.compiler.placement(traced.jaxpr, call.leaves, f"jit of {function.name}")
+    place = function.compiler.place(traced.jaxpr, call.leaves, f"jit of {function.name}")
     constants = tuple(captured_constants(traced.jaxpr))
     donated = () if is_debugging() else function.donated.leaves(call.dynamic[0], call.in_tree)
     if function.compiler.has_program(traced.jaxpr, place, donated):
@@ -122,7 +122,7 @@ def _explain_program(function: JitFunction, name: str, call: Call, traced: Trace
     return Explanation(name, "compile", tuple(nearest), len(programs), constants)
 
 
-Options = tuple[XlaCompiler, Placement, tuple[int, ...]]
+Options = tuple[XlaCompiler, Place, tuple[int, ...]]
 
 
 def _known_programs(jaxpr: Jaxpr) -> list[Options]:
@@ -133,8 +133,8 @@ def _program_differences(now: Options, before: Options) -> list[Difference]:
     compiler, place, donated = now
     compiler_before, place_before, donated_before = before
     found = []
-    if place is not place_before:
-        texts = str(place.device), str(place_before.device)
+    if place != place_before:
+        texts = str(place), str(place_before)
         found.append(Difference("device", "", *texts, f"The device is {texts[0]}; that program runs on {texts[1]}."))
     if donated != donated_before:
         texts = _numbers(donated), _numbers(donated_before)

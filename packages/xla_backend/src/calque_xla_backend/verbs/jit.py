@@ -154,7 +154,7 @@ class JitFunction:
     def _compile(self, call: Call) -> CompiledCall:
         self._check_values(call)
         traced = self.traced.trace(call)
-        place = self.compiler.placement(traced.jaxpr, call.leaves, f"jit of {self.name}")
+        place = self.compiler.place(traced.jaxpr, call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
         return CompiledCall(program, call, traced)
@@ -177,7 +177,7 @@ class JitFunction:
         call = self.traced.call(*self.traced.split(args, kwargs))
         traced = self.traced.trace(call)
         signature = signature_of(self.traced.fun, call, traced)
-        place = self.compiler.chosen_placement(traced.jaxpr, call.leaves, f"jit of {self.name}")
+        place = self.compiler.chosen_place(traced.jaxpr, call.leaves, f"jit of {self.name}")
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         return Traced(Origin(traced, signature, self.compiler, here().settings, place, donated))
 

@@ -29,7 +29,9 @@ from calque_xla_backend.compile import LoweredProgram, Program, XlaCompiler, com
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.inspection import costs_of, hlo_costs, hlo_text, memory_of, optimized_hlo_text
-from calque_xla_backend.runtime.runtime import Executable, Placement, placement
+from calque_xla_backend.runtime.partition import Place
+from calque_xla_backend.runtime.placement import placement
+from calque_xla_backend.runtime.runtime import Executable
 
 Value = Any
 Texts = dict[str, Callable[[], str]]
@@ -56,7 +58,7 @@ class Origin:
     signature: CallSignature
     compiler: XlaCompiler
     settings: Settings
-    place: Placement | None
+    place: Place | None
     donated: tuple[int, ...]
 
 
@@ -155,7 +157,7 @@ class Traced(Stage):
         origin = self._origin
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
-            program = lower_program(self.jaxpr, platform, origin.donated, origin.compiler.keep_unused)
+            program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)
             return Lowered(origin, program)
 
 
@@ -207,7 +209,7 @@ class Lowered(Stage):
             if self.platform != place.platform:
                 raise ValueError(
                     f"compile of {self.fun_name}{where()}: the program was lowered for {self.platform!r}, "
-                    f"and its device is {place.device}. Lower it without platform=, or export it."
+                    f"and its device is {place}. Lower it without platform=, or export it."
                 )
             return Compiled(self, compiler.program_of(self._program, place), place)
 
@@ -233,7 +235,7 @@ class Compiled(Stage):
 
     __slots__ = ("_last", "_lowered", "_place", "_program")
 
-    def __init__(self, lowered: Lowered, program: Program, place: Placement) -> None:
+    def __init__(self, lowered: Lowered, program: Program, place: Place) -> None:
         super().__init__(lowered._origin)
         self._lowered, self._program, self._place, self._last = lowered, program, place, NOT_COMPILED
 

@@ -1,0 +1,70 @@
+"""The shards of an array: the elements that one device holds, as an array on that device.
+
+One idea: jaxlib splits a buffer over several devices into buffers of one device, without a copy.
+
+Read next: `array.py`, which joins shards where an array is read; `placement.py`, which says what each device holds.
+"""
+
+from __future__ import annotations
+
+import sys
+from threading import get_ident
+from typing import Any, NamedTuple
+
+from calque_xla_backend.runtime.clients import Device
+from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
+from calque_xla_backend.runtime.runtime import Buffer
+from calque_xla_backend.runtime.sharding import Index
+
+
+class Shard(NamedTuple):
+    """The elements of an array that one device holds: `data`, the array's elements at `index`.
+
+    Shards of the same elements have different numbers `replica_id`, from 0.
+    """
+
+    device: Device
+    index: Index
+    replica_id: int
+    data: Any  # an Array; None for a device of another process
+
+
+class _WithoutJax:
+    """Lets jaxlib find no jax in this thread: it would import jax, where it is installed, for each buffer it makes."""
+
+    def __init__(self) -> None:
+        self.thread = get_ident()
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name == "jax" and get_ident() == self.thread:
+            raise ModuleNotFoundError(name)
+
+
+def split(buffer: Buffer, kind: DeviceType) -> list[tuple[Buffer, DeviceType]]:
+    """Return the buffer on each device of this process, with its device type."""
+    blocker = _WithoutJax()
+    sys.meta_path.insert(0, blocker)  # type: ignore[arg-type]
+    try:
+        pieces = buffer._arrays
+    finally:
+        sys.meta_path.remove(blocker)  # type: ignore[arg-type]
+    place = kind.placement
+    aval = kind.aval.update(shape=place.shard_shape(kind.shape))
+    kinds = [device_type(aval, placement(place.devices[i])) for i in place.local]
+    return [(one.handler([piece]), one) for piece, one in zip(pieces, kinds, strict=True)]
+
+
+def joined(pieces: list[Buffer], target: DeviceType) -> Buffer:
+    """Return one buffer over all devices of a type, of the buffers on the devices of this process."""
+    return target.handler(pieces)
+
+
+def replica_numbers(place: Placement, shape: tuple[int, ...]) -> list[int]:
+    """Return for each device how many devices before it hold the same elements."""
+    counts: dict[Any, int] = {}
+    numbers = []
+    for index in place.shards(shape):
+        key = tuple([(part.start, part.stop) for part in index])
+        numbers.append(counts.get(key, 0))
+        counts[key] = numbers[-1] + 1
+    return numbers
