@@ -33,7 +33,8 @@ from calque_xla_backend.runtime.devices import (
 )
 from calque_xla_backend.runtime.exchange import from_dlpack
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
-from calque_xla_backend.runtime.sharding import SingleDeviceSharding
+from calque_xla_backend.runtime.sharding import NamedSharding, SingleDeviceSharding
+from calque_xla_backend.runtime.shards import Shard
 from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.export import deserialize, export
 from calque_xla_backend.verbs.jit import clear_caches, jit
@@ -55,6 +56,8 @@ __all__ = [
     "Lowered",
     "LoweredModule",
     "LoweringRuleContext",
+    "NamedSharding",
+    "Shard",
     "SingleDeviceSharding",
     "TraceAnnotation",
     "Traced",

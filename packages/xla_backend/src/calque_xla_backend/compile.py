@@ -27,7 +27,7 @@ from calque_xla_backend.runtime.log import log_compilation, log_constants
 from calque_xla_backend.runtime.partition import Partition, Place
 from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement, placement_of_tiling
 from calque_xla_backend.runtime.profiler import phase
-from calque_xla_backend.runtime.runtime import Buffer, Executable, XlaRuntimeError, compile_options, put, tilings
+from calque_xla_backend.runtime.runtime import Buffer, Executable, XlaRuntimeError, put, tilings
 
 Value = Any
 Options = tuple[tuple[str, Any], ...]
@@ -284,8 +284,8 @@ def compile_program(lowered: LoweredProgram, place: Place, options: Options = ()
     try:
         with phase("compile", name) as step:
             host_functions = entries_of(lowered.module.callbacks)
-            all_options = compile_options(place, options, lowered.module.undivided)
-            executable, is_loaded = load_or_compile(lowered.module.module, all_options, place, host_functions)
+            module, undivided = lowered.module.module, lowered.module.undivided
+            executable, is_loaded = load_or_compile(module, place, options, host_functions, undivided)
     except XlaRuntimeError as error:
         error.add_note(f"This happened in compiling {name}.")
         raise

@@ -27,6 +27,7 @@ from calque_xla_backend.runtime.runtime import (
     Executable,
     XlaRuntimeError,
     compile_module,
+    compile_options,
     load_executable,
     serialize_executable,
 )
@@ -135,16 +136,18 @@ _cache = CompilationCache()
 
 def load_or_compile(
     module: ir.Module,
-    all_options: Any,
     place: Place,
+    options: Sequence[tuple[str, Any]] = (),
     host_functions: Sequence[Callable[..., Any]] = (),
+    undivided: tuple[Sequence[bool], Sequence[bool]] = ((), ()),
 ) -> tuple[Executable, bool]:
     """Return an executable of a module for a place, and whether it comes from the cache.
 
-    `all_options` are those of `compile_options`.  A program that calls `host_functions` of this process is always
-    compiled.
+    `options` are XLA's flags by name, and `undivided` is that of `compile_options`.  A program that calls
+    `host_functions` of this process is always compiled.
     Raises: XlaRuntimeError if XLA cannot compile the module.
     """
+    all_options = compile_options(place, options, undivided)
     is_stored = not host_functions and _cache.choice().folder is not None
     key = key_of(module, all_options, place.platform) if is_stored else None
     executable = None if key is None else _cache.load(key, place, all_options)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import is_tracer
-from calque_core.extend import arg_names, check_arrays, register_devices, where
+from calque_core import is_tracer, typeof
+from calque_core.extend import UNCONSTRAINED, arg_names, check_arrays, check_spec, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import Device, DeviceClass, devices_of, local_devices
-from calque_xla_backend.runtime.placement import Placement, placement
+from calque_xla_backend.runtime.placement import Placement, device_type, placement, placement_of_sharding
 from calque_xla_backend.runtime.runtime import live_buffers
-from calque_xla_backend.runtime.sharding import SingleDeviceSharding
+from calque_xla_backend.runtime.sharding import SHARDINGS, NamedSharding, SingleDeviceSharding
 
 Tree = Any
 
@@ -54,12 +54,13 @@ def default_backend() -> str:
 
 
 def device_put(x: Tree, device: Tree = None) -> Tree:
-    """Return a pytree of arrays and scalars as arrays on a device.
+    """Return a pytree of arrays and scalars as arrays on a device, or divided over several.
 
-    `device` is a device or the sharding of another array; or a pytree of these that is a prefix of `x`.  None means the
-    device of the setting `default_device`, or else the first one.  Arrays on the device are returned unchanged, with
-    None all arrays on a device; so are tracers: a program is placed as a whole.
-    Raises: TypeError if a leaf is not an array; ValueError if `device` holds anything else, or is no prefix of `x`.
+    `device` is a device or a sharding; or a pytree of these that is a prefix of `x`.  None means the device of the
+    setting `default_device`, or else the first one.  Arrays that are there are returned unchanged, with None all arrays
+    on devices; so are tracers: a program is placed as a whole.
+    Raises: TypeError if a leaf is not an array; ValueError if `device` holds anything else, or is no prefix of `x`;
+    ShapeError, with the path and the numbers, for a leaf that a sharding does not divide evenly.
 
     >>> from calque_xla_backend import device_put, devices
     >>> device_put({"w": 2.0})
@@ -68,23 +69,34 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
     CpuDevice(id=0)
     """
     leaves, tree = tree_flatten(x)
-    places = _places(device, tree)
+    targets = _targets(device, tree)
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
-    return tree.unflatten([_put_leaf(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+    for i, target in enumerate(targets):
+        if isinstance(target, NamedSharding):
+            name = arg_names(device_put, (x,), {})[i]
+            aval = typeof(leaves[i])
+            check_spec(f"device_put of {name}, {aval},", aval.shape, target.mesh, target.spec)
+    return tree.unflatten([_put_leaf(leaf, target) for leaf, target in zip(leaves, targets, strict=True)])
 
 
-def _places(device: Tree, tree: PyTreeDef) -> list[Placement | None]:
-    """Return the placement of each leaf, None where the arrays decide."""
-    if device is None or isinstance(device, (DeviceClass, SingleDeviceSharding)):  # 1 us less than as a prefix
-        return [place_of(device, "device_put")] * tree.num_leaves
-    targets = flatten_axes("the argument device of device_put", tree, device)
-    return [place_of(target, "device_put") for target in targets]
+def _targets(device: Tree, tree: PyTreeDef) -> list[Any]:
+    """Return the device or the sharding of each leaf, None where the arrays decide."""
+    if device is None or isinstance(device, (DeviceClass, *SHARDINGS)):  # 1 us less than as a prefix
+        return [device] * tree.num_leaves
+    return flatten_axes("the argument device of device_put", tree, device)
 
 
-def place_of(device: Any, caller: str) -> Placement | None:
-    """Return the placement on a device or a sharding, None for None.  Raises: ValueError in the name of `caller`."""
+def place_of(device: Any, ndim: int, caller: str) -> Placement | None:
+    """Return the placement of an array of `ndim` axes on a device or with a sharding, None for None.
+
+    Raises: ValueError in the name of `caller`.
+    """
     if device is None:
         return None
+    if isinstance(device, NamedSharding):
+        if UNCONSTRAINED in device.spec.entries:
+            raise ValueError(f"{caller}{where()} got {device!r}, which leaves an axis open. Use None or a name for it.")
+        return placement_of_sharding(device, ndim)
     if isinstance(device, SingleDeviceSharding):
         device = device.device
     if not isinstance(device, DeviceClass):
@@ -93,12 +105,18 @@ def place_of(device: Any, caller: str) -> Placement | None:
     return placement(device)
 
 
-def _put_leaf(x: Any, place: Placement | None) -> Any:
-    if is_tracer(x) or (type(x) is Array and place in (None, x._device_type.placement)):
+def _put_leaf(x: Any, target: Any) -> Any:
+    if is_tracer(x):
         return x
     if type(x) is not Array:
-        return array_from_numpy(x, place)
-    return array_from_numpy(x.__array__(), place, x._device_type.aval.weak_type)
+        return array_from_numpy(x, place_of(target, np.ndim(x), "device_put"))
+    place = place_of(target, len(x.shape), "device_put")
+    if place is None or place is x._device_type.placement:
+        return x
+    aval = x._device_type.aval
+    if place.canonical is x._device_type.placement.canonical:
+        return wrap([x._buffer], [device_type(aval, place)])[0]
+    return array_from_numpy(x.__array__(), place, aval.weak_type)
 
 
 def device_get(x: Tree) -> Tree:

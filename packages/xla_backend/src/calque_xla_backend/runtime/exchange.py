@@ -58,7 +58,7 @@ def from_dlpack(x: Value, /, *, device: Device | SingleDeviceSharding | None = N
             "to the host first."
         )
     host = host_view(x)
-    place = place_of(device, "from_dlpack") or placement()
+    place = place_of(device, host.ndim, "from_dlpack") or placement()
     return array_from_numpy(host, place) if copy is not False else _shared(caller, host, place)
 
 

@@ -160,6 +160,7 @@ class NamedSharding:
 
 
 Sharding = SingleDeviceSharding | NamedSharding
+SHARDINGS = (SingleDeviceSharding, NamedSharding)
 
 
 def as_index(slices: Index, shape: Shape) -> Index:

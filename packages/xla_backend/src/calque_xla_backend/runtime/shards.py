@@ -8,8 +8,9 @@ Read next: `array.py`, which joins shards where an array is read; `placement.py`
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_xla_backend.runtime.clients import Device
 from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
@@ -17,7 +18,8 @@ from calque_xla_backend.runtime.runtime import Buffer
 from calque_xla_backend.runtime.sharding import Index
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shard:
     """The elements of an array that one device holds: `data`, the array's elements at `index`.
 
     Shards of the same elements have different numbers `replica_id`, from 0.
@@ -43,20 +45,15 @@ class _WithoutJax:
 def split(buffer: Buffer, kind: DeviceType) -> list[tuple[Buffer, DeviceType]]:
     """Return the buffer on each device of this process, with its device type."""
     blocker = _WithoutJax()
-    sys.meta_path.insert(0, blocker)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, blocker)
     try:
         pieces = buffer._arrays
     finally:
-        sys.meta_path.remove(blocker)  # type: ignore[arg-type]
+        sys.meta_path.remove(blocker)
     place = kind.placement
     aval = kind.aval.update(shape=place.shard_shape(kind.shape))
     kinds = [device_type(aval, placement(place.devices[i])) for i in place.local]
     return [(one.handler([piece]), one) for piece, one in zip(pieces, kinds, strict=True)]
-
-
-def joined(pieces: list[Buffer], target: DeviceType) -> Buffer:
-    """Return one buffer over all devices of a type, of the buffers on the devices of this process."""
-    return target.handler(pieces)
 
 
 def replica_numbers(place: Placement, shape: tuple[int, ...]) -> list[int]:
