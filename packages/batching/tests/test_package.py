@@ -17,7 +17,7 @@ def test_every_primitive_of_core_has_a_rule_or_says_why_not():
     silent = [
         name
         for name, p in primitives.items()
-        if "batch" not in p.rules and "axis_batch" not in p.rules and "batch" not in p.holes
+        if p.rules.keys().isdisjoint(("batch", "axis_batch", "decomposition")) and "batch" not in p.holes
     ]
 
     assert primitives

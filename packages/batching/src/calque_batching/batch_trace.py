@@ -110,7 +110,8 @@ class BatchTrace(Trace):
                 dims.append(None)
         rules = primitive.adapted
         axis_rule = rules["axis_batch"]
-        if not is_mapped and (axis_rule is None or not self.concerns(params)):
+        may_concern = axis_rule is not None or rules["decomposition"] is not None
+        if not is_mapped and not (may_concern and self.concerns(params)):
             return hand_down(self.parent, primitive, vals, params)  # type: ignore[arg-type]
         context = here()
         before = context.trace

@@ -7,7 +7,7 @@ from typing import Any
 
 from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal
-from calque_core.lax import all_gather_p, all_to_all_p, ppermute_p, psum_scatter_p
+from calque_core.lax import all_gather_invariant_p, all_gather_p, all_to_all_p, ppermute_p, psum_scatter_p
 
 Value = Any
 
@@ -33,6 +33,7 @@ def ppermute_transpose(
 
 
 deflinear(all_gather_p, all_gather_transpose)
+deflinear(all_gather_invariant_p, all_gather_transpose)
 deflinear(psum_scatter_p, psum_scatter_transpose)
 deflinear(all_to_all_p, all_to_all_transpose)
 deflinear(ppermute_p, ppermute_transpose)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_batching.batch_trace import AxisData
+from calque_batching.define import defbatch
 from calque_core import Primitive, typeof
 from calque_core.extend import gives_lists, strong
 from calque_core.lax import (
@@ -22,6 +23,7 @@ from calque_core.lax import (
     pmax_p,
     pmin_p,
     psum_p,
+    pvary_p,
     reduce_max,
     reduce_min,
     reduce_sum,
@@ -74,3 +76,4 @@ def axis_index_batch(
 
 
 axis_index_p.def_rule("axis_batch", axis_index_batch)
+defbatch(pvary_p, lambda args, dims, *, axes: (pvary_p.bind(args[0], axes=axes), dims[0]))  # the axes are of a mesh

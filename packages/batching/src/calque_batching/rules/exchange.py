@@ -16,6 +16,7 @@ from calque_batching.batch_trace import AxisData
 from calque_core import Primitive, typeof
 from calque_core.extend import strong
 from calque_core.lax import (
+    all_gather_invariant_p,
     all_gather_p,
     all_to_all_p,
     broadcast_in_dim,
@@ -41,14 +42,18 @@ def of_other_axis(
     return primitive.bind(moveaxis(x, x_bdim, 0), axis_name=axis_name, axis=axis + 1), 0
 
 
-def all_gather_batch(
-    own: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: Hashable, axis: int
-) -> tuple[Value, int | None]:
-    """Make the batch axis the axis `axis` of a result that all elements share."""
-    (x,), (x_bdim,) = args, dims
-    if axis_name != own.name:
-        return of_other_axis(all_gather_p, x, x_bdim, axis_name, axis)
-    return strong(matchaxis(x, x_bdim, axis, own.size)), None
+def _def_gather(primitive: Primitive) -> None:
+    """Define the rule: the batch axis becomes the axis `axis` of a result that all elements share."""
+
+    def own_gather_batch(
+        own: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: Hashable, axis: int
+    ) -> tuple[Value, int | None]:
+        (x,), (x_bdim,) = args, dims
+        if axis_name != own.name:
+            return of_other_axis(primitive, x, x_bdim, axis_name, axis)
+        return strong(matchaxis(x, x_bdim, axis, own.size)), None
+
+    primitive.def_rule("axis_batch", own_gather_batch)
 
 
 def psum_scatter_batch(
@@ -96,7 +101,8 @@ def ppermute_batch(
     return select(broadcast_in_dim(is_target, shape, (0,)), moved, zeros_like(moved)), 0
 
 
-all_gather_p.def_rule("axis_batch", all_gather_batch)
+_def_gather(all_gather_p)
+_def_gather(all_gather_invariant_p)
 psum_scatter_p.def_rule("axis_batch", psum_scatter_batch)
 all_to_all_p.def_rule("axis_batch", all_to_all_batch)
 ppermute_p.def_rule("axis_batch", ppermute_batch)

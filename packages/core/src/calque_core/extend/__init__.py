@@ -87,7 +87,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
-    from calque_core.ops.shard_map import manual_mesh, shard_type, with_axes
+    from calque_core.ops.shard_map import body_axes, manual_mesh, shard_type, with_axes
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc
@@ -185,7 +185,7 @@ _LATE = {
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.selection": "broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by",
-    "calque_core.ops.shard_map": "manual_mesh, shard_type, with_axes",
+    "calque_core.ops.shard_map": "body_axes, manual_mesh, shard_type, with_axes",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc",
@@ -276,7 +276,7 @@ __all__ = [
     "requested_cpu_devices", "fix_cpu_devices",
     # Arrays in parts over a mesh
     "AnyMesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape",
-    "shard_slices", "is_replicated", "manual_mesh", "shard_type", "with_axes",
+    "shard_slices", "is_replicated", "body_axes", "manual_mesh", "shard_type", "with_axes",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

@@ -11,7 +11,8 @@ from calque_core.primitives.primitive import Primitive
 
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
 _ALTERNATIVES = {
-    "batch": ("axis_batch",), "jvp": ("decomposition",), "jet": ("decomposition",), "lowering": ("decomposition",),
+    "batch": ("axis_batch", "decomposition"), "jvp": ("decomposition",), "jet": ("decomposition",),
+    "lowering": ("decomposition",),
 }  # fmt: skip
 
 

@@ -130,6 +130,11 @@ def with_axes(manual: AbstractMesh) -> AxisEnv:
     return (*here().axis_env, *zip(manual.axis_names, manual.axis_sizes))
 
 
+def body_axes(*, mesh: AnyMesh, axis_names: AxisNames, check_vma: bool) -> entered:
+    """Return a block in which the manual axes have the meaning that they have in the body of a `shard_map`."""
+    return entered(axis_env=with_axes(manual_mesh(mesh, axis_names)))
+
+
 # The function
 
 
@@ -178,9 +183,9 @@ def shard_map(
         names = manual_axes(caller, own_mesh, axis_names)
         leaves, in_tree = operand_leaves("shard_map", f, args)
         flat_in_specs = flat_specs(caller, "in_specs", in_specs, args, names)
-        params = {"mesh": own_mesh, "axis_names": names, "check_vma": bool(check_vma)}
+        params: dict[str, Any] = {"mesh": own_mesh, "axis_names": names, "check_vma": bool(check_vma)}
         avals = _shard_types(f"{caller}: ", arg_names(f, args, {}), leaves, own_mesh, flat_in_specs)
-        with entered(axis_env=with_axes(manual_mesh(own_mesh, names))):
+        with body_axes(**params):
             program, out_tree = stage_once("shard_map", f, in_tree, avals)
         (jaxpr,), consts = join_constants(detach([program]))
         params["in_specs"] = (*(PartitionSpec() for _ in consts), *flat_in_specs)

@@ -1,0 +1,204 @@
+"""The derivatives of `shard_map`: each is one `shard_map` of the derivative of its body.
+
+One idea: a tangent, a cotangent and a residual are divided over the mesh as their value is.  The positions along an
+axis that a spec does not name share the work: each gets an equal part of the cotangent of a result, and their parts of
+the cotangent of an operand are summed.
+
+Read next: `jit.py`; `partial_eval.py`, which cuts the body in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.partial_eval import Place, at_places, partial_eval_jaxpr, without_repeats
+from calque_autodiff.traces.tangent_trace import record
+from calque_autodiff.transpose import transpose_jaxpr
+from calque_core import Jaxpr, PartitionSpec, eval_jaxpr, stage
+from calque_core.extend import (
+    Mask,
+    body_axes,
+    is_linear,
+    is_nonzero,
+    marked,
+    merged,
+    settings_key,
+    split_results,
+    unmarked,
+)
+from calque_core.lax import div, psum, reshape, shard_map_p
+
+Value = Any
+Specs = Sequence[PartitionSpec]
+How = dict[str, Any]  # the mesh, its manual axes and `check_vma`
+
+
+# Forwards
+
+
+@shard_map_p.def_rule("jvp")
+def shard_map_jvp(
+    primals: Sequence[Value],
+    tangents: Sequence[Value],
+    *,
+    jaxpr: Jaxpr,
+    in_specs: Specs,
+    out_specs: Specs,
+    **how: Any,
+) -> tuple[list[Value], list[Value]]:
+    """One program computes the shards of the results and of their tangents."""
+    nonzeros = is_nonzero(tangents)
+    with body_axes(**how):
+        dual, out_mask = jvp_jaxpr(jaxpr, nonzeros)
+    results = shard_map_p.bind(
+        *primals,
+        *marked(tangents, nonzeros),
+        jaxpr=dual,
+        in_specs=(*in_specs, *marked(in_specs, nonzeros)),
+        out_specs=(*out_specs, *marked(out_specs, out_mask)),
+        **how,
+    )
+    return split_results(results, out_mask)
+
+
+# Partial evaluation
+
+
+class SplitBody(NamedTuple):
+    """A body cut in two.
+
+    `known` returns the known results, then new residuals, divided as `known_specs` say; `unknown` takes the residuals,
+    which are at `places` among the operands and results of `known`, and the unknown operands.
+    """
+
+    known: Jaxpr
+    known_specs: Specs
+    unknown: Jaxpr
+    places: Sequence[Place]
+    known_outs: Mask
+
+
+@shard_map_p.def_rule("partial_eval")
+def shard_map_partial_eval(
+    known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs, **how: Any
+) -> list[Value]:
+    """Run the known half of the body now; record one `shard_map` of the residuals and the unknown operands."""
+    with body_axes(**how):
+        split = split_body(jaxpr, tuple(known_mask), tuple(out_specs), how)
+    known_operands, known_in_specs = marked(operands, known_mask), marked(in_specs, known_mask)
+    known = {"jaxpr": split.known, "in_specs": tuple(known_in_specs), "out_specs": tuple(split.known_specs), **how}
+    is_needed = split.known.outvars or split.known.effects
+    results = shard_map_p.bind(*known_operands, **known) if is_needed else []
+    residuals = at_places(split.places, known_operands, results)
+    residual_specs = at_places(split.places, known_in_specs, split.known_specs)
+    unknown = {
+        "jaxpr": split.unknown,
+        "in_specs": (*residual_specs, *unmarked(in_specs, known_mask)),
+        "out_specs": tuple(unmarked(out_specs, split.known_outs)),
+        **how,
+    }
+    recorded = record(shard_map_p, [*residuals, *unmarked(operands, known_mask)], unknown)
+    return merged(split.known_outs, results, recorded)
+
+
+def split_body(jaxpr: Jaxpr, known_mask: Sequence[bool], out_specs: Specs, how: How) -> SplitBody:
+    """Return a body cut in two; its axes must be bound.
+
+    A residual is divided along its first axis, over all mesh axes over which it may vary; a scalar gets an axis.
+    """
+
+    def make() -> SplitBody:
+        split = partial_eval_jaxpr(jaxpr, known_mask)
+        num_known = sum(split.known_outs)
+        known, places = without_repeats(split.known, num_known)
+        specs = [PartitionSpec(how["axis_names"])] * (len(known.outvars) - num_known)
+        gets_axis = [bool(spec) and not aval.shape for spec, aval in zip(specs, known.out_avals[num_known:])]
+        has_axis = at_places(places, [False] * len(known.invars), [*[False] * num_known, *gets_axis])
+        return SplitBody(
+            _with_axes(known, [*[False] * num_known, *gets_axis]),
+            [*marked(out_specs, split.known_outs), *specs],
+            _without_axes(split.unknown, has_axis),
+            places,
+            split.known_outs,
+        )
+
+    key = ("split body", known_mask, out_specs, *how.values(), *settings_key())
+    return jaxpr.memo(key, make)  # type: ignore[no-any-return]
+
+
+def _with_axes(jaxpr: Jaxpr, mask: Mask) -> Jaxpr:
+    """Return a program whose results in `mask`, which are scalars, have an axis of size 1."""
+    if not any(mask):
+        return jaxpr
+
+    def run(*args: Value) -> list[Value]:
+        outs = eval_jaxpr(jaxpr, jaxpr.consts, *args)
+        return [reshape(x, (1,)) if m else x for x, m in zip(outs, mask)]
+
+    return stage(run, jaxpr.in_avals, verb="partial_eval")
+
+
+def _without_axes(jaxpr: Jaxpr, mask: Mask) -> Jaxpr:
+    """Return a program whose first operands, where `mask` says so, have an axis of size 1 in place of being scalars."""
+    if not any(mask):
+        return jaxpr
+
+    def run(*args: Value) -> list[Value]:
+        scalars = [reshape(x, ()) if m else x for x, m in zip(args, mask)]
+        return eval_jaxpr(jaxpr, jaxpr.consts, *scalars, *args[len(mask) :])
+
+    avals = [aval.update(shape=(1,)) if m else aval for aval, m in zip(jaxpr.in_avals, mask)]
+    return stage(run, [*avals, *jaxpr.in_avals[len(mask) :]], verb="partial_eval")
+
+
+# Backwards
+
+
+@shard_map_p.def_rule("transpose")
+def shard_map_transpose(
+    cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs, **how: Any
+) -> list[Value]:
+    """One program computes the shards of the cotangents of the linear operands."""
+    linear_mask, ct_mask = is_linear(operands), is_nonzero(cts)
+    ct_specs = marked(out_specs, ct_mask)
+    with body_axes(**how):
+        program, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
+        bar_specs = marked(marked(in_specs, linear_mask), nonzero)
+        program = _summed(program, bar_specs, how["axis_names"])
+    shares = [_share(ct, spec, **how) for ct, spec in zip(marked(cts, ct_mask), ct_specs)]
+    bars = shard_map_p.bind(
+        *unmarked(operands, linear_mask),
+        *shares,
+        jaxpr=program,
+        in_specs=(*unmarked(in_specs, linear_mask), *ct_specs),
+        out_specs=tuple(bar_specs),
+        **how,
+    )
+    return merged(linear_mask, merged(nonzero, bars))
+
+
+def _share(ct: Value, spec: PartitionSpec, *, mesh: Any, axis_names: Sequence[Any], **_: Any) -> Value:
+    """Return the part of a cotangent for each of the positions that have the same shard of the result."""
+    count = prod(mesh.shape[name] for name in _unnamed(spec, axis_names))
+    return ct if count == 1 else div(ct, count)
+
+
+def _summed(jaxpr: Jaxpr, out_specs: Specs, axis_names: Sequence[Any]) -> Jaxpr:
+    """Return a program whose results are summed over the axes that their specs do not name."""
+    axes = [_unnamed(spec, axis_names) for spec in out_specs]
+    if not any(axes):
+        return jaxpr
+
+    def run(*args: Value) -> list[Value]:
+        outs = eval_jaxpr(jaxpr, jaxpr.consts, *args)
+        return [psum(x, names) if names else x for x, names in zip(outs, axes)]
+
+    key = ("summed", tuple(axes), *settings_key())
+    return jaxpr.memo(key, lambda: stage(run, jaxpr.in_avals, verb="transpose"))  # type: ignore[no-any-return]
+
+
+def _unnamed(spec: PartitionSpec, axis_names: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(name for name in axis_names if name not in spec.names)
