@@ -1,5 +1,5 @@
 from calque_core import Jaxpr, JaxprEqn, ShapedArray, Var, count_eqns, lax, make_jaxpr
-from calque_core.jaxprs.walk import has_jaxpr, nested_jaxprs, rebuild
+from calque_core.jaxprs.walk import has_jaxpr, jaxprs_outside, nested_jaxprs, rebuild
 
 F64 = ShapedArray((), "float64")
 
@@ -21,6 +21,17 @@ def test_inner_jaxprs_come_first_and_each_once():
     middle = jit(sine, times=3)
     outer = held_by(lax.cond_p, {"branches": (middle, cosine, sine), "batched": "select"})
     assert nested_jaxprs(outer) == [sine, middle, cosine, outer]
+
+
+def test_jaxprs_that_only_some_equations_hold_are_left_out():
+    sine, cosine = (make_jaxpr(f)(1.0) for f in (lax.sin, lax.cos))
+    branches = held_by(lax.cond_p, {"branches": (sine, cosine), "batched": "select"})
+    outer = jit(branches)
+    assert jaxprs_outside(outer, ()) == [outer, branches, sine, cosine]
+    assert jaxprs_outside(outer, [lax.cond_p]) == [outer, branches]
+    assert jaxprs_outside(outer, [lax.jit_p]) == [outer]
+    both = Jaxpr((), outer.invars, [*outer.eqns, *jit(sine).eqns], outer.outvars)
+    assert jaxprs_outside(both, [lax.cond_p]) == [both, branches, sine]
 
 
 def test_rebuild_shows_holders_what_became_of_the_inner_ones():

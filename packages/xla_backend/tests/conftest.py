@@ -6,6 +6,9 @@ An ulp is the spacing of floats relative to the value: eps * |value|, and for co
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -16,7 +19,8 @@ from calque_core import canonicalize_dtype, config
 from calque_core.types.avals import typeof
 from calque_pytree import tree_leaves
 
-collect_ignore = ["two_devices.py"]  # a script, which needs a process with two devices
+sys.path.insert(0, str(Path(__file__).parent))  # for `claims.py`
+collect_ignore = ["two_devices.py", "shards.py", "pmaps.py"]  # scripts for processes with several devices
 
 DTYPES = {
     "b": ["bool"],

@@ -1,9 +1,11 @@
-"""Programs for shards as text; no device is needed for it."""
+"""Programs for shards: their text, for which no device is needed, and the claims of `shards.py` about their values."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from claims import claims_of, outcomes_of
 
 from calque_core import AbstractMesh, Mesh, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
@@ -13,6 +15,18 @@ from calque_xla_backend import jit, lower_jaxpr_to_module
 MESH = AbstractMesh((4, 2), ("i", "j"))
 SPEC = P("i", "j")
 X = np.ones((8, 8), np.float32)
+
+SCRIPT = Path(__file__).with_name("shards.py")
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return outcomes_of(SCRIPT)
+
+
+@pytest.mark.parametrize("claim", claims_of(SCRIPT))
+def test_on_eight_devices(claim, outcomes):
+    assert outcomes[claim] == "ok", outcomes[claim]
 
 
 def divided(f, in_specs=SPEC, out_specs=SPEC, mesh=MESH, **options):

@@ -50,7 +50,7 @@ if _TYPE_CHECKING:
         compilation_cache as compilation_cache, default_backend as default_backend, device_count as device_count,
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
-        live_arrays as live_arrays, profile as profile,
+        live_arrays as live_arrays, pmap as pmap, profile as profile,
     )
 # isort: on
 # fmt: on
@@ -85,6 +85,7 @@ _BACKEND_NAMES = (
     "explain",
     "jit",
     "live_arrays",
+    "pmap",
     "profile",
 )
 _BACKEND_MODULES = ("dlpack", "export", "ffi", "profiler", "stages")

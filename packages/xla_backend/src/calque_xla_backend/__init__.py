@@ -22,6 +22,7 @@ from calque_xla_backend.modules.lowering import (
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.modules.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.communication import Traffic
 from calque_xla_backend.runtime.devices import (
     block_until_ready,
     default_backend,
@@ -38,6 +39,7 @@ from calque_xla_backend.runtime.shards import Shard
 from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.export import deserialize, export
 from calque_xla_backend.verbs.jit import clear_caches, jit
+from calque_xla_backend.verbs.pmap import pmap
 from calque_xla_backend.verbs.stages import ArgInfo, Compiled, Lowered, Traced
 
 _register_internal_folder(__path__[0])
@@ -61,6 +63,7 @@ __all__ = [
     "SingleDeviceSharding",
     "TraceAnnotation",
     "Traced",
+    "Traffic",
     "aval_to_ir_type",
     "block_until_ready",
     "broadcast_operands",
@@ -84,6 +87,7 @@ __all__ = [
     "live_arrays",
     "lower_fun",
     "lower_jaxpr_to_module",
+    "pmap",
     "profile",
     "register_lowering",
     "register_pytree_node_serialization",

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, typeof
-from calque_core.extend import AnyMesh, nested_jaxprs, where
+from calque_core.extend import AnyMesh, jaxprs_outside, nested_jaxprs, where
+from calque_core.lax import pmap_p
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.clients import Device, local_devices
 from calque_xla_backend.runtime.partition import Partition, Place, whole_on
@@ -46,10 +47,14 @@ class Chosen(NamedTuple):
 
 
 def choices_in(jaxpr: Jaxpr, target_of: Callable[[JaxprEqn], Target]) -> Chosen:
-    """Return what the equations of a jaxpr say about its place; `target_of(eqn)` is the choice of a `jit` equation."""
+    """Return what the equations of a jaxpr say about its place; `target_of(eqn)` is the choice of a `jit` equation.
+
+    The mesh of a `pmap` is that of the `pmap`s inside it too.
+    """
     eqns = [eqn for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns if eqn.params]
+    outer_eqns = [eqn for inner in jaxprs_outside(jaxpr, [pmap_p]) for eqn in inner.eqns if eqn.params]
     targets = [(eqn.params["name"], target_of(eqn)) for eqn in eqns if "compiler" in eqn.params]
-    meshes = [mesh for eqn in eqns for mesh in meshes_of(eqn.primitive, eqn.params)]
+    meshes = [mesh for eqn in outer_eqns for mesh in meshes_of(eqn.primitive, eqn.params)]
     return Chosen([item for item in targets if item[1] is not None], meshes)
 
 

@@ -8,7 +8,7 @@ Read next: `rewrite.py` and `passes.py`, which change jaxprs this way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params, subjaxprs
@@ -36,6 +36,27 @@ def nested_jaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
         else:
             stack.pop()
             order.append(holder)
+    return order
+
+
+def jaxprs_outside(jaxpr: Jaxpr, holders: Collection[Any]) -> list[Jaxpr]:
+    """Return `jaxpr` and the jaxprs inside it, outer jaxprs first, but none that only equations of `holders` hold.
+
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.extend import jaxprs_outside
+    >>> from calque_core.lax import cond, cond_p, sin
+    >>> jaxpr = make_jaxpr(lambda x: cond(x > 0, sin, abs, x))(1.0)
+    >>> len(jaxprs_outside(jaxpr, ())), len(jaxprs_outside(jaxpr, [cond_p]))
+    (3, 1)
+    """
+    order = [jaxpr]
+    seen = {id(jaxpr)}
+    for outer in order:  # the list grows
+        inners = [x for eqn in outer.eqns if eqn.primitive not in holders for x in jaxprs_in_params(eqn.params)]
+        for inner in inners:
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                order.append(inner)
     return order
 
 

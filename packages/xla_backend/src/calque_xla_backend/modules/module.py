@@ -20,8 +20,8 @@ from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
-from calque_core.extend import HostCall, has_ordered, nested_jaxprs
-from calque_core.lax import jit_p, shard_map_p
+from calque_core.extend import HostCall, has_ordered, jaxprs_outside, nested_jaxprs
+from calque_core.lax import jit_p, pmap_p, shard_map_p
 from calque_xla_backend.modules.host_calls import check_regions
 from calque_xla_backend.modules.locations import Locations
 from calque_xla_backend.modules.lowering import (
@@ -127,29 +127,17 @@ def lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> Consta
 
     Return the large constants of `jaxpr` and of its inner jaxprs.
     """
-    divided = _jaxprs_for_shards(jaxpr)
+    whole = {id(inner) for inner in jaxprs_outside(jaxpr, _DIVIDED)}
     for inner in nested_jaxprs(jaxpr):
         outer_eqns = [eqn for eqn in inner.eqns if eqn.params]
         module_context.constants[id(inner)] = _large_constants(module_context, inner, outer_eqns)
         for eqn in outer_eqns:
-            if eqn.primitive is jit_p and id(inner) not in divided:
+            if eqn.primitive is jit_p and id(inner) in whole:
                 _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
     return module_context.constants[id(jaxpr)]
 
 
-def _jaxprs_for_shards(jaxpr: Jaxpr) -> set[int]:
-    """Return the ids of the jaxprs that only programs for one shard hold: they are lowered for their mesh."""
-    everywhere = nested_jaxprs(jaxpr)
-    if not any(eqn.primitive is shard_map_p for inner in everywhere for eqn in inner.eqns):
-        return set()
-    whole, stack = {id(jaxpr)}, [jaxpr]
-    while stack:
-        for eqn in stack.pop().eqns:
-            if eqn.primitive is not shard_map_p:
-                inners = [inner for inner in jaxprs_in_params(eqn.params) if id(inner) not in whole]
-                whole.update(map(id, inners))
-                stack.extend(inners)
-    return {id(inner) for inner in everywhere} - whole
+_DIVIDED = frozenset((shard_map_p, pmap_p))  # their programs are for one shard, and are lowered for their mesh
 
 
 def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, outer_eqns: Sequence[JaxprEqn]) -> Constants:

@@ -28,6 +28,7 @@ from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, XlaCompiler, compiler_of, lower_program, name_of
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.clients import default_platform
+from calque_xla_backend.runtime.communication import Traffic, communication_of
 from calque_xla_backend.runtime.inspection import costs_of, hlo_costs, hlo_text, memory_of, optimized_hlo_text
 from calque_xla_backend.runtime.partition import Place
 from calque_xla_backend.runtime.placement import placement
@@ -270,6 +271,13 @@ class Compiled(Stage):
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's estimates for the optimised program: "flops", "bytes accessed", ..."""
         return costs_of(self._program.executable)
+
+    def communication(self) -> dict[str, Traffic]:
+        """Return the collectives of the optimised program by kind: their number, and the bytes of one device.
+
+        A collective counts the bytes of its operand or of its result, the larger of both; in a loop it counts once.
+        """
+        return communication_of(optimized_hlo_text(self._program.executable))
 
     def memory_analysis(self) -> Any:
         """Return the bytes that the program takes, as attributes `argument_size_in_bytes`, `temp_size_in_bytes`, ..."""
