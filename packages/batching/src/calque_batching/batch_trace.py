@@ -70,7 +70,8 @@ class BatchTracer(Tracer):
     def aval(self) -> Any:
         """The type of one element."""
         shape = self.val.shape
-        return traced_type(shape[: self.bdim] + shape[self.bdim + 1 :], self.val.dtype, self.is_weak)
+        aval = traced_type(shape[: self.bdim] + shape[self.bdim + 1 :], self.val.dtype, self.is_weak)
+        return aval.varying(typeof(self.val).vma) if here().varying_axes else aval
 
     @property
     def inner_values(self) -> tuple[Value, ...]:

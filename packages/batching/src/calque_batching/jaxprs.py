@@ -18,7 +18,7 @@ def with_axis(aval: Any, size: int, dim: int | None) -> Any:
     """Return the type of a batch of values of type `aval`, with the batch axis at `dim`."""
     if dim is None:
         return aval
-    return shaped_array((*aval.shape[:dim], size, *aval.shape[dim:]), aval.dtype)
+    return shaped_array((*aval.shape[:dim], size, *aval.shape[dim:]), aval.dtype).varying(aval.vma)
 
 
 def eval_batched(

@@ -20,6 +20,7 @@ from threading import get_ident
 from typing import Any, NamedTuple
 
 AxisEnv = tuple[tuple[Any, int], ...]
+AxisNames = frozenset[Any]
 
 
 class Settings(NamedTuple):
@@ -63,6 +64,7 @@ class Context:
         "source",
         "thread",
         "trace",
+        "varying_axes",
     )
 
     outer: Context | None
@@ -72,6 +74,7 @@ class Context:
     scopes: tuple[str, ...]  # the names of the open scopes, the outermost first
     trace: Any
     axis_env: AxisEnv
+    varying_axes: AxisNames  # the named axes for which types say whether a value varies along them
     settings: Settings
     reports: Reports
 
@@ -79,6 +82,7 @@ class Context:
 RESTING = Context()  # every thread starts here; no thread owns it, so only `config.update` changes it
 RESTING.outer, RESTING.thread, RESTING.own_settings, RESTING.source = None, 0, False, None
 RESTING.axis_env, RESTING.scopes, RESTING.settings, RESTING.reports = (), (), DEFAULT_SETTINGS, Reports()
+RESTING.varying_axes = frozenset()
 _context: ContextVar[Context] = ContextVar("calque_context", default=RESTING)
 here: Callable[[], Context] = _context.get
 at_rest: weakref.WeakSet[Context] = weakref.WeakSet()  # the outermost context that a thread owns, of each thread
@@ -114,7 +118,7 @@ def own_context() -> Context:
     copy = Context()
     copy.outer, copy.thread, copy.source, copy.trace = None, get_ident(), None, RESTING.trace
     copy.own_settings, copy.axis_env, copy.settings = context.own_settings, context.axis_env, context.settings
-    copy.scopes, copy.reports = context.scopes, context.reports
+    copy.scopes, copy.reports, copy.varying_axes = context.scopes, context.reports, context.varying_axes
     if not context.own_settings:
         at_rest.add(copy)
     _context.set(copy)
@@ -173,14 +177,22 @@ class _Exit:
 class entered:
     """Enter a trace, settings or axes for the duration of a `with` block; restore all of them after it.
 
+    `varying_axes` are axes of `axis_env` for which types say whether a value varies along them; they join the others.
     A slotted class and not a generator: an exception skips nothing.
     Raises: RuntimeError if the same object is entered again before it was left.
     """
 
-    __slots__ = ("axis_env", "inner", "net", "presence", "settings", "trace")
+    __slots__ = ("axis_env", "inner", "net", "presence", "settings", "trace", "varying_axes")
 
-    def __init__(self, trace: Any = None, *, settings: Settings | None = None, axis_env: AxisEnv | None = None) -> None:
-        self.trace, self.settings, self.axis_env = trace, settings, axis_env
+    def __init__(
+        self,
+        trace: Any = None,
+        *,
+        settings: Settings | None = None,
+        axis_env: AxisEnv | None = None,
+        varying_axes: AxisNames | None = None,
+    ) -> None:
+        self.trace, self.settings, self.axis_env, self.varying_axes = trace, settings, axis_env, varying_axes
         self.inner: Context | None = None
         self.presence: Presence | None = None  # the presence of the outer block
         self.net: Any = None
@@ -200,6 +212,7 @@ class entered:
         inner.settings = outer.settings if settings is None else settings
         inner.own_settings = outer.own_settings or settings is not None
         inner.axis_env = outer.axis_env if axis_env is None else axis_env
+        inner.varying_axes = outer.varying_axes if self.varying_axes is None else self.varying_axes
         self.inner, self.presence = inner, _presence.get()
         active[inner] = None
         _context.set(inner)

@@ -1,8 +1,8 @@
 """Hooks: where a module calls a function of a module above it.
 
 One idea: imports point down, so a call upwards names the module, and imports it when it is first made: by a program
-that prints a jaxpr or asks for a check by a setting.  There are four hooks; a fifth one is a sign that something sits
-one layer too high.
+that prints a jaxpr, asks for a check by a setting, or binds an operation in `shard_map`.  There are five hooks; a sixth
+one is a sign that something sits one layer too high.
 
 Read next: `late.py`, which imports; `printing.py`, `check.py`, `leaks.py` and `debugging.py`, the modules above.
 """
@@ -38,6 +38,12 @@ def program_check() -> Callable[[Any], object]:
 def program_printer() -> Callable[..., str]:
     """Return the function that gives the text of a program, `printer(jaxpr, **options)`."""
     return _above("show.printing", "pretty_print")
+
+
+@cache
+def varying_operands() -> Callable[..., Any]:
+    """Return the function that gives the operands of an operation one set of varying axes."""
+    return _above("ops.varying", "varying_operands")
 
 
 def _above(module: str, name: str) -> Callable[..., Any]:

@@ -68,7 +68,7 @@ def import_at_rest(name: str) -> ModuleType:
     """
     if not active:
         return import_module(name)
-    with entered(RESTING.trace, settings=DEFAULT_SETTINGS, axis_env=()):
+    with entered(RESTING.trace, settings=DEFAULT_SETTINGS, axis_env=(), varying_axes=frozenset()):
         return import_module(name)
 
 

@@ -104,7 +104,7 @@ class TransposeBatch:
         """Record the rule on the linear operands, and transpose the record."""
         assert self.rules.batch is not None
         num_known = self.linear_mask.count(False)
-        batches = [shaped_array((size, *a.shape), a.dtype) for a in marked(self.jaxpr.in_avals, self.linear_mask)]
+        batches = [_batch_type(a, size) for a in marked(self.jaxpr.in_avals, self.linear_mask)]
         trace = TangentTrace(current_trace())
         with tracing(trace), captured_by_rules():
             args = merged(self.linear_mask, map(trace.new_arg, batches), operands[:num_known])
@@ -121,10 +121,14 @@ class TransposeBatch:
         num_known = self.linear_mask.count(False)
         cts = [_fit(ct, m, True, size) for ct, m in zip(operands[num_known:], is_mapped[num_known:])]
         zeros = [
-            zero_of(shaped_array((size, *aval.shape), aval.dtype))
+            zero_of(_batch_type(aval, size))
             for aval in unmarked([a.to_tangent_aval() for a in self.jaxpr.out_avals], self.ct_mask)
         ]
         return merged(self.ct_mask, cts, zeros)
+
+
+def _batch_type(aval: Any, size: int) -> Any:
+    return shaped_array((size, *aval.shape), aval.dtype).varying(aval.vma)
 
 
 def _fit(x: Value, is_mapped: bool, becomes_mapped: bool, size: int) -> Value:

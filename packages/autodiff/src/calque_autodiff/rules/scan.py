@@ -39,7 +39,7 @@ Value = Any
 
 def stacked_aval(aval: Any, length: int) -> Any:
     """Return the type of `length` values of type `aval`, stacked along a new leading axis."""
-    return shaped_array((length, *aval.shape), aval.dtype)
+    return shaped_array((length, *aval.shape), aval.dtype).varying(aval.vma)
 
 
 # Forwards

@@ -113,7 +113,7 @@ class CustomBatch:
 
     def batched_aval(self, aval: Any) -> Any:
         """Return the type of a whole batch of results."""
-        return shaped_array((self.axis.size, *aval.shape), aval.dtype)
+        return shaped_array((self.axis.size, *aval.shape), aval.dtype).varying(aval.vma)
 
 
 def elements(trace: BatchTrace, values: Values, dims: Dims) -> list[Value]:
@@ -130,4 +130,4 @@ _PLACEHOLDERS = {Zero: zero_of, UndefinedPrimal: undefined_of}
 def _placeholder(x: Zero | UndefinedPrimal, dim: int) -> Any:
     """Return the placeholder of one element from the placeholder of a batch."""
     shape = x.aval.shape
-    return _PLACEHOLDERS[type(x)](shaped_array((*shape[:dim], *shape[dim + 1 :]), x.aval.dtype))
+    return _PLACEHOLDERS[type(x)](x.aval.update(shape=(*shape[:dim], *shape[dim + 1 :])).strip_weak_type())

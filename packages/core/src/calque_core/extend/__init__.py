@@ -87,7 +87,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
-    from calque_core.ops.shard_map import body_axes, manual_mesh, shard_type, with_axes
+    from calque_core.ops.shard_map import body_axes, manual_mesh, shard_type
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc
@@ -96,6 +96,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.triangular import operator_tangent
     from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
     from calque_core.ops.updates import extreme_shares, is_last, product_of_others, product_with_updates, read_windows
+    from calque_core.ops.varying import as_varying
     from calque_core.ops.weakness import as_declared, strong
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
@@ -185,7 +186,7 @@ _LATE = {
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.selection": "broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by",
-    "calque_core.ops.shard_map": "body_axes, manual_mesh, shard_type, with_axes",
+    "calque_core.ops.shard_map": "body_axes, manual_mesh, shard_type",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc",
@@ -194,6 +195,7 @@ _LATE = {
     "calque_core.ops.triangular": "operator_tangent",
     "calque_core.ops.tridiagonal": "shifted_rows, tridiagonal_product",
     "calque_core.ops.updates": "extreme_shares, is_last, product_of_others, product_with_updates, read_windows",
+    "calque_core.ops.varying": "as_varying",
     "calque_core.ops.weakness": "as_declared, strong",
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
@@ -276,7 +278,7 @@ __all__ = [
     "requested_cpu_devices", "fix_cpu_devices",
     # Arrays in parts over a mesh
     "AnyMesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape",
-    "shard_slices", "is_replicated", "body_axes", "manual_mesh", "shard_type", "with_axes",
+    "shard_slices", "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

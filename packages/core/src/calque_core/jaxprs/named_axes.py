@@ -11,7 +11,7 @@ Read next: `collective.py`, the primitives; `lockstep.py`, the evaluation of a p
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from calque_core.context import AxisEnv
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params
@@ -84,11 +84,21 @@ def bound_axes(params: Mapping[str, Any]) -> AxisEnv:
     return ((params["axis_name"], params["axis_size"]),) if "call_jaxpr" in params else ()
 
 
-def axes_around(jaxpr: Jaxpr) -> dict[int, AxisEnv]:
+class BoundAxes(NamedTuple):
+    """The axes that equations bind around a program, and the axes of these that types name."""
+
+    axis_env: AxisEnv
+    varying_axes: Names
+
+
+def axes_around(jaxpr: Jaxpr) -> dict[int, BoundAxes]:
     """Return the axes that equations bind around each program in a program, by the id of the program."""
-    axes: dict[int, AxisEnv] = {id(jaxpr): ()}
+    axes = {id(jaxpr): BoundAxes((), NO_NAMES)}
     for holder in reversed(nested_jaxprs(jaxpr)):
+        outer = axes[id(holder)]
         for eqn in holder.eqns:
-            for inner in jaxprs_in_params(eqn.params):
-                axes[id(inner)] = (*axes[id(holder)], *bound_axes(eqn.params))
+            own = bound_axes(eqn.params)
+            typed = [name for name, _ in own] if eqn.params.get("check_vma") else ()
+            bound = BoundAxes((*outer.axis_env, *own), outer.varying_axes.union(typed))
+            axes.update((id(inner), bound) for inner in jaxprs_in_params(eqn.params))
     return axes

@@ -26,7 +26,7 @@ if _TYPE_CHECKING:
         dce_sink, dce_sink_p, name_p, optimization_barrier, optimization_barrier_p, remat_p,
     )
     from calque_core.ops.collective import (
-        axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p, pvary_p,
+        axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p, pvary, pvary_p,
     )
     from calque_core.ops.compare import (
         and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt,
@@ -147,7 +147,7 @@ _LATE = {
     "calque_core.ops.callback": "debug_callback_p, io_callback_p, pure_callback_p",
     "calque_core.ops.checkpoint": "dce_sink, dce_sink_p, name_p, optimization_barrier, optimization_barrier_p, remat_p",
     "calque_core.ops.collective": (
-        "axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p, pvary_p"
+        "axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p, pvary, pvary_p"
     ),
     "calque_core.ops.compare": (
         "and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt, "
@@ -334,7 +334,8 @@ __all__ = [
     # named axes
     "all_gather", "all_gather_invariant", "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter",
     "pswapaxes", "all_gather_p", "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p",
-    "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p",
+    "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p",
+    "pvary_p",
     # programs divided over a mesh
     "shard_map_p", "pmap_p", "sharding_constraint_p",
     # call

@@ -129,6 +129,9 @@ debug_callback_p.def_rule(
 )
 
 
+debug_callback_p.def_rule("vma", lambda vmas, **_: [])
+
+
 @debug_callback_p.def_impl
 def debug_callback_impl(*args: Value, callback: HostCall, ordered: bool) -> list[Value]:
     return callback(*args)

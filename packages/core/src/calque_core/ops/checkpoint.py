@@ -71,6 +71,7 @@ def optimization_barrier_abstract_eval(*avals: Any) -> list[Any]:
     return [aval.strip_weak_type() for aval in avals]
 
 
+optimization_barrier_p.def_rule("vma", list)
 optimization_barrier_p.def_impl(lambda *args: [*map(strong, args)], leaf=True)
 
 
@@ -104,6 +105,7 @@ def optimization_barrier(operand: Any) -> Any:
 
 dce_sink_p = Primitive("dce_sink", multiple_results=True, effects=frozenset((Effect("dce_sink", exact=False),)))
 dce_sink_p.def_abstract_eval(lambda *avals: [])
+dce_sink_p.def_rule("vma", lambda vmas: [])
 dce_sink_p.def_impl(lambda *args: [], leaf=True)
 
 

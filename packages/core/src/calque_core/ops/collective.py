@@ -10,7 +10,7 @@ Read next: `exchange.py`, the values that elements exchange.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import Any, NoReturn
 
@@ -33,6 +33,7 @@ Value = Any
 Tree = Any
 AxisName = Hashable
 AxisNames = AxisName | tuple[AxisName, ...]
+AxisSet = frozenset[AxisName]
 
 
 def sizes_of_axes(name: str, axes: tuple[AxisName, ...]) -> list[int]:
@@ -88,6 +89,7 @@ def _declare(
 
     primitive.def_impl(lambda x, *, axes: refuse_unbound(name, axes[0]), leaf=True)
     primitive.def_rule("lockstep", lockstep)
+    primitive.def_rule("vma", lambda vmas, *, axes: [vmas[0].difference(typed_axes(axes))])
     return primitive
 
 
@@ -114,6 +116,7 @@ def psum(x: Tree, axis_name: AxisNames) -> Tree:
 
 
 def _bind(primitive: Primitive, x: Value, axes: tuple[AxisName, ...]) -> Value:
+    x = pvary(x, axes)
     aval = typeof(x)
     primitive.abstract(aval, axes=axes)
     return primitive.bind(x, axes=axes) if axes else convert_element_type(x, aval.dtype)
@@ -174,6 +177,11 @@ def axis_index_impl(*, axis_name: AxisName) -> Value:
 axis_index_p.def_impl(axis_index_impl, leaf=True)
 
 
+@axis_index_p.def_rule("vma")
+def axis_index_vma(vmas: Sequence[AxisSet], *, axis_name: AxisName) -> list[AxisSet]:
+    return [frozenset(typed_axes((axis_name,)))]
+
+
 @axis_index_p.def_rule("lockstep")
 def axis_index_lockstep(positions: Positions, *, axis_name: AxisName) -> Column:
     return list(map(np.int32, positions.along(axis_name)))
@@ -217,3 +225,40 @@ def pvary_impl(x: Value, *, axes: tuple[AxisName, ...]) -> Value:
 
 
 pvary_p.def_impl(pvary_impl, leaf=True)
+
+
+@pvary_p.def_rule("vma")
+def pvary_vma(vmas: Sequence[AxisSet], *, axes: tuple[AxisName, ...]) -> list[AxisSet]:
+    return [vmas[0].union(typed_axes(axes))]
+
+
+def pvary(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return `x` with a type that says that it may vary along the axis `axis_name` of a mesh, or along several.
+
+    `x` may be a pytree.  Operations insert it where they need it; it communicates nothing, and its transpose is `psum`.
+    Outside of `shard_map(check_vma=True)`, types do not say along which axes a value varies, and `x` is returned.
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: NameError if the name is not bound.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> same = shard_map(lambda x: lax.pvary(x, "i"), mesh=AbstractMesh((2,), ("i",)), in_specs=P(), out_specs=P("i"))
+    >>> same(np.array([1.0, 2.0]))
+    array([1., 2., 1., 2.])
+    """
+    axes = typed_axes(bound_names("pvary", axis_name))
+    return tree_map(lambda leaf: _varied(leaf, axes), x) if axes else x
+
+
+def _varied(x: Value, axes: tuple[AxisName, ...]) -> Value:
+    missing = tuple([axis for axis in axes if axis not in typeof(x).vma])
+    return pvary_p.bind(x, axes=missing) if missing else x
+
+
+def typed_axes(axes: tuple[AxisName, ...]) -> tuple[AxisName, ...]:
+    """Return the axes, of those named, for which types say whether a value varies along them."""
+    context = here()
+    if not context.varying_axes:
+        return ()
+    names = [name for name, _ in context.axis_env]
+    return tuple([axis for axis in axes if axis in context.varying_axes and names.count(axis) == 1])

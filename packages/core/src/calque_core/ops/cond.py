@@ -27,14 +27,15 @@ from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.jit import check_operands, run_program
+from calque_core.ops.varying import as_varying
 from calque_core.ops.weakness import convert_to, reaches
 from calque_core.primitives.primitive import Primitive
-from calque_core.primitives.rules import rule_epoch
+from calque_core.primitives.rules import settings_key
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import is_tracer, known, unknown
-from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
+from calque_core.types.avals import NO_AXES, AxisNames, ShapedArray, is_array_like, shaped_array, typeof
 from calque_core.types.promotion import promote_types
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -86,6 +87,12 @@ def dce_branches(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool
 
 
 cond_p.def_rule("dce", dce_branches)
+
+
+@cond_p.def_rule("vma")
+def cond_vma(vmas: Sequence[AxisNames], *, branches: Sequence[Jaxpr], batched: str) -> list[AxisNames]:
+    """Return the axes of the results of a branch, with those of the index: each position may take its own branch."""
+    return [aval.vma | vmas[0] for aval in branches[0].out_avals]
 
 
 @api_boundary
@@ -171,6 +178,7 @@ def _choose(
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
         return copy_writable_tree(functions[int(known(index))](*operands))
+    leaves = [as_varying(x, typeof(index).vma) for x in leaves]  # so that no branch sums cotangents of all positions
     branches, consts, out_tree = stage_branches(verb, functions, leaves, in_tree)
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
     return out_tree.unflatten(copy_shared(outs, consts, leaves))
@@ -234,8 +242,7 @@ def program_of(
     reached = reach(fun)
     if reached is None:
         return make()
-    context = here()
-    key = verb, reached, in_tree.key, tuple(avals), context.settings, context.axis_env, rule_epoch()
+    key = verb, reached, in_tree.key, tuple(avals), *settings_key()
     program = _programs.get(key)
     if program is None:
         program = make()
@@ -315,7 +322,8 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
                 f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in earlier)}. "
                 "Convert one of them."
             )
-        targets.append(shaped_array(avals[0].shape, dtype, strong is None))
+        vma = NO_AXES.union(*[aval.vma for aval in avals])
+        targets.append(shaped_array(avals[0].shape, dtype, strong is None).varying(vma))
     return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
 
 
@@ -324,7 +332,8 @@ def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
         return jaxpr
 
     def converted(*args: Value) -> list[Value]:
-        return list(map(convert_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets))
+        outs = map(convert_to, eval_jaxpr(jaxpr, jaxpr.consts, *args), targets)
+        return [as_varying(x, target.vma) for x, target in zip(outs, targets)]
 
     return stage(converted, jaxpr.in_avals, verb="cond")
 

@@ -65,6 +65,7 @@ def custom_linear_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 custom_vjp_linear_p.def_rule("dce", dce_custom)
+custom_vjp_linear_p.def_rule("vma", lambda vmas, *, pullback: [aval.vma for aval in pullback.out_avals])
 
 
 @custom_vjp_linear_p.def_abstract_eval

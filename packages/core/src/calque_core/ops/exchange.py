@@ -18,7 +18,15 @@ from calque_core.frames.source import where
 from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.ops.batch_axes import moveaxis
-from calque_core.ops.collective import AxisName, AxisNames, bound_names, refuse_unbound, sizes_of_axes
+from calque_core.ops.collective import (
+    AxisName,
+    AxisNames,
+    bound_names,
+    pvary,
+    refuse_unbound,
+    sizes_of_axes,
+    typed_axes,
+)
 from calque_core.ops.create import zeros_like
 from calque_core.ops.declare import NUMBER, as_result, undefined_message
 from calque_core.ops.dynamic import dynamic_index_in_dim
@@ -37,7 +45,10 @@ Permutation = tuple[tuple[int, int], ...]
 
 
 def _declare(name: str, combine: Callable[..., Column]) -> Primitive:
-    """Declare a primitive; `combine(values, **params)` gives each element its result, from the values of all."""
+    """Declare a primitive; `combine(values, **params)` gives each element its result, from the values of all.
+
+    The result varies along the axis.
+    """
 
     def lockstep(positions: Positions, column: Column, *, axis_name: AxisName, **params: Any) -> Column:
         return combined(positions, (axis_name,), list(map(strong, column)), lambda values: combine(values, **params))
@@ -45,6 +56,7 @@ def _declare(name: str, combine: Callable[..., Column]) -> Primitive:
     primitive = Primitive(name, linearity="linear")
     primitive.def_impl(lambda x, *, axis_name, **_: refuse_unbound(name, axis_name), leaf=True)
     primitive.def_rule("lockstep", lockstep)
+    primitive.def_rule("vma", lambda vmas, *, axis_name, **_: [vmas[0].union(typed_axes((axis_name,)))])
     return primitive
 
 
@@ -61,6 +73,9 @@ def _gathered(values: Column, *, axis: int) -> Column:
 
 all_gather_p = _declare("all_gather", _gathered)
 all_gather_invariant_p = _declare("all_gather_invariant", _gathered)
+all_gather_invariant_p.def_rule(
+    "vma", lambda vmas, *, axis_name, **_: [vmas[0].difference(typed_axes((axis_name,)))], override=True
+)
 
 
 @all_gather_p.def_abstract_eval
@@ -102,7 +117,7 @@ def _gather(primitive: Primitive, x: Tree, axis_name: AxisNames, axis: int, tile
     axes = bound_names(caller, axis_name)
 
     def gather(leaf: Value) -> Value:
-        shape = typeof(leaf).shape
+        leaf, shape = pvary(leaf, axes), typeof(leaf).shape
         position = canonical_axis(caller, axis, len(shape) + (not tiled))
         for name in reversed(axes):
             leaf = primitive.bind(leaf, axis_name=name, axis=position)
@@ -166,7 +181,7 @@ def psum_scatter(x: Tree, axis_name: AxisNames, *, scatter_dimension: int = 0, t
 
     def scatter(leaf: Value) -> Value:
         position = canonical_axis("psum_scatter", scatter_dimension, typeof(leaf).ndim)
-        leaf = _with_named_sizes("psum_scatter", leaf, position, axes, tiled)
+        leaf = _with_named_sizes("psum_scatter", pvary(leaf, axes), position, axes, tiled)
         for name in axes:
             psum_scatter_p.abstract(typeof(leaf), axis_name=name, axis=position)
             leaf = psum_scatter_p.bind(leaf, axis_name=name, axis=position)
@@ -220,7 +235,7 @@ def all_to_all(x: Tree, axis_name: AxisNames, split_axis: int, concat_axis: int,
         ndim = typeof(leaf).ndim
         split = canonical_axis("all_to_all", split_axis, ndim)
         concat = canonical_axis("all_to_all", concat_axis, ndim)
-        leaf = _with_named_sizes("all_to_all", leaf, split, axes, tiled)
+        leaf = _with_named_sizes("all_to_all", pvary(leaf, axes), split, axes, tiled)
         for position, name in enumerate(axes, split):
             leaf = all_to_all_p.bind(leaf, axis_name=name, axis=position)
         shape = typeof(leaf).shape
@@ -283,7 +298,7 @@ def ppermute(x: Tree, axis_name: AxisName, perm: Iterable[tuple[int, int]]) -> T
 
     def send(leaf: Value) -> Value:
         ppermute_p.abstract(typeof(leaf), axis_name=name, perm=pairs)
-        return ppermute_p.bind(leaf, axis_name=name, perm=pairs)
+        return ppermute_p.bind(pvary(leaf, name), axis_name=name, perm=pairs)
 
     return tree_map(send, x)
 

@@ -62,7 +62,7 @@ class HostFunction:
     def __call__(self, *operands: Value) -> list[Value]:
         """Return the results for the leaves that are arrays."""
         try:
-            with entered(evaluation, settings=self.settings, axis_env=()), _calling():
+            with entered(evaluation, settings=self.settings, axis_env=(), varying_axes=frozenset()), _calling():
                 leaves: list[Any] = [_lent(x) for x in operands]
                 for i, static in self.statics:
                     leaves.insert(i, static)

@@ -58,6 +58,7 @@ def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
     [np.float64(1.0)]
     """
     primitive.def_rule("means", lambda **params: params[parameter])
+    primitive.def_rule("vma", lambda vmas, **params: [aval.vma for aval in params[parameter].out_avals])
     primitive.def_rule("interpret", lambda interpreted, *args, **params: interpreted(params[parameter], *args))
     if run is not None:
         primitive.def_impl(lambda *args, **params: run(params[parameter], args))

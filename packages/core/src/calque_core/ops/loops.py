@@ -20,6 +20,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.cond import join_constants, stage_once
 from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.retyping import derived_types
+from calque_core.ops.varying import as_varying
 from calque_core.ops.weakness import convert_to, reaches, scalar_kind, strong, weak
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
@@ -125,14 +126,24 @@ def _enclosing_loop() -> LoopTrace | None:
 
 
 def _after_step(before: Any, after: Any) -> Any:
-    """Return the type of a carry after a step: a weak carry takes the type of the result, if that can hold it."""
-    return after if _may_become([before], [after]) else before
+    """Return the type of a carry after a step: a weak carry takes the type of the result, if that can hold it.
+
+    It varies along the axes of both.
+    """
+    vma = before.vma | after.vma
+    return after.varying(vma) if _may_become([before], [after.varying(vma)]) else before.varying(vma)
 
 
 def _may_become(before: Types, after: Types) -> bool:
     return len(before) == len(after) and all(
-        a is b or (a.weak_type and a.shape == b.shape and reaches(a.dtype, b.dtype)) for a, b in zip(before, after)
+        a is b or (a.vma <= b.vma and _may_take_dtype(a, b.varying(a.vma))) for a, b in zip(before, after)
     )
+
+
+def _may_take_dtype(before: Any, after: Any) -> bool:
+    """Tell whether a carry is of the type `after`, or weak and takes its dtype."""
+    is_weak = before.weak_type and before.shape == after.shape
+    return before is after or (is_weak and reaches(before.dtype, after.dtype))
 
 
 def _derived_types(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
@@ -159,7 +170,7 @@ def _retyped_body(body: Body, before: Types, after: Types, ys: Types, num_xs: in
     def converted(*args: Value) -> list[Value]:
         carry = [x if a is b else weak(x, scalar_kind(b)) for x, a, b in zip(args[start:stop], after, before)]
         outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args[:start], *carry, *args[stop:])
-        return list(map(convert_to, outs, [*after, *ys]))
+        return list(map(_in_type, outs, [*after, *ys]))
 
     avals = body.jaxpr.in_avals
     return body._replace(jaxpr=stage(converted, [*avals[:start], *after, *avals[stop:]], verb="loop"))
@@ -173,7 +184,12 @@ def carry_leaves(caller: str, name: str, tree: Any) -> tuple[list[Value], PyTree
 
 def as_carry(x: Value, aval: Any) -> Value:
     """Return a leaf of an initial carry in its type in the loop."""
-    return x if typeof(x) is aval else convert_to(x, aval)
+    return x if typeof(x) is aval else _in_type(x, aval)
+
+
+def _in_type(x: Value, aval: Any) -> Value:
+    """Return a value with the dtype, the weakness and the varying axes of `aval`."""
+    return as_varying(convert_to(x, aval), aval.vma)
 
 
 def as_dtype_of(before: Value, after: Value) -> Value:
@@ -231,7 +247,7 @@ def with_carry_types(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
 
     def converted(*args: Value) -> list[Value]:
         outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args)
-        return [*map(convert_to, outs, targets), *outs[len(targets) :]]
+        return [*map(_in_type, outs, targets), *outs[len(targets) :]]
 
     return stage(converted, body.jaxpr.in_avals, verb="loop")
 

@@ -50,7 +50,7 @@ def binary(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     if x_aval is y_aval:
         return (strong(x) if x_aval.weak_type else x), y
     if x_aval.dtype is y_aval.dtype and (x_aval.shape == y_aval.shape or not x_aval.shape or not y_aval.shape):
-        return x, y
+        return (strong(x) if x_aval.weak_type and y_aval.weak_type else x), y
     x, y = promote(name, (x, y))
     return x, y
 

@@ -57,6 +57,7 @@ def platform_dependent_impl(*operands: Value, branches: Sequence[Jaxpr], platfor
 
 
 platform_dependent_p.def_rule("dce", dce_branches)
+platform_dependent_p.def_rule("vma", lambda vmas, *, branches, **_: [aval.vma for aval in branches[0].out_avals])
 
 
 @api_boundary

@@ -33,6 +33,8 @@ def derived_types(jaxpr: Jaxpr, in_avals: Types) -> list[Any] | None:
     >>> derived_types(make_jaxpr(lambda c, x: lax.sin(c))(1.0, array), strong) is None
     True
     """
+    if any(aval.vma != v.aval.vma for v, aval in zip(jaxpr.invars, in_avals)):
+        return None
     types: dict[Atom, Any] = {v: aval for v, aval in zip(jaxpr.invars, in_avals) if aval is not v.aval}
     lost_dtypes = {v.aval.dtype for v in types} - {aval.dtype for aval in types.values()}
     for eqn in jaxpr.eqns:
@@ -54,4 +56,4 @@ def _derived_type(eqn: JaxprEqn, avals: Types) -> Any:
     is_arithmetic = eqn.primitive.weak_kinds and not eqn.params and out.weak_type
     if not is_arithmetic or out.kind == "b" or any(x.aval.dtype != out.dtype for x in eqn.invars):
         return None
-    return shaped_array(out.shape, promoted_type(avals))
+    return shaped_array(out.shape, promoted_type(avals)).varying(out.vma)

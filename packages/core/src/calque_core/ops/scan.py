@@ -48,7 +48,7 @@ scan_p = Primitive("scan", multiple_results=True)
 
 def slice_aval(aval: Any) -> Any:
     """Return the type of one slice along the leading axis."""
-    return shaped_array(aval.shape[1:], aval.dtype)
+    return shaped_array(aval.shape[1:], aval.dtype).varying(aval.vma)
 
 
 @scan_p.def_abstract_eval
@@ -107,6 +107,7 @@ def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
 
 
 scan_p.def_rule("dce", dce_scan)
+scan_p.def_rule("vma", lambda vmas, *, jaxpr, **_: [aval.vma for aval in jaxpr.out_avals])
 
 
 @api_boundary

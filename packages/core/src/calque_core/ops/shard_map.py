@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.calls.api_util import arg_names, check_callable, leaf_names
-from calque_core.context import AxisEnv, entered, here
+from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
@@ -28,12 +28,22 @@ from calque_core.ops import lockstep_programs as _lockstep_programs  # noqa: F40
 from calque_core.ops.cond import detach, join_constants, operand_leaves, stage_once
 from calque_core.ops.jit import check_operands
 from calque_core.ops.lockstep import Column, Positions, positions_of, run_in_lockstep
-from calque_core.ops.shard_specs import AxisNames, Specs, check_mesh, check_ranks, flat_specs, manual_axes, mesh_of
+from calque_core.ops.shard_specs import (
+    AxisNames,
+    Specs,
+    check_mesh,
+    check_ranks,
+    check_varying,
+    flat_specs,
+    manual_axes,
+    mesh_of,
+)
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import PyTreeDef
 
 Value = Any
+AxisSet = frozenset[AxisName]
 
 shard_map_p = Primitive("shard_map", multiple_results=True)
 
@@ -54,6 +64,11 @@ def shard_map_abstract_eval(
     return [
         shaped_array(full_shape(aval.shape, mesh, spec), aval.dtype) for aval, spec in zip(jaxpr.out_avals, out_specs)
     ]
+
+
+@shard_map_p.def_rule("vma")
+def shard_map_vma(vmas: Sequence[AxisSet], *, jaxpr: Jaxpr, axis_names: AxisNames, **_: Any) -> list[AxisSet]:
+    return [aval.vma.difference(axis_names) for aval in jaxpr.out_avals]
 
 
 def shard_type(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec) -> ShapedArray:
@@ -95,7 +110,7 @@ def _run_shards(
     """Return a value for each outer position; `columns` have the whole operands for each position of both meshes."""
     count = len(outer.places)
     shards = [_cut(column, manual, spec, count) for column, spec in zip(columns, in_specs)]
-    with entered(axis_env=with_axes(manual)):
+    with body_axes(mesh=manual, axis_names=manual.axis_names, check_vma=False):  # values have no types that name axes
         outs = run_in_lockstep(jaxpr, outer.times(positions_of(manual.shape)), shards)
     starts = range(0, count * manual.size, manual.size)
     return [
@@ -125,14 +140,19 @@ def manual_mesh(mesh: AnyMesh, axis_names: AxisNames) -> AbstractMesh:
     return AbstractMesh([mesh.shape[name] for name in axis_names], axis_names)
 
 
-def with_axes(manual: AbstractMesh) -> AxisEnv:
-    """Return the named axes of this task, with the axes of a mesh."""
-    return (*here().axis_env, *zip(manual.axis_names, manual.axis_sizes))
-
-
 def body_axes(*, mesh: AnyMesh, axis_names: AxisNames, check_vma: bool) -> entered:
-    """Return a block in which the manual axes have the meaning that they have in the body of a `shard_map`."""
-    return entered(axis_env=with_axes(manual_mesh(mesh, axis_names)))
+    """Return a block in which some axes of a mesh have the meaning that they have in the body of a `shard_map`.
+
+    >>> from calque_core import AbstractMesh, lax
+    >>> from calque_core.extend import body_axes
+    >>> with body_axes(mesh=AbstractMesh((2, 4), ("x", "y")), axis_names=("y",), check_vma=False):
+    ...     lax.axis_size("y")
+    4
+    """
+    context = here()
+    axes = [(name, mesh.shape[name]) for name in axis_names]
+    varying = context.varying_axes.union(axis_names) if check_vma else context.varying_axes
+    return entered(axis_env=(*context.axis_env, *axes), varying_axes=varying)
 
 
 # The function
@@ -158,9 +178,13 @@ def shard_map(
 
     `axis_names` are the axes that `f` sees, all axes by default; the compiler divides arrays along the other axes.
     Without `mesh`, it is the mesh of `config.set_mesh`.  Without `f`, the result is a decorator.
+
+    With `check_vma`, the types of values in `f` say along which axes they may vary, `f32[3]{V:i}`, and a result that
+    may vary along an axis that its spec does not name is refused; without it, the first position counts in silence.
     Shapes: x [n, *s] with the spec P("i") -> [n / k, *s] in `f`, k being the size of "i"; results the other way round.
     Raises: ValueError if a spec names an axis that the mesh or `axis_names` do not have, or an axis has a meaning
-    already; ShapeError if a size does not divide evenly; TypeError if a spec is no `PartitionSpec`.
+    already, or a result varies along an axis that its spec does not name; ShapeError if a size does not divide evenly;
+    TypeError if a spec is no `PartitionSpec`.
 
     >>> import numpy as np
     >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
@@ -185,6 +209,8 @@ def shard_map(
         flat_in_specs = flat_specs(caller, "in_specs", in_specs, args, names)
         params: dict[str, Any] = {"mesh": own_mesh, "axis_names": names, "check_vma": bool(check_vma)}
         avals = _shard_types(f"{caller}: ", arg_names(f, args, {}), leaves, own_mesh, flat_in_specs)
+        if check_vma:
+            avals = [aval.varying(aval.vma.union(spec.names)) for aval, spec in zip(avals, flat_in_specs)]
         with body_axes(**params):
             program, out_tree = stage_once("shard_map", f, in_tree, avals)
         (jaxpr,), consts = join_constants(detach([program]))
@@ -215,5 +241,7 @@ def _out_specs(
     avals = jaxpr.out_avals
     result = out_tree.unflatten(avals)
     flat = flat_specs(caller, "out_specs", specs, result, axis_names)
-    check_ranks(caller, leaf_names("the result", result), avals, flat)
+    names = leaf_names("the result", result)
+    check_ranks(caller, names, avals, flat)
+    check_varying(caller, names, avals, flat, axis_names)
     return tuple(flat)

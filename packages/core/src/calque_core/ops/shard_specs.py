@@ -102,3 +102,18 @@ def check_ranks(caller: str, names: Sequence[str], avals: Sequence[Any], specs: 
                 f"{caller}{where()}: {name} is {aval} at each position, with {aval.ndim} axes, but its spec {spec!r} "
                 f"has {len(spec)} entries. Give at most one entry for each axis."
             )
+
+
+def check_varying(
+    caller: str, names: Sequence[str], avals: Sequence[Any], specs: Sequence[PartitionSpec], axis_names: AxisNames
+) -> None:
+    """Check that no result varies along an axis that its spec does not name; types without such axes pass."""
+    for name, aval, spec in zip(names, avals, specs):
+        for axis in axis_names:
+            if axis in aval.vma and axis not in spec.names:
+                raise ValueError(
+                    f"{caller}{where()}: {name}, {aval}, varies over {axis!r}, but its spec in out_specs, {spec!r}, "
+                    f"does not name {axis!r}. Name it there, or make the values of all positions equal, with psum, "
+                    f"pmean, pmax or all_gather_invariant over {axis!r}; or give check_vma=False, if they are equal "
+                    "anyway."
+                )

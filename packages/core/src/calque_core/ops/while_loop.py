@@ -122,6 +122,7 @@ def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], 
 
 
 while_p.def_rule("dce", dce_while)
+while_p.def_rule("vma", lambda vmas, *, body_jaxpr, **_: [aval.vma for aval in body_jaxpr.out_avals])
 
 
 @api_boundary
@@ -178,10 +179,16 @@ def _bind_traced(
     """Trace both functions for a carry of leaves `carry`, and bind the loop, with `kept` values for reverse mode."""
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
     check = lambda body: check_carry(caller, body_fun, carry_tree, body.out_tree)
-    body, types = trace_step("while_loop", body_fun, in_tree, [typeof(x) for x in carry], (), check)
+    types: Sequence[Any] = [typeof(x) for x in carry]
+    while True:
+        body, types = trace_step("while_loop", body_fun, in_tree, types, (), check)
+        condition = trace_body("while_loop", cond_fun, in_tree, types)
+        _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
+        vma = condition.jaxpr.out_avals[0].vma  # each position takes its own number of steps along these axes
+        if all(vma <= aval.vma for aval in types):
+            break
+        types = [aval.varying(aval.vma | vma) for aval in types]
     carry = list(map(as_carry, carry, types))
-    condition = trace_body("while_loop", cond_fun, in_tree, types)
-    _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
     step = with_carry_types(caller, body_fun, body, carry_tree.unflatten(types))
     body_jaxpr, cond_jaxpr = detach([step, condition.jaxpr])
     outs = while_p.bind(
@@ -243,11 +250,11 @@ def _run_by_python(
 
 
 def _check_condition(caller: str, cond_fun: Any, avals: Sequence[Any]) -> None:
-    types = [str(aval) for aval in avals]
-    if types != ["bool[]"]:
+    if [(aval.shape, aval.dtype) for aval in avals] != [((), np.bool_)]:
+        types = ", ".join(str(aval) for aval in avals) or "nothing"
         raise TypeError(
-            f"{caller}: the condition {describe_function(cond_fun)} returned {', '.join(types) or 'nothing'}. Return "
-            "one bool scalar, for example a comparison."
+            f"{caller}: the condition {describe_function(cond_fun)} returned {types}. Return one bool scalar, for "
+            "example a comparison."
         )
 
 

@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from calque_core.context import DEFAULT_SETTINGS, active, entered, here
+from calque_core.hooks import varying_operands
 from calque_core.primitives import rules as tables
 from calque_core.primitives.families import AdaptedRules, declaring_module, import_family, import_rules_to_change
 from calque_core.traces.trace import Trace, evaluation, hand_down, plain_types, run_under
-from calque_core.types.avals import typeof
+from calque_core.types.avals import NO_AXES, ShapedArray, typeof
 
 F = TypeVar("F", bound=Callable[..., Any])
 Linearity = Literal["linear", "bilinear", "constant"]
@@ -86,7 +87,10 @@ class Primitive:
         Returns the result, or the list of results of a primitive with `multiple_results`.
         """
         if active:
-            outs: Any = here().trace.process_primitive(self, args, params)
+            context = here()
+            if context.varying_axes:
+                args, params = varying_operands()(self, args, params)
+            outs: Any = context.trace.process_primitive(self, args, params)
             return outs if self.multiple_results else outs[0]
         # No trace is open and the settings are the default: this is `evaluation.process_primitive`, 0.2 us faster.
         for x in args:
@@ -128,7 +132,8 @@ class Primitive:
         tables.store(self, "abstract_eval", function)
         if cached:
             # No settings in the key: the operands are converted before `bind`, and the rule runs under the defaults.
-            self.abstract = lru_cache(maxsize=4096)(_under_default_settings(self.adapted["abstract_eval"]))
+            rule = _under_default_settings(self.adapted["abstract_eval"])
+            self.abstract = lru_cache(maxsize=4096)(self._with_varying_axes(rule))
         return function
 
     @overload
@@ -192,7 +197,25 @@ class Primitive:
         if kind == "impl":
             self.impl, self.is_leaf = self.adapted[kind] or self._missing_impl, False
         elif kind == "abstract_eval":
-            self.abstract = self.adapted[kind]
+            rule = self.adapted[kind]
+            self.abstract = None if rule is None else self._with_varying_axes(rule)
+
+    def _with_varying_axes(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a type rule for types with varying axes, from a rule for types without.
+
+        By default a result varies along the axes of all operands; a rule of kind "vma" says otherwise.
+        """
+
+        def abstract(*avals: Any, **params: Any) -> Any:
+            vmas = [aval.vma for aval in avals]
+            if not here().varying_axes and not any(vmas):
+                return rule(*avals, **params)
+            vma_rule = self.adapted["vma"]
+            outs = rule(*[aval.varying(NO_AXES) if aval.vma else aval for aval in avals], **params)
+            out_vmas = [NO_AXES.union(*vmas)] * len(outs) if vma_rule is None else vma_rule(vmas, **params)
+            return [out.varying(vma) if type(out) is ShapedArray else out for out, vma in zip(outs, out_vmas)]
+
+        return abstract
 
     @property
     def holes(self) -> dict[Any, str]:

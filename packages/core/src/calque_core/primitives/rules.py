@@ -96,6 +96,14 @@ kinds: dict[str, KindInfo] = {
     "effects": KindInfo(
         "The effects of '{name}' for parameters not given", "calque_core", '{name}_p.def_rule("effects", fn)'
     ),
+    "vma": KindInfo(
+        "The axes along which the results of '{name}' vary not given", "calque_core", '{name}_p.def_rule("vma", fn)'
+    ),
+    "lockstep": KindInfo(
+        "Evaluation of '{name}' at all positions of a mesh not implemented",
+        "calque_core.shard_map",
+        '{name}_p.def_rule("lockstep", fn)',
+    ),
     "pp": KindInfo("Printing rule for '{name}' not given", "calque_core", "{name}_p.def_pp(fn)"),
 }
 
@@ -146,9 +154,9 @@ def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str])
 
 
 def settings_key() -> tuple[Any, ...]:
-    """Return the settings, axis environment and rule epoch: part of the key of every cache of derived programs."""
+    """Return the settings, named axes and rule epoch: part of the key of every cache of derived programs."""
     context = here()
-    return (context.settings, context.axis_env, _epoch[0])
+    return (context.settings, context.axis_env, context.varying_axes, _epoch[0])
 
 
 class RuleTable(MutableMapping[Any, Function]):

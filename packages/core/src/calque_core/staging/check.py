@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core.calls.api_util import describe_value
-from calque_core.context import DEFAULT_SETTINGS, AxisEnv, entered, here
+from calque_core.context import DEFAULT_SETTINGS, AxisEnv, AxisNames, entered, here
 from calque_core.errors import JaxprTypeError
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
@@ -55,11 +55,12 @@ def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     >>> check_jaxpr(stage(lambda x: [sin(x)], [ShapedArray((3,), "float64")]))
     (float64[3]) -> (float64[3])
     """
-    axes = axes_around(jaxpr)
+    axes, context = axes_around(jaxpr), here()
     for inner in nested_jaxprs(jaxpr):
-        checker = Checker(jaxpr, inner)
-        axis_env = (*here().axis_env, *axes[id(inner)])
-        inner.memo(("checked", axis_env, rule_epoch()), partial(checker.check, axis_env))
+        axis_env = (*context.axis_env, *axes[id(inner)].axis_env)
+        varying_axes = context.varying_axes | axes[id(inner)].varying_axes
+        check = partial(Checker(jaxpr, inner).check, axis_env, varying_axes)
+        inner.memo(("checked", axis_env, varying_axes, rule_epoch()), check)
     return JaxprType((*(v.aval for v in jaxpr.constvars), *jaxpr.in_avals), tuple(jaxpr.out_avals))
 
 
@@ -71,9 +72,9 @@ class Checker:
         self.bound: set[Var] = set()
         self.eqn: JaxprEqn | None = None
 
-    def check(self, axis_env: AxisEnv) -> bool:
+    def check(self, axis_env: AxisEnv, varying_axes: AxisNames) -> bool:
         """Check all but the inner jaxprs, under the default settings, so that a value keeps its dtype."""
-        with entered(settings=DEFAULT_SETTINGS, axis_env=axis_env):
+        with entered(settings=DEFAULT_SETTINGS, axis_env=axis_env, varying_axes=varying_axes):
             self.check_all()
         return True
 

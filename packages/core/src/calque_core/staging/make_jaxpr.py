@@ -60,7 +60,7 @@ def make_jaxpr(
             jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:
             return jaxpr
-        return jaxpr, flat.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.out_avals])
+        return jaxpr, flat.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, vma=a.vma) for a in jaxpr.out_avals])
 
     return traced
 

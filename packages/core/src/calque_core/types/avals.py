@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter, index
 from typing import Any, final
@@ -33,6 +33,8 @@ from calque_core.types.dtypes import (
 )
 
 Shape = tuple[int, ...]
+AxisNames = frozenset[Any]
+NO_AXES: AxisNames = frozenset()
 _LARGEST_SIZE = np.iinfo(np.intp).max
 Value = Any
 
@@ -44,6 +46,7 @@ class AbstractValue:
     """
 
     __slots__ = ()
+    vma: AxisNames = NO_AXES  # the axes of a mesh along which the value may vary
 
     def __str__(self) -> str:
         return self.str_short()
@@ -63,6 +66,7 @@ class AbstractValue:
 class ShapedArray(AbstractValue):
     """The type of an array: `shape`, `dtype`, and `weak_type`, True for Python scalars.  It is immutable.
 
+    `vma`, "varying manual axes", are the axes of a mesh along which the value may vary: in `shard_map`, the shards.
     `kind` is the kind of the dtype: "b", "i", "u", "f" or "c" for bools, signed and unsigned integers, floats and
     complex numbers, and "V" for `float0`.
     Raises: ValueError for a negative size; TypeError for a dtype that cannot be computed with.
@@ -73,17 +77,23 @@ class ShapedArray(AbstractValue):
     float32[2,3]
     >>> ShapedArray((), np.float64, weak_type=True)
     ~float64[]
+    >>> ShapedArray((4,), np.float32, vma={"i"})
+    float32[4]{V:i}
     """
 
-    __slots__ = ("__weakref__", "dtype", "kind", "shape", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "kind", "shape", "vma", "weak_type")
 
     shape: Shape
     dtype: np.dtype[Any]
     weak_type: bool
     kind: str
 
-    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
-        return _one_type(tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type))
+    vma: AxisNames
+
+    def __new__(
+        cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, vma: Collection[Any] = NO_AXES
+    ) -> ShapedArray:
+        return _one_type(tuple(map(index, shape)), canonicalize_dtype(dtype), bool(weak_type), frozenset(vma))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name} of the type {self} cannot be set. Make a new type with .update({name}=...).")
@@ -106,30 +116,41 @@ class ShapedArray(AbstractValue):
         >>> ShapedArray((2,), np.float32).update(shape=(3,))
         float32[3]
         """
-        return shaped_array(
+        aval = shaped_array(
             fields.get("shape", self.shape), fields.get("dtype", self.dtype), fields.get("weak_type", self.weak_type)
         )
+        return aval.varying(fields.get("vma", self.vma))
+
+    def varying(self, vma: Collection[Any]) -> ShapedArray:
+        """Return this type for a value that may vary along the mesh axes `vma`, and along no other axis.
+
+        >>> import numpy as np
+        >>> from calque_core import ShapedArray
+        >>> ShapedArray((2,), np.float32).varying({"x", "y"})
+        float32[2]{V:(x,y)}
+        """
+        return self if vma == self.vma else _one_type(self.shape, self.dtype, self.weak_type, frozenset(vma))
 
     def strip_weak_type(self) -> ShapedArray:
         """Return the strong version of this type."""
-        return _intern(self.shape, self.dtype, False, True) if self.weak_type else self
+        return _intern(self.shape, self.dtype, False, True).varying(self.vma) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
         """Return the type of tangents: the strong version of this one; `float0` for integers and bools."""
-        return self.strip_weak_type() if is_float(self.dtype) else shaped_array(self.shape, float0)
+        return self.strip_weak_type() if is_float(self.dtype) else shaped_array(self.shape, float0).varying(self.vma)
 
     def str_short(self) -> str:
         """Return the short form: `f32[2,3]`."""
-        return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+        return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]{_axes_text(self.vma)}"
 
     def __str__(self) -> str:
-        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]{_axes_text(self.vma)}"
 
     def __repr__(self) -> str:
         return f"{'~' * self.weak_type}{self}"
 
     def __reduce__(self) -> Any:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma)
 
     def __copy__(self) -> ShapedArray:
         return self
@@ -138,13 +159,20 @@ class ShapedArray(AbstractValue):
         return self
 
 
-_types: weakref.WeakValueDictionary[tuple[Shape, np.dtype[Any], bool], ShapedArray] = weakref.WeakValueDictionary()
+def _axes_text(vma: AxisNames) -> str:
+    """Return the printed form of varying axes: nothing, "{V:i}" or "{V:(i,j)}"."""
+    names = sorted(map(str, vma))
+    return f"{{V:{names[0] if len(names) == 1 else '(' + ','.join(names) + ')'}}}" if names else ""
+
+
+Key = tuple[Shape, np.dtype[Any], bool, AxisNames]
+_types: weakref.WeakValueDictionary[Key, ShapedArray] = weakref.WeakValueDictionary()
 _types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may call this module
 
 
-def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool, vma: AxisNames = NO_AXES) -> ShapedArray:
     """Return the unique object of a type: equality is identity, and hashing stays in C for every cache."""
-    key = shape, dtype, weak_type
+    key = shape, dtype, weak_type, vma
     with _types_lock:
         aval = _types.get(key)
         if aval is None:
@@ -153,7 +181,7 @@ def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool) -> ShapedArra
             if any(size > _LARGEST_SIZE for size in shape):
                 raise ValueError(f"the shape {shape} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
             aval = object.__new__(ShapedArray)
-            for name, value in zip(("shape", "dtype", "weak_type", "kind"), (*key, kind_of(dtype))):
+            for name, value in zip(("shape", "dtype", "weak_type", "vma", "kind"), (*key, kind_of(dtype))):
                 object.__setattr__(aval, name, value)
             _types[key] = aval
     return aval
@@ -196,8 +224,8 @@ class ShapeDtypeStruct:
 
     __slots__ = ("aval",)
 
-    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
-        self.aval = ShapedArray(shape, dtype)
+    def __init__(self, shape: Sequence[int], dtype: Any, *, vma: Collection[Any] = NO_AXES) -> None:
+        self.aval = ShapedArray(shape, dtype, vma=vma)
 
     @property
     def shape(self) -> Shape:
@@ -210,6 +238,11 @@ class ShapeDtypeStruct:
         return self.aval.dtype
 
     @property
+    def vma(self) -> AxisNames:
+        """The axes of a mesh along which the value may vary."""
+        return self.aval.vma
+
+    @property
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.aval.shape)
@@ -220,7 +253,8 @@ class ShapeDtypeStruct:
         return self.aval.size
 
     def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+        vma = f", vma={{{', '.join(sorted(map(repr, self.vma)))}}}" if self.vma else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{vma})"
 
     def __eq__(self, other: object) -> bool:
         return self.aval == other.aval if isinstance(other, ShapeDtypeStruct) else NotImplemented

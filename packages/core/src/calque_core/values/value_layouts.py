@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.cond import join_constants
 from calque_core.ops.jit import run_program
 from calque_core.ops.weakness import strong
-from calque_core.primitives.rules import rule_epoch
+from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, run_under, tracing
 from calque_core.traces.tracer import Tracer, check_lift
@@ -154,7 +153,7 @@ def _cached_program(trace: Any, jaxpr: Jaxpr, layouts: Layouts, targets: tuple[L
     A program is not cached if it holds a tracer, which a rule closes over.
     """
     cache = trace.programs.setdefault(jaxpr, {}) if trace.key is None else jaxpr.memo("value", dict)
-    key = (type(trace), trace.key, tuple(layouts), targets, here().settings, here().axis_env, rule_epoch())
+    key = (type(trace), trace.key, tuple(layouts), targets, *settings_key())
     program: Program | None = cache.get(key)
     if program is None:
         program = _build_program(trace, jaxpr, layouts, targets)

@@ -213,8 +213,12 @@ def _slice_layout(trace: Any, layout: Layout, length: int) -> Layout:
 
 
 def _stack_layout(layout: Layout, length: int) -> Layout:
-    avals = [shaped_array((length, *aval.shape), aval.dtype) for aval in layout.avals]
-    return layout._replace(avals=tuple(avals), aval=shaped_array((length, *layout.aval.shape), layout.aval.dtype))
+    avals = [_stacked_type(aval, length) for aval in layout.avals]
+    return layout._replace(avals=tuple(avals), aval=_stacked_type(layout.aval, length))
+
+
+def _stacked_type(aval: Any, length: int) -> Any:
+    return shaped_array((length, *aval.shape), aval.dtype).varying(aval.vma)
 
 
 def run_inline(jaxpr: Jaxpr, *args: Value) -> list[Value]:
