@@ -179,3 +179,30 @@ def test_the_doctor_knows_every_variable_that_the_sources_read():
     texts = [path.read_text(encoding="utf-8") for source in sources for path in source.rglob("*.py")]
     names = {name for text in texts for name in re.findall(r"\"(CALQUE_[A-Z_]+)\"", text)}
     assert names == set(doctor.VARIABLES)
+
+
+PLUGINS = """
+import sys
+from calque_xla_backend import register_plugin
+register_plugin("chip", sys.executable)
+from calque.doctor import main
+sys.exit(main())
+"""
+
+
+@needs_backend
+def test_a_plugin_that_does_not_start_is_wrong():
+    status, lines = run("-c", PLUGINS, CALQUE_CACHE="off")
+    assert status == 1
+    reason = r"\S+ cannot be loaded: .*\. Install it again, for this system\."
+    (plugin,), (fault,) = section(lines, "plugins"), section(lines, "wrong")
+    assert re.fullmatch(f"chip: register_plugin, {reason}", plugin)
+    assert re.fullmatch(f"the platform 'chip': {reason}", fault)
+    assert all(line.endswith("(cpu)") for line in section(lines, "devices"))
+
+
+@needs_backend
+def test_a_malformed_variable_of_plugins_is_wrong():
+    status, lines = run(CALQUE_CACHE="off", PJRT_NAMES_AND_LIBRARY_PATHS="chip")
+    assert status == 1
+    assert section(lines, "wrong")[0].startswith("PJRT_NAMES_AND_LIBRARY_PATHS has the entry 'chip'. Write name:path")

@@ -4,7 +4,17 @@ import threading
 import numpy as np
 import pytest
 
-from calque_core import JaxprTypeError, Primitive, ShapedArray, backends, config, eval_jaxpr, lax, make_jaxpr
+from calque_core import (
+    JaxprTypeError,
+    Primitive,
+    ShapedArray,
+    backends,
+    config,
+    eval_jaxpr,
+    lax,
+    make_jaxpr,
+    start_requests,
+)
 from calque_core.context import Reports, Settings, active
 from calque_core.extend import fix_cpu_devices, register_devices, requested_cpu_devices
 
@@ -142,7 +152,7 @@ def test_the_default_device_is_a_device_of_a_backend(monkeypatch, process_settin
 
 
 def test_the_number_of_devices_is_asked_for_once_before_a_backend_starts(monkeypatch):
-    monkeypatch.setattr(backends, "_cpu", backends._CpuDevices())
+    monkeypatch.setattr(start_requests, "_cpu", start_requests.Request("cpu_devices", start_requests._cpu.show))
     config.cpu_devices(2)
     config.cpu_devices(4)
     assert requested_cpu_devices() == 4

@@ -50,7 +50,8 @@ if _TYPE_CHECKING:
         compilation_cache as compilation_cache, default_backend as default_backend, device_count as device_count,
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
-        live_arrays as live_arrays, pmap as pmap, profile as profile,
+        live_arrays as live_arrays, plugins as plugins, pmap as pmap, profile as profile,
+        register_plugin as register_plugin,
     )
 # isort: on
 # fmt: on
@@ -85,8 +86,10 @@ _BACKEND_NAMES = (
     "explain",
     "jit",
     "live_arrays",
+    "plugins",
     "pmap",
     "profile",
+    "register_plugin",
 )
 _BACKEND_MODULES = ("dlpack", "export", "ffi", "profiler", "stages")
 

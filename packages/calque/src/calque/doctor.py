@@ -43,9 +43,9 @@ def examine() -> list[Section]:
 
     >>> from calque.doctor import examine
     >>> [section.title for section in examine()]
-    ['versions', 'devices', 'settings', 'compiled programs on disk']
+    ['versions', 'devices', 'plugins', 'settings', 'compiled programs on disk']
     """
-    return [_versions(), _devices(), _settings(), _disk()]
+    return [_versions(), _devices(), _plugins(), _settings(), _disk()]
 
 
 def main() -> int:
@@ -131,6 +131,21 @@ def _devices() -> Section:
     except (ImportError, RuntimeError, ValueError) as error:  # of another jaxlib; XLA does not start; a wrong flag
         return Section("devices", ["none"], [str(error)])
     return Section("devices", [f"{device} ({device.platform})" for device in devices], [])
+
+
+def _plugins() -> Section:
+    """Return the plugins of XLA; `_devices` has tried to start them, and one that failed is a fault."""
+    if not _has_backend():
+        return Section("plugins", ["none"], [])
+    try:
+        known = calque.plugins()
+    except (ImportError, ValueError) as error:  # a line about the devices tells it, too
+        return Section("plugins", ["none"], [str(error)] if isinstance(error, ValueError) else [])
+    lines = [f"{plugin.platform}: {plugin.source}, {plugin.problem or plugin.library}" for plugin in known]
+    faults = [
+        f"the platform {plugin.platform!r}: {plugin.problem}" for plugin in known if plugin.library and plugin.problem
+    ]
+    return Section("plugins", lines or ["none"], faults)
 
 
 def _disk() -> Section:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.backends import check_default_device, request_cpu_devices
+from calque_core.backends import check_default_device
 from calque_core.context import (
     DEFAULT_SETTINGS,
     RESTING,
@@ -26,6 +26,7 @@ from calque_core.context import (
 )
 from calque_core.errors import similar_name
 from calque_core.meshes.mesh import AbstractMesh, Mesh
+from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
 
 
 class scope(entered):
@@ -277,6 +278,41 @@ def cpu_devices(count: int) -> None:
     ValueError: cpu_devices got 0. Use an integer of at least 1.
     """
     request_cpu_devices(count)
+
+
+def platforms(*names: str) -> None:
+    """Let the backend use these platforms alone, the first of them by default, for the life of the process.
+
+    Without this call the default is the first accelerator that starts, or else "cpu", and an accelerator that cannot
+    start is a line of the log.  A platform that is named here must start.  Call it before the first use of `jit`, of
+    `device_put` and of `devices`.
+    Raises: TypeError if a name is no string; ValueError without names; RuntimeError if a backend has started on other
+    platforms.  The first use raises RuntimeError, with the cause, if a platform cannot start.
+
+    >>> from calque_core.config import platforms
+    >>> platforms()
+    Traceback (most recent call last):
+    ValueError: platforms got no name. Name at least one platform, such as platforms('cpu').
+    """
+    request_platforms(names)
+
+
+def device_memory(
+    *, preallocate: bool | None = None, fraction: float | None = None, allocator: str | None = None
+) -> None:
+    """Choose how a GPU reserves its memory, for the life of the process; None leaves the choice to the platform.
+
+    With `preallocate`, the backend takes the `fraction` of the memory at its start; otherwise it takes memory as it
+    needs it, up to that fraction.  `allocator` is "default", "platform" (slow: frees at once), "bfc", "cuda_async" or
+    "vmm".  Call it before the first use of `jit`, of `device_put` and of `devices`.
+    Raises: ValueError for other values; RuntimeError if a GPU has started otherwise.
+
+    >>> from calque_core.config import device_memory
+    >>> device_memory(fraction=1.5)
+    Traceback (most recent call last):
+    ValueError: device_memory got fraction=1.5. Use a number above 0, and 1 at most.
+    """
+    request_device_memory(DeviceMemory(preallocate, fraction, allocator))
 
 
 def log_compiles(value: bool = True) -> report:

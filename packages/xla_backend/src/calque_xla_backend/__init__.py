@@ -33,6 +33,7 @@ from calque_xla_backend.runtime.devices import (
     live_arrays,
 )
 from calque_xla_backend.runtime.exchange import from_dlpack
+from calque_xla_backend.runtime.plugins import Plugin, plugins, register_plugin
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
 from calque_xla_backend.runtime.sharding import NamedSharding, SingleDeviceSharding
 from calque_xla_backend.runtime.shards import Shard
@@ -60,6 +61,7 @@ __all__ = [
     "LoweringRuleContext",
     "NamedSharding",
     "Shard",
+    "Plugin",
     "SingleDeviceSharding",
     "TraceAnnotation",
     "Traced",
@@ -87,8 +89,10 @@ __all__ = [
     "live_arrays",
     "lower_fun",
     "lower_jaxpr_to_module",
+    "plugins",
     "pmap",
     "profile",
     "register_lowering",
+    "register_plugin",
     "register_pytree_node_serialization",
 ]

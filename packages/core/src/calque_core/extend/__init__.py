@@ -15,7 +15,7 @@ from calque_core.late import late_names as _late_names
 if _TYPE_CHECKING:
     from calque_core.arrays.indexing import is_advanced
     from calque_core.arrays.numpy_sequences import has_tracer, host_values
-    from calque_core.backends import fix_cpu_devices, known_devices, register_devices, requested_cpu_devices
+    from calque_core.backends import known_devices, register_devices
     from calque_core.calls.api_util import (
         FlatFunction, arg_names, array_leaves, call, check_arrays, check_callable, describe_value, leaf_names,
         normalize_argnums, parameters_of,
@@ -102,6 +102,10 @@ if _TYPE_CHECKING:
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import advance_rule_epoch, missing_rule, rules_by_family, settings_key
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
+    from calque_core.start_requests import (
+        fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
+        requested_platforms,
+    )
     from calque_core.traces.trace import (
         function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
     )
@@ -116,7 +120,7 @@ if _TYPE_CHECKING:
 _LATE = {
     "calque_core.arrays.indexing": "is_advanced",
     "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
-    "calque_core.backends": "fix_cpu_devices, known_devices, register_devices, requested_cpu_devices",
+    "calque_core.backends": "known_devices, register_devices",
     "calque_core.calls.api_util": (
         "FlatFunction, arg_names, array_leaves, call, check_arrays, check_callable, describe_value, leaf_names, "
         "normalize_argnums, parameters_of"
@@ -201,6 +205,10 @@ _LATE = {
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "advance_rule_epoch, missing_rule, rules_by_family, settings_key",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer",
+    "calque_core.start_requests": (
+        "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "
+        "requested_platforms"
+    ),
     "calque_core.traces.trace": (
         "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
     ),
@@ -275,7 +283,9 @@ __all__ = [
     "sylvester_product", "factor_triangle", "column_by_column", "with_diagonal",
     # Named axes, arrays outside NumPy
     "named_axes", "bound_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
-    "requested_cpu_devices", "fix_cpu_devices",
+    # Requests for the start of a backend
+    "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms", "requested_device_memory",
+    "fix_device_memory",
     # Arrays in parts over a mesh
     "AnyMesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape",
     "shard_slices", "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying",

@@ -19,8 +19,11 @@ from calque_core.extend import HostCall
 from calque_xla_backend.modules.lowering import LoweringRuleContext
 from calque_xla_backend.modules.tokens import current_token, needs_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_attribute
+from calque_xla_backend.runtime.clients import GPUS
 
 _TARGET = "xla_ffi_python_cpu_callback"
+_GPU_TARGET = "xla_ffi_python_gpu_callback"  # of the package of kernels
+_TARGETS = (_TARGET, _GPU_TARGET)
 _REGIONS = frozenset(("stablehlo.case", "stablehlo.while"))
 _TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
 
@@ -36,7 +39,7 @@ def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrV
     call: Any = hlo.CustomCallOp(
         types,
         values,
-        _TARGET,
+        _GPU_TARGET if ctx.platform in GPUS else _TARGET,
         has_side_effect=bool(ctx.eqn.effects),
         api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _TYPED_ATTRIBUTES),
         backend_config=ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), len(callbacks))}),
@@ -57,7 +60,7 @@ def check_regions(module: ir.Module, callbacks: Sequence[HostCall]) -> None:
     """
 
     def check(operation: Any) -> Any:
-        if operation.name == "stablehlo.custom_call" and operation.attributes["call_target_name"].value == _TARGET:
+        if operation.name == "stablehlo.custom_call" and operation.attributes["call_target_name"].value in _TARGETS:
             holder = operation.parent.operation
             while holder.name in _REGIONS:
                 holder = holder.parent.operation

@@ -1,13 +1,15 @@
 """XLA's clients: each owns the devices of one platform.
 
-One idea: a process has at most one client for each platform, which starts at the first need of its devices.  In a
-process that was forked after that, clients would wait for ever for threads of the parent, so every use raises.
+One idea: a process has at most one client for each platform, which starts at the first need of its devices.  The host's
+processor is a platform, and each plugin adds one.  In a process that was forked after that, clients would wait for ever
+for threads of the parent, so every use raises.
 
-Read next: `runtime.py`, which puts arrays on devices and compiles programs for them.
+Read next: `plugins.py`, which adds platforms; `runtime.py`, which compiles programs for devices.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from typing import Any, NoReturn
@@ -15,33 +17,64 @@ from typing import Any, NoReturn
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 
-from calque_core.extend import fix_cpu_devices, requested_cpu_devices, where
+from calque_core.extend import fix_cpu_devices, fix_platforms, requested_cpu_devices, requested_platforms, where
 from calque_xla_backend.runtime.flags import check_flags
+from calque_xla_backend.runtime.plugins import start_plugin, usable_plugins
+
+log = logging.getLogger("calque")
 
 Client = Any  # jaxlib's Client
 Device = Any  # jaxlib's Device
 DeviceClass: type = xc.Device
 
+CPU = "cpu"
+GPUS = ("gpu", "cuda", "rocm")
+_ALIASES = {"gpu": GPUS}  # JAX's name for both
+
 _lock = threading.Lock()
 _clients: dict[str, Client] = {}  # by platform
+_default: list[str] = []  # the default platform, once it is chosen
+
+
+def platforms() -> list[str]:
+    """Return the platforms that this process may use.  Raises: ValueError for a request of an unknown one."""
+    known = [*usable_plugins(), CPU]
+    return [_canonical(name, known, f"config.platforms got {name!r}") for name in requested_platforms()] or known
 
 
 def default_platform() -> str:
-    """Return the platform on which programs run by default; no client starts."""
-    return "cpu"
+    """Return the platform on which programs run by default: the first accelerator that starts, or else the processor.
+
+    Raises: RuntimeError if the user asked for a platform that cannot start; ValueError if there is no such platform.
+    """
+    if not _default:
+        chosen = platforms()
+        default = chosen[0] if requested_platforms() else _first_that_starts(chosen)
+        fix_platforms(requested_platforms() or (default,))
+        _default.append(default)
+    return _default[0]
+
+
+def _first_that_starts(names: list[str]) -> str:
+    for name in names:
+        try:
+            return name if name == CPU or client(name) else CPU
+        except RuntimeError as error:
+            log.warning("%s Programs run on the host's processor.", error)
+    return CPU
 
 
 def client(platform: str | None = None) -> Client:
     """Return the client of a platform, by default of `default_platform()`, started at the first call.
 
-    Raises: ValueError if XLA rejects the flags in the environment; KeyError for a platform without a client.
+    Raises: ValueError if XLA rejects the flags in the environment; RuntimeError if a plugin does not start.
     """
     name = default_platform() if platform is None else platform
     if name not in _clients:
         with _lock:
             if name not in _clients:
                 check_flags()
-                _clients[name] = _STARTS[name]()
+                _clients[name] = _start_cpu() if name == CPU else start_plugin(usable_plugins()[name])
     return _clients[name]
 
 
@@ -49,9 +82,6 @@ def _start_cpu() -> Client:
     started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices())
     fix_cpu_devices(started.local_device_count())
     return started
-
-
-_STARTS = {"cpu": _start_cpu}
 
 
 def started_clients() -> list[Client]:
@@ -68,24 +98,31 @@ def local_devices(platform: str | None = None) -> list[Device]:
 
 
 def devices_of(platform: str, caller: str) -> list[Device]:
-    """Return the devices of a platform.  Raises: ValueError, in the name of `caller`, if there are none."""
-    if platform not in _STARTS:
-        raise ValueError(
-            f"{caller}{where()} got backend={platform!r}, but there is no such device. Use one of: "
-            f"{', '.join(sorted(_STARTS))}. calque runs on the host's processor only for now."
-        )
-    return local_devices(platform)
+    """Return the devices of a platform.
+
+    Raises: ValueError, in the name of `caller`, if there is no such platform; RuntimeError if it does not start.
+    """
+    return local_devices(_canonical(platform, platforms(), f"{caller}{where()} got backend={platform!r}"))
+
+
+def _canonical(platform: str, known: list[str], request: str) -> str:
+    """Return the name of a platform, of which "gpu" may be another name.  Raises: ValueError with the request."""
+    for name in [platform, *_ALIASES.get(platform, ())]:
+        if name in known:
+            return name
+    hint = " A GPU needs its plugin: pip install 'calque-xla-backend[cuda13]'." if platform in GPUS else ""
+    raise ValueError(f"{request}, but there is no such device. Use one of: {', '.join(sorted(known))}.{hint}")
 
 
 def platform_of(device: Device) -> str:
-    """Return the platform of a device as lowering rules name it: "cuda", of which jaxlib's devices say "gpu"."""
-    platform: str = device.client._raw_platform
+    """Return the platform of a device as lowering rules name it, "cuda" say, where jaxlib's devices say "gpu"."""
+    (platform,) = [name for name, started in _clients.items() if device.client is started]
     return platform
 
 
 def is_own(device: Device) -> bool:
     """Tell whether a device belongs to a client of calque's, and not to another library's."""
-    return any(device in started.local_devices() for started in (client(), *started_clients()))
+    return any(device.client is started for started in _clients.values())
 
 
 def versions(platform: str) -> tuple[bytes, ...]:

@@ -13,7 +13,7 @@ from calque_core import is_tracer, typeof
 from calque_core.extend import UNCONSTRAINED, arg_names, check_arrays, check_spec, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
-from calque_xla_backend.runtime.clients import Device, DeviceClass, devices_of, local_devices
+from calque_xla_backend.runtime.clients import GPUS, Device, DeviceClass, devices_of, local_devices
 from calque_xla_backend.runtime.placement import Placement, device_type, placement, placement_of_sharding
 from calque_xla_backend.runtime.runtime import live_buffers
 from calque_xla_backend.runtime.sharding import SHARDINGS, NamedSharding, SingleDeviceSharding
@@ -44,13 +44,14 @@ def device_count() -> int:
 
 
 def default_backend() -> str:
-    """Return the platform on which programs run by default.
+    """Return the platform on which programs run by default: "cpu", "gpu" for any kind of GPU, or a plugin's name.
 
     >>> from calque_xla_backend import default_backend
     >>> default_backend()
     'cpu'
     """
-    return placement().platform
+    platform = placement().platform
+    return "gpu" if platform in GPUS else platform
 
 
 def device_put(x: Tree, device: Tree = None) -> Tree:

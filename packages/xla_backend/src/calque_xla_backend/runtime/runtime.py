@@ -125,6 +125,9 @@ _device_put = xc.batched_device_put
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
+_TO_NUMPY = "_to_np_array_did_copy" if _RELEASE >= (0, 12) else "_single_device_array_to_np_array_did_copy"
+
+
 def is_readable(dtype: np.dtype[Any]) -> bool:
     """Tell whether `to_numpy` takes buffers of a dtype.
 
@@ -136,9 +139,9 @@ def is_readable(dtype: np.dtype[Any]) -> bool:
 
 def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return the elements of a buffer as a read-only NumPy array, which shares its memory on a CPU; wait for them."""
-    if dtype.isbuiltin == 1:
+    if dtype.isbuiltin == 1 and buffer.aval.placement.platform == "cpu":
         return np.asarray(memoryview(buffer))
-    array: np.ndarray[Any, Any] = buffer._to_np_array_did_copy()[0]
+    array: np.ndarray[Any, Any] = getattr(buffer, _TO_NUMPY)()[0]
     return array
 
 

@@ -23,13 +23,29 @@ def load_lapack() -> None:
     _lapack.initialize()
 
 
-@cache
 def jaxlib_targets() -> frozenset[str]:
     """Return the names of the targets that every process can register: a program that calls them can be stored."""
+    return _lapack_targets() | _kernels
+
+
+@cache
+def _lapack_targets() -> frozenset[str]:
     return frozenset(_lapack.registrations())
 
 
+_kernels: set[str] = set()  # the names of jaxlib's kernels for accelerators
+
+
+def register_kernel(name: str, function: Any, platform: str) -> None:
+    """Register a kernel that jaxlib's makers publish for an accelerator; `platform` is the name that XLA uses."""
+    xc.register_custom_call_target(name, function, platform=platform, api_version=1)
+    if "callback" not in name:
+        _kernels.add(name)
+
+
 # The user's targets
+
+_XLA_NAMES = {"cuda": "CUDA", "rocm": "ROCM"}  # where XLA registers targets of GPUs
 
 _registered: dict[tuple[str, str], Any] = {}  # functions by name and platform
 
@@ -45,7 +61,7 @@ def register_target(name: str, function: Any, platform: str) -> None:
             f"register_ffi_target{where()}: the name {name!r} is {owner} on {platform}, and XLA keeps a name for the "
             "life of the process. Choose another name."
         )
-    xc.register_custom_call_target(name, function, platform=platform, api_version=1)
+    xc.register_custom_call_target(name, function, platform=_XLA_NAMES.get(platform, platform), api_version=1)
     _registered[name, platform] = function
 
 

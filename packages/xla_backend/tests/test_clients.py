@@ -1,0 +1,146 @@
+"""Several platforms in one process.  A second client of the host's processor plays the client of a plugin."""
+
+import logging
+
+import numpy as np
+import pytest
+from jaxlib import xla_client as xc
+
+from calque_core import MissingRuleError, Primitive, config, start_requests
+from calque_core.lax import linalg
+from calque_xla_backend import (
+    default_backend,
+    device_put,
+    devices,
+    hlo,
+    jit,
+    plugins,
+    register_lowering,
+    register_plugin,
+)
+from calque_xla_backend.runtime import clients
+from calque_xla_backend.runtime import plugins as plugins_module
+
+
+@pytest.fixture
+def chip(monkeypatch, tmp_path):
+    """Make the platform "chip" known; return the list of clients that its plugin has started."""
+    started = []
+
+    def start(plugin):
+        started.append(xc.make_cpu_client(num_devices=2))
+        return started[-1]
+
+    for name in ("_platforms", "_memory"):
+        request = getattr(start_requests, name)
+        monkeypatch.setattr(start_requests, name, start_requests.Request(request.caller, request.show))
+    monkeypatch.setattr(clients, "_clients", dict(clients._clients))
+    monkeypatch.setattr(clients, "_default", [])
+    monkeypatch.setattr(plugins_module, "_registered", {})
+    monkeypatch.setattr(plugins_module, "_problems", {})
+    monkeypatch.setattr(plugins_module, "_announced", list)
+    monkeypatch.setattr(plugins_module, "_start", start)
+    (tmp_path / "chip.so").touch()
+    register_plugin("chip", tmp_path / "chip.so")
+    return started
+
+
+def refuse(plugin):
+    raise RuntimeError("INTERNAL: it is too warm")
+
+
+def test_the_first_plugin_that_starts_is_the_default(chip):
+    assert (default_backend(), len(devices()), len(chip)) == ("chip", 2, 1)
+    assert devices() == devices("chip") == chip[0].local_devices()
+    x = jit(lambda x: x * 2.0)(np.arange(3.0))
+    assert x.device is devices()[0]
+    np.testing.assert_array_equal(x, [0.0, 2.0, 4.0])
+
+
+def test_arrays_move_between_platforms_and_programs_run_where_they_are(chip):
+    (host, *_), (one, two) = devices("cpu"), devices("chip")
+    x = device_put(np.arange(3.0), two)
+    assert (x.device, (x + 1.0).device, jit(np.sin)(x).device) == (two, two, two)
+    back = device_put(x, host)
+    assert back.device is host
+    np.testing.assert_array_equal(back, x)
+    assert not np.asarray(x).flags.writeable
+    assert jit(np.cos, backend="cpu")(x).device is host
+    with config.default_device(one):
+        assert jit(np.cos)(1.0).device is one
+    with pytest.raises(ValueError, match="Move them to one device"):
+        jit(lambda x, y: x + y)(x, back)
+
+
+def test_the_user_chooses_the_platforms(chip):
+    config.platforms("cpu")
+    assert (default_backend(), len(chip)) == ("cpu", 0)
+    with pytest.raises(ValueError, match=r"got backend='chip', but there is no such device\. Use one of: cpu\.$"):
+        devices("chip")
+    with pytest.raises(RuntimeError, match=r"platforms got 'chip', but a backend has already started with 'cpu'"):
+        config.platforms("chip")
+
+
+def test_a_platform_that_is_not_there_is_refused_by_name(chip):
+    config.platforms("gpu", "cpu")
+    words = (
+        r"^config\.platforms got 'gpu', but there is no such device\. Use one of: chip, cpu\. A GPU needs its plugin"
+    )
+    with pytest.raises(ValueError, match=words):
+        devices()
+
+
+def test_a_plugin_that_fails_is_one_line_of_the_log_and_the_processor_is_used(chip, monkeypatch, caplog):
+    monkeypatch.setattr(plugins_module, "_start", refuse)
+    with caplog.at_level(logging.WARNING, "calque"):
+        assert default_backend() == "cpu"
+        assert float(jit(lambda x: x + 1.0)(1.0)) == 2.0
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the platform 'chip' cannot start")
+    assert record.getMessage().endswith("INTERNAL: it is too warm. Programs run on the host's processor.")
+    assert plugins()[0].problem == "INTERNAL: it is too warm."
+    with pytest.raises(RuntimeError, match=r"the platform 'chip' cannot start .*: INTERNAL: it is too warm\."):
+        devices("chip")
+
+
+def test_a_plugin_that_the_user_asked_for_must_start(chip, monkeypatch):
+    monkeypatch.setattr(plugins_module, "_start", refuse)
+    config.platforms("chip", "cpu")
+    with pytest.raises(RuntimeError, match=r"the platform 'chip' cannot start .*: INTERNAL: it is too warm\."):
+        devices()
+
+
+def test_lowering_rules_are_those_of_the_platform(chip):
+    twice_p = Primitive("twice")
+    twice_p.def_abstract_eval(lambda x: x)
+    register_lowering(twice_p, lambda ctx, x: [hlo.add(x, x)], platform="chip")
+    register_lowering(twice_p, lambda ctx, x: [hlo.negate(x)], platform="cpu")
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(jit(twice_p.bind)(x), 2.0 * x)
+    np.testing.assert_array_equal(jit(twice_p.bind, backend="cpu")(x), -x)
+    with pytest.raises(MissingRuleError, match="chip") as caught:
+        jit(linalg.cholesky)(np.eye(2))
+    assert caught.value.platform == "chip"
+
+
+def test_gpu_is_a_name_of_cuda_and_of_rocm(chip, monkeypatch, tmp_path):
+    (tmp_path / "rocm.so").touch()
+    register_plugin("rocm", tmp_path / "rocm.so")
+    assert devices("gpu") == devices("rocm")
+    with config.default_device(devices("gpu")[0]):
+        assert default_backend() == "gpu"
+
+
+def test_memory_settings_are_options_of_a_gpu_alone(chip, tmp_path):
+    (tmp_path / "cuda.so").touch()
+    register_plugin("cuda", tmp_path / "cuda.so", {"visible_devices": "0"})
+    config.device_memory(preallocate=False, fraction=0.5, allocator="bfc")
+    options = plugins_module._options("cuda")
+    chosen = {key: options[key] for key in ("platform_name", "preallocate", "memory_fraction", "allocator")}
+    assert chosen == {"platform_name": "cuda", "preallocate": False, "memory_fraction": 0.5, "allocator": "bfc"}
+    assert options["visible_devices"] == "0"
+    assert plugins_module._options("chip") == {}
+
+
+def test_each_platform_has_programs_of_its_own_on_disk(chip):
+    assert clients.versions("chip") != clients.versions("cpu")
