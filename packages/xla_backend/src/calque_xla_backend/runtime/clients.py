@@ -29,7 +29,7 @@ DeviceClass: type = xc.Device
 
 CPU = "cpu"
 GPUS = ("gpu", "cuda", "rocm")
-_ALIASES = {"gpu": GPUS}  # JAX's name for both
+_ALIASES: dict[str, tuple[str, ...]] = {"gpu": GPUS}  # JAX's name for both
 
 _lock = threading.Lock()
 _clients: dict[str, Client] = {}  # by platform
