@@ -125,7 +125,7 @@ _device_put = xc.batched_device_put
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
-_TO_NUMPY = "_to_np_array_did_copy" if _RELEASE >= (0, 12) else "_single_device_array_to_np_array_did_copy"
+_TO_NUMPY = "_to_np_array_did_copy" if RELEASE >= (0, 12) else "_single_device_array_to_np_array_did_copy"
 
 
 def is_readable(dtype: np.dtype[Any]) -> bool:
