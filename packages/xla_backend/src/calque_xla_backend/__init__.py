@@ -33,10 +33,12 @@ from calque_xla_backend.runtime.devices import (
     live_arrays,
 )
 from calque_xla_backend.runtime.exchange import from_dlpack
+from calque_xla_backend.runtime.mesh import make_mesh
 from calque_xla_backend.runtime.plugins import Plugin, plugins, register_plugin
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
 from calque_xla_backend.runtime.sharding import NamedSharding, SingleDeviceSharding
 from calque_xla_backend.runtime.shards import Shard
+from calque_xla_backend.verbs.constraint import with_sharding_constraint
 from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.export import deserialize, export
 from calque_xla_backend.verbs.jit import clear_caches, jit
@@ -90,9 +92,11 @@ __all__ = [
     "lower_fun",
     "lower_jaxpr_to_module",
     "plugins",
+    "make_mesh",
     "pmap",
     "profile",
     "register_lowering",
     "register_plugin",
     "register_pytree_node_serialization",
+    "with_sharding_constraint",
 ]

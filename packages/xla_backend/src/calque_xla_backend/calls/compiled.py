@@ -17,6 +17,7 @@ from calque_xla_backend.calls.transfer import Inputs, has_plain_types
 from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.modules.bounds import fit
 from calque_xla_backend.runtime.array import Array, wrap
+from calque_xla_backend.runtime.placement import DeviceType
 from calque_xla_backend.runtime.runtime import Buffer
 
 Value = Any
@@ -51,7 +52,8 @@ class CompiledCall:
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
         self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
-        targets, args_tree = program.in_types, call.in_tree.children()[0]
+        targets = [_as_given(x, target) for x, target in zip(call.leaves, program.in_types)]
+        args_tree = call.in_tree.children()[0]
         self.is_flat = args_tree == tree_structure((0,) * args_tree.num_leaves) and not call.dynamic[1]
         self.device_types: Any = tuple(targets) if self.is_flat else targets
         self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
@@ -90,6 +92,13 @@ class CompiledCall:
         x = Array()
         (x._buffer,), (x._device_type,) = outs, self.out_types
         return x
+
+
+def _as_given(x: Value, target: DeviceType) -> DeviceType:
+    """Return the device type of an array that the program takes as it is, and else that of the program's argument."""
+    if type(x) is Array and x._device_type.aval is target.aval and x._device_type.canonical is target.canonical:
+        return x._device_type
+    return target
 
 
 class NotCompiled:

@@ -24,6 +24,7 @@ from calque_core.extend import (
     arg_names,
     check_arrays,
     describe_function,
+    leaf_names,
     static_keys,
     with_static,
 )
@@ -31,6 +32,7 @@ from calque_pytree import tree_flatten
 from calque_xla_backend.calls.cache import cache_of
 from calque_xla_backend.calls.call import Arguments, Call, TracedCall, by_position, positional_names
 from calque_xla_backend.calls.differences import differences
+from calque_xla_backend.calls.shardings import NO_SHARDINGS, FunctionShardings, constrain
 from calque_xla_backend.runtime.log import log_trace
 from calque_xla_backend.runtime.profiler import phase
 
@@ -40,13 +42,15 @@ Value = Any
 class TracedFunction:
     """A function with its static arguments, traced once for each set of types."""
 
-    __slots__ = ("cache", "fun", "has_static", "name", "names", "static")
+    __slots__ = ("cache", "fun", "has_static", "name", "names", "shardings", "static")
 
-    def __init__(self, fun: Callable[..., Any], static: StaticArguments) -> None:
-        self.fun, self.static = fun, static
+    def __init__(
+        self, fun: Callable[..., Any], static: StaticArguments, shardings: FunctionShardings = NO_SHARDINGS
+    ) -> None:
+        self.fun, self.static, self.shardings = fun, static, shardings
         self.name: str = getattr(fun, "__name__", type(fun).__name__)
         self.has_static = bool(static.positions or static.names)
-        self.cache = cache_of(fun, static)
+        self.cache = cache_of(fun, (static, shardings.key) if shardings else static)
         self.names = positional_names(fun)
 
     def split(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Statics, StaticKeys, Arguments]:
@@ -112,7 +116,8 @@ class TracedFunction:
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
             # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
-            jaxpr = stage(flat.__call__, avals, verb="jit", user_fun=self.fun, arg_names=names)
+            fun = self._constrained(flat, call, names) if self.shardings else flat.__call__
+            jaxpr = stage(fun, avals, verb="jit", user_fun=self.fun, arg_names=names)
         except RecursionError as error:
             if not hasattr(error, "__notes__"):
                 error.add_note(
@@ -122,3 +127,16 @@ class TracedFunction:
             raise
         closed, captured = hoist_tracers(jaxpr)
         return TracedCall(closed, captured, call.in_tree, flat.out_tree)
+
+    def _constrained(
+        self, flat: FlatFunction, call: Call, names: Callable[[], Sequence[str]]
+    ) -> Callable[..., Sequence[Value]]:
+        """Return a function of leaves with the constraints that the shardings of `jit` demand."""
+        shardings, caller = self.shardings.of_arguments(call), f"jit of {describe_function(self.fun)}"
+
+        def fun(*leaves: Value) -> Sequence[Value]:
+            outs = flat.__call__(*constrain(leaves, shardings, caller, names))
+            results = self.shardings.of_results(flat.out_tree)
+            return constrain(outs, results, caller, lambda: leaf_names("result", flat.out_tree.unflatten(outs)))
+
+        return fun

@@ -19,6 +19,7 @@ from calque_xla_backend.calls.differences import Difference, differences
 from calque_xla_backend.compile import XlaCompiler
 from calque_xla_backend.runtime.log import constants_text
 from calque_xla_backend.runtime.partition import Place
+from calque_xla_backend.runtime.placement import placement
 from calque_xla_backend.verbs.jit import JitFunction
 
 Value = Any
@@ -108,7 +109,7 @@ def _explain(function: JitFunction, args: tuple[Value, ...], kwargs: dict[str, V
 
 def _explain_program(function: JitFunction, name: str, call: Call, traced: TracedCall) -> Explanation:
     """Return the explanation of a call whose trace is known: whether its program is."""
-    place = function.compiler.place(traced.jaxpr, call.leaves, f"jit of {function.name}")
+    place = function.place(call, traced) or placement()
     constants = tuple(captured_constants(traced.jaxpr))
     donated = () if is_debugging() else function.donated.leaves(call.dynamic[0], call.in_tree)
     if function.compiler.has_program(traced.jaxpr, place, donated):

@@ -46,17 +46,21 @@ from calque_core.extend import (
 )
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.cache import clear_all
-from calque_xla_backend.calls.call import Call
+from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.compiled import CompiledCall
 from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, generate_call
 from calque_xla_backend.calls.donation import DonatedArguments, check_not_static, donated_arguments
+from calque_xla_backend.calls.shardings import function_shardings
 from calque_xla_backend.calls.signature import signature_of
 from calque_xla_backend.calls.tracing import TracedFunction
 from calque_xla_backend.compile import XlaCompiler, compiler_of
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.modules.bounds import check_fit
+from calque_xla_backend.placing import UNDIVIDED
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.clients import Device, DeviceClass
+from calque_xla_backend.runtime.partition import Place
+from calque_xla_backend.runtime.placement import placement
 from calque_xla_backend.runtime.profiler import phase
 from calque_xla_backend.shortcuts import forget_shortcuts
 from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
@@ -154,10 +158,18 @@ class JitFunction:
     def _compile(self, call: Call) -> CompiledCall:
         self._check_values(call)
         traced = self.traced.trace(call)
-        place = self.compiler.place(traced.jaxpr, call.leaves, f"jit of {self.name}")
+        place = self.place(call, traced) or placement()
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
         return CompiledCall(program, call, traced)
+
+    def place(self, call: Call, traced: TracedCall) -> Place | None:
+        """Return the place of the program of a call; None if nothing decides."""
+        divisions, shardings = UNDIVIDED, self.traced.shardings
+        if shardings:
+            names = arg_names(self.traced.fun, *call.dynamic)
+            divisions = shardings.divisions(call, names, traced.out_tree, traced.jaxpr.out_avals)
+        return self.compiler.chosen_place(traced.jaxpr, call.leaves, f"jit of {self.name}", divisions)
 
     def _check_values(self, call: Call) -> None:
         if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
@@ -177,7 +189,7 @@ class JitFunction:
         call = self.traced.call(*self.traced.split(args, kwargs))
         traced = self.traced.trace(call)
         signature = signature_of(self.traced.fun, call, traced)
-        place = self.compiler.chosen_place(traced.jaxpr, call.leaves, f"jit of {self.name}")
+        place = self.place(call, traced)
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         return Traced(Origin(traced, signature, self.compiler, here().settings, place, donated))
 
@@ -218,6 +230,8 @@ def jit(
     donate_argnums: int | Sequence[int] | None = ...,
     donate_argnames: str | Iterable[str] | None = ...,
     keep_unused: bool = ...,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
     device: Device | None = ...,
     backend: str | None = ...,
     inline: bool = ...,
@@ -234,6 +248,8 @@ def jit(
     donate_argnums: int | Sequence[int] | None = ...,
     donate_argnames: str | Iterable[str] | None = ...,
     keep_unused: bool = ...,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
     device: Device | None = ...,
     backend: str | None = ...,
     inline: bool = ...,
@@ -250,6 +266,8 @@ def jit(  # noqa: PLR0913 -- JAX's options
     donate_argnums: Any = None,
     donate_argnames: Any = None,
     keep_unused: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     device: Device | None = None,
     backend: str | None = None,
     inline: bool = False,
@@ -263,12 +281,16 @@ def jit(  # noqa: PLR0913 -- JAX's options
     hashable; each value has a trace of its own.  XLA may overwrite the arrays in the arguments of `donate_argnums` and
     `donate_argnames`; do not use them again.  An argument that no result depends on is not sent to the device, and is
     not donated, unless `keep_unused` is true.  The program runs where its arrays are.  With a `device`, or a platform's
-    name as `backend`, it runs there, and arrays on other devices are copied.  With `inline`, a call under a trace
+    name as `backend`, it runs there, and arrays on other devices are copied.  `in_shardings` and `out_shardings` are
+    pytrees of `NamedSharding`s, of `PartitionSpec`s over the mesh of `config.set_mesh`, and of None, that are prefixes
+    of the arguments by position and of the result: the program takes arguments, and gives results, divided so over a
+    mesh; None leaves that to XLA.  With `inline`, a call under a trace
     records the function's own equations, not one `jit` equation.  `compiler_options` are XLA's flags by name.  Without
     `fun`, return a decorator.  While `config.disable_jit` is on, a call of the result calls `fun`.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
     ValueError if a static or donated argument does not exist, if an argument is static and donated, or, when called,
-    if arrays or jitted functions inside are on other devices, or no device has the platform.
+    if arrays or jitted functions inside are on other devices, or no device has the platform; or an array does not
+    divide as its sharding says.
 
     >>> from calque_core import lax
     >>> from calque_xla_backend import jit
@@ -283,6 +305,8 @@ def jit(  # noqa: PLR0913 -- JAX's options
             donate_argnums=donate_argnums,
             donate_argnames=donate_argnames,
             keep_unused=keep_unused,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
             device=device,
             backend=backend,
             inline=inline,
@@ -295,7 +319,8 @@ def jit(  # noqa: PLR0913 -- JAX's options
     compiler = compiler_of(tuple(sorted((compiler_options or {}).items())), target, bool(keep_unused))
     donated = donated_arguments(fun, donate_argnums, donate_argnames)
     check_not_static(caller, donated, static)
-    function = JitFunction(TracedFunction(fun, static), compiler, donated, inline)
+    shardings = function_shardings(caller, in_shardings, out_shardings)
+    function = JitFunction(TracedFunction(fun, static, shardings), compiler, donated, inline)
     arity = 0 if static.positions or static.names else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
     for method in (function.trace, function.lower, function.eval_shape):

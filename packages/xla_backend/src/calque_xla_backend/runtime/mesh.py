@@ -1,0 +1,49 @@
+"""Meshes of the devices that there are: `make_mesh`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from calque_core import Mesh
+from calque_core.extend import where
+from calque_xla_backend.runtime.clients import Device, local_devices
+from calque_xla_backend.runtime.placement import text_of
+
+
+def make_mesh(
+    axis_shapes: Sequence[int], axis_names: Hashable | Sequence[Hashable], *, devices: Sequence[Device] | None = None
+) -> Mesh:
+    """Return a mesh with axes of these sizes and names, of `devices` or of the first ones of the default platform.
+
+    Raises: ValueError, with both numbers, if there are too few devices; as `Mesh`.
+
+    >>> from calque_xla_backend import make_mesh
+    >>> make_mesh((1, 1), ("data", "model"))
+    Mesh('data': 1, 'model': 1)
+    """
+    sizes = tuple(map(int, axis_shapes))
+    chosen = local_devices() if devices is None else list(devices)
+    check_enough(f"make_mesh{where()} got axes of the sizes {sizes}, which", prod(sizes), chosen)
+    return Mesh(grid_of(chosen[: prod(sizes)], sizes), axis_names)
+
+
+def grid_of(devices: Sequence[Device], sizes: tuple[int, ...]) -> Any:
+    """Return devices as an array of the shape `sizes`."""
+    flat = np.empty(len(devices), object)
+    flat[:] = devices
+    return flat.reshape(sizes)
+
+
+def check_enough(subject: str, needed: int, devices: Sequence[Device]) -> None:
+    """Check that there are as many devices as `subject` needs.  Raises: ValueError with both numbers."""
+    if needed > len(devices):
+        have = f"there {'is' if len(devices) == 1 else 'are'} {len(devices)}: {text_of(devices)}"
+        raise ValueError(
+            f"{subject} need {needed} devices, but {have}. Call "
+            f"config.cpu_devices({needed}) before the first use of a device, which makes virtual devices of the host's "
+            "processor."
+        )
