@@ -20,7 +20,8 @@ from calque_core.types.avals import typeof
 from calque_pytree import tree_leaves
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `claims.py`
-collect_ignore = ["two_devices.py", "shards.py", "pmaps.py"]  # scripts for processes with several devices
+# scripts for processes with several devices
+collect_ignore = ["two_devices.py", "shards.py", "pmaps.py", "shardings.py", "partitions.py"]
 
 DTYPES = {
     "b": ["bool"],

@@ -15,6 +15,8 @@ import numpy as np
 from calque_core import (
     Jaxpr,
     JaxprEqn,
+    Mesh,
+    PartitionSpec,
     Primitive,
     Var,
     eval_context,
@@ -25,7 +27,7 @@ from calque_core import (
     rule_epoch,
     typeof,
 )
-from calque_core.extend import DEFAULT_SETTINGS, here, is_debugging, missing_rule
+from calque_core.extend import DEFAULT_SETTINGS, UNCONSTRAINED, AnyMesh, here, is_debugging, missing_rule
 from calque_core.lax import (
     broadcast_in_dim_p,
     concatenate_p,
@@ -46,6 +48,7 @@ from calque_core.lax import (
     reshape_p,
     rev_p,
     scatter_p,
+    sharding_constraint_p,
     slice_p,
     split_p,
     squeeze_p,
@@ -59,9 +62,11 @@ from calque_xla_backend.compile import Program, compile_jaxpr
 from calque_xla_backend.exact_keys import exact_key
 from calque_xla_backend.placing import common_place, meshes_of
 from calque_xla_backend.runtime.array import Array, array_from_numpy
+from calque_xla_backend.runtime.devices import device_put
 from calque_xla_backend.runtime.partition import Partition, Place
 from calque_xla_backend.runtime.placement import DeviceType
 from calque_xla_backend.runtime.runtime import Buffer, put
+from calque_xla_backend.runtime.sharding import NamedSharding
 
 Value = Any
 Params = dict[str, Any]
@@ -88,6 +93,8 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
         )
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
+    if primitive is sharding_constraint_p and is_complete(**params):
+        return [device_put(args[0], NamedSharding(**params))]
     place = common_place(primitive.name, args, meshes_of(primitive, params))
     if _runs_on_host(primitive, place) or (is_debugging() and any(jaxprs_in_params(params))):
         # The debugger checks the operations of a loop or a branch, which only evaluation runs one by one.
@@ -114,6 +121,11 @@ def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> A
         return (primitive, rule_epoch(), *kinds, *params, exact_key((*params.values(),)))
     except TypeError:
         return None
+
+
+def is_complete(mesh: AnyMesh, spec: PartitionSpec) -> bool:
+    """Tell whether a constraint says where each element is, so that no program need choose."""
+    return type(mesh) is Mesh and UNCONSTRAINED not in spec.entries
 
 
 _NUMBERS = frozenset((bool, int, float, complex))

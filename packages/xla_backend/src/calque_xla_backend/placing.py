@@ -15,8 +15,8 @@ from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, typeof
 from calque_core.extend import AnyMesh, jaxprs_outside, nested_jaxprs, where
 from calque_core.lax import pmap_p
 from calque_xla_backend.runtime.array import Array
-from calque_xla_backend.runtime.clients import Device
-from calque_xla_backend.runtime.mesh import make_mesh
+from calque_xla_backend.runtime.clients import Device, local_devices
+from calque_xla_backend.runtime.mesh import mesh_of_first
 from calque_xla_backend.runtime.partition import Partition, Place, whole_on
 from calque_xla_backend.runtime.placement import Placement, mesh_of, placement, placement_of, text_of
 
@@ -152,7 +152,7 @@ def _common_mesh(caller: str, meshes: Sequence[AnyMesh], args: Sequence[Value]) 
     holders += [(f"an array of type {typeof(x)}", mesh_of(x._device_type.placement)) for x in divided]
     text, mesh = next((item for item in holders if type(item[1]) is Mesh), holders[0])
     if type(mesh) is not Mesh:
-        mesh = on_first_devices(mesh)
+        mesh = on_first_devices(caller, mesh)
     devices = set(mesh.devices.flat)
     for other_text, other in holders:
         fits = set(other.devices.flat) == devices if type(other) is Mesh else other.size == mesh.size
@@ -165,9 +165,9 @@ def _common_mesh(caller: str, meshes: Sequence[AnyMesh], args: Sequence[Value]) 
     return mesh
 
 
-def on_first_devices(mesh: AnyMesh) -> Mesh:
+def on_first_devices(caller: str, mesh: AnyMesh) -> Mesh:
     """Return a mesh without devices on the first devices of the default platform.
 
     Raises: ValueError if there are too few.
     """
-    return make_mesh(mesh.axis_sizes, mesh.axis_names)
+    return mesh_of_first(f"{caller}{where()} has {mesh!r}, which", mesh.axis_sizes, mesh.axis_names, local_devices())

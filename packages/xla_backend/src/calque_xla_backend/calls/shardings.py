@@ -130,7 +130,7 @@ def resolve(sharding: Any, caller: str) -> NamedSharding | None:
             f"{caller}{where()} got {sharding!r}, and no mesh is set. Use NamedSharding(mesh, spec), or call it under "
             "`with config.set_mesh(mesh)`."
         )
-    return NamedSharding(mesh if isinstance(mesh, Mesh) else on_first_devices(mesh), sharding)
+    return NamedSharding(mesh if isinstance(mesh, Mesh) else on_first_devices(caller, mesh), sharding)
 
 
 def constrain(

@@ -18,7 +18,7 @@ from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.call import Call, TracedCall, positional_names
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.partition import Place
-from calque_xla_backend.runtime.placement import Placement
+from calque_xla_backend.runtime.placement import DeviceType, Placement
 
 Value = Any
 MAX_SHOWN = 5  # differences in one message
@@ -96,6 +96,20 @@ class CallSignature:
                     f"{self.caller}{where()}: {name} is on {x._device_type.placement}, but the program runs on "
                     f"{place}. Move it there with device_put."
                 )
+
+    def check_divisions(self, leaves: Sequence[Value], targets: Sequence[DeviceType]) -> None:
+        """Check that arrays over several devices are divided as the program takes them.
+
+        Raises: ValueError that names an array that is not.
+        """
+        for name, x, target in zip(self.names, leaves, targets):
+            if type(x) is Array and x._device_type.placement.is_divided:
+                now, place = x._device_type.placement, target.placement
+                if now.canonical is not place.canonical:
+                    raise ValueError(
+                        f"{self.caller}{where()}: {name} is divided as {now.sharding}, but the program takes it as "
+                        f"{place.sharding}. Move it with device_put."
+                    )
 
     def _refuse_tracer(self, leaves: Sequence[Value]) -> NoReturn:
         name, x = next((name, x) for name, x in zip(self.names, leaves) if is_tracer(x))

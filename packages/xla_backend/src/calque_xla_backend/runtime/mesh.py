@@ -27,8 +27,15 @@ def make_mesh(
     """
     sizes = tuple(map(int, axis_shapes))
     chosen = local_devices() if devices is None else list(devices)
-    check_enough(f"make_mesh{where()} got axes of the sizes {sizes}, which", prod(sizes), chosen)
-    return Mesh(grid_of(chosen[: prod(sizes)], sizes), axis_names)
+    return mesh_of_first(f"make_mesh{where()} got axes of the sizes {sizes}; the mesh", sizes, axis_names, chosen)
+
+
+def mesh_of_first(
+    subject: str, sizes: tuple[int, ...], axis_names: Hashable | Sequence[Hashable], devices: Sequence[Device]
+) -> Mesh:
+    """Return a mesh of the first devices of a list.  Raises: ValueError about `subject` if there are too few."""
+    check_enough(subject, prod(sizes), devices)
+    return Mesh(grid_of(devices[: prod(sizes)], sizes), axis_names)
 
 
 def grid_of(devices: Sequence[Device], sizes: tuple[int, ...]) -> Any:
@@ -43,7 +50,7 @@ def check_enough(subject: str, needed: int, devices: Sequence[Device]) -> None:
     if needed > len(devices):
         have = f"there {'is' if len(devices) == 1 else 'are'} {len(devices)}: {text_of(devices)}"
         raise ValueError(
-            f"{subject} need {needed} devices, but {have}. Call "
+            f"{subject} needs {needed} devices, but {have}. Call "
             f"config.cpu_devices({needed}) before the first use of a device, which makes virtual devices of the host's "
             "processor."
         )

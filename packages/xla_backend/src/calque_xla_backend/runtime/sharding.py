@@ -67,7 +67,7 @@ class SingleDeviceSharding:
         return _tiles(self, ndim) == _tiles(other, ndim)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class NamedSharding:
     """The elements are divided over the devices of a mesh as a spec says.  It compares by its mesh and spec.
 
@@ -87,18 +87,20 @@ class NamedSharding:
     mesh: Mesh
     spec: PartitionSpec
 
-    def __post_init__(self) -> None:
-        if type(self.mesh) is not Mesh:
+    def __init__(self, mesh: Mesh, spec: PartitionSpec) -> None:  # a generated one would stand in messages
+        if type(mesh) is not Mesh:
             raise TypeError(
-                f"NamedSharding{where()} got {describe_value(self.mesh)} as its mesh. Use a Mesh, which has devices; "
+                f"NamedSharding{where()} got {describe_value(mesh)} as its mesh. Use a Mesh, which has devices; "
                 "make_mesh makes one."
             )
-        if type(self.spec) is not PartitionSpec:
+        if type(spec) is not PartitionSpec:
             raise TypeError(
-                f"NamedSharding{where()} got {describe_value(self.spec)} as its spec. Use a PartitionSpec, such as "
+                f"NamedSharding{where()} got {describe_value(spec)} as its spec. Use a PartitionSpec, such as "
                 "PartitionSpec('x', None)."
             )
-        check_spec("NamedSharding", (0,) * len(self.spec), self.mesh, self.spec)
+        check_spec("NamedSharding", (0,) * len(spec), mesh, spec)
+        object.__setattr__(self, "mesh", mesh)
+        object.__setattr__(self, "spec", spec)
 
     @property
     def device_set(self) -> set[Device]:

@@ -18,7 +18,7 @@ from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.differences import Difference, differences
 from calque_xla_backend.compile import XlaCompiler
 from calque_xla_backend.runtime.log import constants_text
-from calque_xla_backend.runtime.partition import Place
+from calque_xla_backend.runtime.partition import Partition, Place
 from calque_xla_backend.runtime.placement import placement
 from calque_xla_backend.verbs.jit import JitFunction
 
@@ -135,7 +135,7 @@ def _program_differences(now: Options, before: Options) -> list[Difference]:
     compiler_before, place_before, donated_before = before
     found = []
     if place != place_before:
-        texts = str(place), str(place_before)
+        texts = _place_text(place), _place_text(place_before)
         found.append(Difference("device", "", *texts, f"The device is {texts[0]}; that program runs on {texts[1]}."))
     if donated != donated_before:
         texts = _numbers(donated), _numbers(donated_before)
@@ -146,6 +146,13 @@ def _program_differences(now: Options, before: Options) -> list[Difference]:
         sentence = f"The options of jit are {texts[0]}; those of that program are {texts[1]}."
         found.append(Difference("options", "", *texts, sentence))
     return found
+
+
+def _place_text(place: Place) -> str:
+    if not isinstance(place, Partition):
+        return str(place)
+    arguments = ", ".join("any" if one is None else str(one.sharding) for one in place.arguments)
+    return f"{place} with arguments divided as ({arguments})"
 
 
 def _numbers(positions: tuple[int, ...]) -> str:

@@ -261,6 +261,7 @@ class Compiled(Stage):
         leaves, in_tree = tree_flatten((args, kwargs))
         origin.signature.check_structure(args, kwargs, in_tree)
         origin.signature.check_values(leaves, self._place)
+        origin.signature.check_divisions(leaves, program.in_types)
         check_fit(program.bounds, leaves, origin.signature.caller, lambda: origin.signature.names)
         outs = program(leaves)
         if is_debugging() and not program.donated:  # the check may evaluate the program again

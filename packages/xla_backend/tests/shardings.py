@@ -1,0 +1,202 @@
+"""Claims about arrays over eight devices; `test_sharding.py` runs this file in a process that has them."""
+
+import copy
+import pickle
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+from claims import report
+
+from calque_core import AbstractMesh, Mesh, config
+from calque_core import PartitionSpec as P
+from calque_xla_backend import NamedSharding, SingleDeviceSharding, device_get, device_put, devices, jit, make_mesh
+
+config.cpu_devices(8)
+HERE = r"shardings\.py:\d+"
+MESH = make_mesh((4, 2), ("x", "y"))
+V = np.arange(32.0).reshape(8, 4)
+
+
+def over(*entries, mesh=MESH):
+    return NamedSharding(mesh, P(*entries))
+
+
+# Shardings
+
+
+def check_shardings_compare_by_mesh_and_spec():
+    assert over("x") == over("x") != over("y")
+    assert hash(over("x")) == hash(over("x"))
+    assert over("x").with_spec(P("y")) == over("y")
+    assert over("x") != over("x", mesh=make_mesh((2, 4), ("x", "y")))
+    assert {over("x"): 1}[over("x")] == 1
+
+
+def check_a_sharding_tells_what_each_device_holds():
+    sharding = over("x", "y")
+    assert sharding.shard_shape((8, 4)) == (2, 2)
+    assert sharding.device_set == set(devices())
+    assert (sharding.num_devices, sharding.is_fully_addressable) == (8, True)
+    held = sharding.devices_indices_map((8, 4))
+    assert held[devices()[3]] == (slice(2, 4), slice(2, 4))
+    assert over(None, "y").devices_indices_map((8, 4))[devices()[0]] == (slice(None), slice(0, 2))
+    assert [over(*e).is_fully_replicated for e in ((), (None,), ("x",))] == [True, True, False]
+    assert SingleDeviceSharding(devices()[1]).devices_indices_map((2,)) == {devices()[1]: (slice(None),)}
+
+
+def check_equivalent_shardings_are_told_by_what_the_devices_hold():
+    flat = make_mesh((8,), "z")
+    assert over("x").is_equivalent_to(over("x", None), 2)
+    assert over(("x", "y")).is_equivalent_to(over("z", mesh=flat), 2)
+    assert not over(("y", "x")).is_equivalent_to(over("z", mesh=flat), 2)
+    assert not over().is_equivalent_to(SingleDeviceSharding(devices()[0]), 1)
+    one = make_mesh((1,), "x")
+    assert over("x", mesh=one).is_equivalent_to(SingleDeviceSharding(devices()[0]), 1)
+
+
+def check_what_is_no_mesh_or_no_spec_is_refused():
+    with pytest.raises(TypeError, match=rf"^NamedSharding at {HERE} .* as its mesh\. Use a Mesh, which has devices"):
+        NamedSharding(AbstractMesh((2,), "x"), P("x"))
+    with pytest.raises(TypeError, match=r"as its spec\. Use a PartitionSpec"):
+        NamedSharding(MESH, "x")
+    with pytest.raises(ValueError, match=r"names the axis 'z', but the mesh has the axes 'x': 4, 'y': 2"):
+        over("z")
+
+
+def check_too_few_devices_are_named_with_both_numbers():
+    with pytest.raises(
+        ValueError, match=r"sizes \(4, 4\); the mesh needs 16 devices, but there are 8: .*config\.cpu_devices\(16\)"
+    ):
+        make_mesh((4, 4), ("x", "y"))
+    assert make_mesh((2,), "x", devices=devices()[6:]).devices.tolist() == devices()[6:]
+
+
+# device_put
+
+
+SPECS = [(), ("x",), ("x", "y"), ("y", "x"), (("x", "y"),), (("y", "x"),), (None, "y"), (None, "x"), ("y",)]
+
+
+def check_arrays_come_back_from_every_division():
+    for entries in SPECS:
+        x = device_put(V, over(*entries))
+        assert x.sharding == over(*entries)
+        np.testing.assert_array_equal(np.asarray(x), V)
+        for shard in x.addressable_shards:
+            np.testing.assert_array_equal(np.asarray(shard.data), V[shard.index])
+            assert shard.data.device == shard.device
+
+
+def check_every_dtype_comes_back():
+    names = ["bool", "int8", "uint64", "float16", "float32", "complex64", "complex128"]
+    for dtype in [*map(np.dtype, names), np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.int4)]:
+        x = np.arange(16).reshape(8, 2).astype(np.int8).__mod__(2).astype(dtype)
+        put = device_put(x, over("x"))
+        assert put.dtype == dtype
+        np.testing.assert_array_equal(np.asarray(put), x)
+
+
+def check_an_array_moves_between_any_two_shardings():
+    other = Mesh(np.array(devices())[::-1].reshape(2, 2, 2), ("a", "b", "c"))
+    half = make_mesh((2, 2), ("a", "b"), devices=devices()[4:])
+    targets = [over("x"), over("y", "x"), over(), over("c", ("a",), mesh=other), over("b", mesh=half), devices()[3]]
+    for first in targets:
+        for second in targets:
+            x = device_put(device_put(V, first), second)
+            assert x.sharding == (second if isinstance(second, NamedSharding) else SingleDeviceSharding(second))
+            np.testing.assert_array_equal(np.asarray(x), V)
+
+
+def check_a_tree_takes_a_prefix_of_shardings():
+    put = device_put({"a": (V, 1.0), "b": V}, {"a": over(), "b": over("x")})
+    assert [put["a"][0].sharding, put["a"][1].sharding, put["b"].sharding] == [over(), over(), over("x")]
+    assert device_put(put["b"], over("x")) is put["b"]
+
+
+def check_an_uneven_shape_is_refused_with_the_path_and_the_numbers():
+    with pytest.raises(
+        ValueError,
+        match=rf"^device_put of x\['a'\]\[0\], float64\[3,4\], at {HERE} .*: axis 0 of the shape \(3, 4\) has size 3, "
+        "which does not divide into 4 equal parts",
+    ):
+        device_put({"a": [V[:3]]}, over("x"))
+
+
+def check_an_open_axis_is_refused():
+    with pytest.raises(ValueError, match=r"^device_put at .* leaves an axis open\. Use None or a name"):
+        device_put(V, over(P.UNCONSTRAINED))
+
+
+def check_weak_arrays_stay_weak():
+    x = device_put(jit(lambda: 2.0)(), over())
+    assert repr(x) == "Array(2., dtype=float64, weak_type=True)"
+
+
+# Arrays
+
+
+def check_an_array_tells_its_shards():
+    x = device_put(V, over("x"))
+    assert (x.device, x.sharding, x.devices()) == (over("x"), over("x"), set(devices()))
+    assert (x.is_fully_addressable, x.is_fully_replicated, x.nbytes) == (True, False, 256)
+    assert [shard.replica_id for shard in x.addressable_shards] == [0, 1] * 4
+    assert [shard.device for shard in x.global_shards] == devices()
+    np.testing.assert_array_equal(np.asarray(x.addressable_data(6)), V[6:])
+    one = device_put(V, devices()[2])
+    (shard,) = one.addressable_shards
+    assert (shard.device, shard.index, shard.data) == (devices()[2], (slice(None), slice(None)), one)
+    assert (one.is_fully_replicated, one.global_shards) == (True, [shard])
+
+
+def check_an_array_is_read_copied_and_pickled_as_a_whole():
+    x = device_put(V, over("x", "y"))
+    np.testing.assert_array_equal(device_get({"x": x})["x"], V)
+    assert (x.tolist(), float(x[3, 2]), [*map(float, x[0])]) == (V.tolist(), 14.0, [0.0, 1.0, 2.0, 3.0])
+    assert repr(x) == repr(device_put(V))
+    for copied in (copy.copy(x), copy.deepcopy(x)):
+        assert copied.sharding == x.sharding
+        np.testing.assert_array_equal(np.asarray(copied), V)
+    loaded = pickle.loads(pickle.dumps(x))
+    assert loaded.device == devices()[0]
+    np.testing.assert_array_equal(np.asarray(loaded), V)
+    assert pickle.loads(pickle.dumps(P("x"))) == P("x")
+
+
+def check_reading_gives_read_only_memory():
+    for x in (device_put(V, over("x")), device_put(V, over())):
+        assert not np.asarray(x).flags.writeable
+        assert np.array(x).flags.writeable
+
+
+def check_a_deleted_array_is_named():
+    x = device_put(V, over("x"))
+    x.delete()
+    assert x.is_deleted()
+    for use in (np.asarray, lambda x: x.addressable_shards, lambda x: x + 1.0):
+        with pytest.raises(RuntimeError, match=r"float64\[8,4\] was used after it was deleted"):
+            use(x)
+
+
+def check_an_array_over_devices_has_no_address():
+    x = device_put(V, over("x"))
+    with pytest.raises(BufferError, match=r"cannot be exported at .*addressable_shards, or put it on one device"):
+        x.__dlpack__()
+    with pytest.raises(ValueError, match=r"has no one address at .*Ask one of its addressable_shards"):
+        x.unsafe_buffer_pointer()
+
+
+def check_what_is_put_is_a_copy():
+    mine = V.copy()
+    x = device_put(mine, over("y"))
+    mine[:] = 0.0
+    np.testing.assert_array_equal(np.asarray(x), V)
+
+
+def check_jax_is_not_loaded():
+    assert "jax" not in sys.modules
+
+
+if __name__ == "__main__":
+    report(globals())
