@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 from claims import report
 
-from calque_core import AbstractMesh, Mesh, config, io_callback, lax, shard_map
+from calque_core import (
+    AbstractMesh,
+    Mesh,
+    ShapeDtypeStruct,
+    config,
+    debug,
+    effects_barrier,
+    io_callback,
+    lax,
+    pure_callback,
+    shard_map,
+)
 from calque_core import PartitionSpec as P
 from calque_pytree import tree_leaves
 from calque_xla_backend import NamedSharding, device_put, devices, jit
@@ -214,6 +225,45 @@ def check_an_ordered_effect_inside_is_refused():
     f = divided(lambda x: io_callback(np.sin, x, x, ordered=True))
     with pytest.raises(TypeError, match=r"shard_map of .* has an ordered effect.*Use an effect without order"):
         jit(f).lower(X)
+
+
+# Functions of the host
+
+
+def recording(calls):
+    def record(x):
+        calls.append(np.array(x))
+        return np.asarray(x) * 2
+
+    return lambda x: pure_callback(record, ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def check_each_device_calls_a_function_of_the_host_on_its_shard():
+    calls = []
+    np.testing.assert_array_equal(jit(divided(recording(calls)))(X), 2 * X)
+    assert [x.shape for x in calls] == [(2, 4)] * 8
+    assert sorted(x[0, 0] for x in calls) == sorted(X[::2, ::4].reshape(-1))
+
+
+def check_the_first_device_calls_a_function_of_the_host_outside_on_whole_arrays():
+    calls, effects = [], []
+
+    def f(x):
+        x = divided(lambda x: x + 1)(x)
+        debug.callback(lambda x: effects.append(np.array(x)), x)
+        io_callback(lambda x: effects.append(np.array(x)), None, x, ordered=True)
+        return recording(calls)(x)
+
+    np.testing.assert_array_equal(jit(f)(X), 2 * (X + 1))
+    effects_barrier()
+    for x in (*calls, *effects):
+        np.testing.assert_array_equal(x, X + 1)
+    assert (len(calls), len(effects)) == (1, 2)
+
+
+def check_a_function_of_the_host_in_a_partly_divided_program_is_refused():
+    with pytest.raises(TypeError, match=r"record .*is called in a shard_map over 'i' of .*Leave axis_names out"):
+        jit(divided(recording([]), P("i"), P("i"), axis_names={"i"})).lower(X)
 
 
 # Communication

@@ -17,6 +17,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.extend import HostCall
 from calque_xla_backend.modules.lowering import LoweringRuleContext
+from calque_xla_backend.modules.meshes import on_each_device, on_first_device, whole
 from calque_xla_backend.modules.tokens import current_token, needs_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_attribute
 from calque_xla_backend.runtime.clients import GPUS
@@ -24,7 +25,7 @@ from calque_xla_backend.runtime.clients import GPUS
 _TARGET = "xla_ffi_python_cpu_callback"
 _GPU_TARGET = "xla_ffi_python_gpu_callback"  # of the package of kernels
 _TARGETS = (_TARGET, _GPU_TARGET)
-_REGIONS = frozenset(("stablehlo.case", "stablehlo.while"))
+_REGIONS = frozenset(("stablehlo.case", "stablehlo.while", "sdy.manual_computation"))
 _TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
 
 
@@ -36,6 +37,8 @@ def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrV
     if is_ordered:
         values, types = [current_token(ctx.module_context), *values], [hlo.TokenType.get(), *types]
         layouts = [_by_rows(0), *layouts[0]], [_by_rows(0), *layouts[1]]
+    if ctx.module_context.manual is None and len(ctx.module_context.devices) > 1:
+        values = [whole(ctx.module_context, x) for x in values]
     call: Any = hlo.CustomCallOp(
         types,
         values,
@@ -46,10 +49,31 @@ def call_host(ctx: LoweringRuleContext, function: HostCall, values: Sequence[IrV
         operand_layouts=ir.ArrayAttr.get(layouts[0]),
         result_layouts=ir.ArrayAttr.get(layouts[1]),
     )
+    outs = _place(ctx, function, call)
     callbacks.append(function)
-    outs = list(call.results)
     if is_ordered:
         ctx.module_context.token = outs.pop(0)
+    return outs
+
+
+def _place(ctx: LoweringRuleContext, function: HostCall, call: Any) -> list[IrValue]:
+    """Let the first device of several call the function on whole arrays, or each device on its shards; return results.
+
+    Raises: TypeError inside a shard_map over some axes of its mesh: XLA divides the operands along the other axes.
+    """
+    module_context, manual = ctx.module_context, ctx.module_context.manual
+    outs = list(call.results)
+    if manual is None:
+        if len(module_context.devices) > 1:
+            call.attributes["sdy.sharding"] = on_first_device(module_context, len(outs))
+            outs = [whole(module_context, x) for x in outs]
+    elif manual.remaining and manual.mesh.size > 1:
+        raise TypeError(
+            f"{function!r} is called in a shard_map over {', '.join(map(repr, manual.axes))} of {manual.mesh!r}, where "
+            "XLA divides its arrays further. Leave axis_names out of the shard_map, or call the function outside."
+        )
+    elif manual.mesh.size > 1:
+        call.attributes["sdy.sharding"] = on_each_device(module_context, [aval.ndim for aval in function.result_avals])
     return outs
 
 

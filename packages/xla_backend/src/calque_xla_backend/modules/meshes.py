@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects import sdy
 from calque_core import Mesh, PartitionSpec
 from calque_core.extend import UNCONSTRAINED, AnyMesh, axis_names_of, where
 from calque_xla_backend.modules.lowering import ModuleContext
+from calque_xla_backend.modules.types import IrValue
 
 AxisName = Any
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -56,15 +57,22 @@ def mesh_symbol(module_context: ModuleContext, mesh: AnyMesh) -> str:
     """Return the symbol of a mesh in the module; the first use declares it."""
     numbers = device_numbers(module_context, mesh).reshape(-1).tolist()
     names = mesh_axes(mesh)
-    key = (mesh.axis_sizes, tuple(names.values()), tuple(numbers))
-    symbol = module_context.meshes.get(key)
+    axes = [(names[name], size) for name, size in mesh.shape.items()]
+    order = [] if numbers == list(range(len(numbers))) else numbers
+    return _declared(module_context, "mesh", tuple(axes), tuple(order))
+
+
+def _declared(
+    module_context: ModuleContext, name: str, axes: tuple[tuple[str, int], ...], order: tuple[int, ...]
+) -> str:
+    """Return the symbol of a mesh of the module: names and sizes of its axes, and its devices if not in their order."""
+    symbol = module_context.meshes.get((axes, order))
     if symbol is None:
-        axes = [sdy.MeshAxisAttr.get(names[name], size) for name, size in mesh.shape.items()]
-        order = [] if numbers == list(range(len(numbers))) else numbers
         start = ir.InsertionPoint.at_block_begin(module_context.module.body)
-        op = sdy.MeshOp("mesh", sdy.MeshAttr.get(axes, order), ip=start)
+        attribute = sdy.MeshAttr.get([sdy.MeshAxisAttr.get(axis, size) for axis, size in axes], order)
+        op = sdy.MeshOp(name, attribute, ip=start)
         module_context.symbols.insert(op)  # renames it if another mesh has the name
-        symbol = module_context.meshes[key] = ir.StringAttr(op.operation.attributes["sym_name"]).value
+        symbol = module_context.meshes[axes, order] = ir.StringAttr(op.operation.attributes["sym_name"]).value
     return symbol
 
 
@@ -97,3 +105,26 @@ def sharding_attribute(
         for divided, entry in zip(axis_names_of(spec, ndim), entries)
     ]
     return sdy.TensorShardingAttr.get(mesh_symbol(module_context, mesh), dimensions)
+
+
+def on_first_device(module_context: ModuleContext, results: int) -> sdy.TensorShardingPerValueAttr:
+    """Return the attribute of an operation that the first device of the program runs alone."""
+    symbol = _declared(module_context, "first_device", (), (0,))
+    return sdy.TensorShardingPerValueAttr.get([sdy.TensorShardingAttr.get(symbol, [])] * max(1, results))
+
+
+def on_each_device(module_context: ModuleContext, ranks: Sequence[int]) -> sdy.TensorShardingPerValueAttr:
+    """Return the attribute of an operation that each device runs, with results of these ranks."""
+    return sdy.TensorShardingPerValueAttr.get([_undivided(module_context, ndim) for ndim in ranks or [0]])
+
+
+def whole(module_context: ModuleContext, x: IrValue) -> IrValue:
+    """Return an array of which each device has all elements; a token is returned as it is."""
+    if not isinstance(x.type, ir.RankedTensorType):
+        return x
+    return sdy.sharding_constraint(x, _undivided(module_context, x.type.rank))
+
+
+def _undivided(module_context: ModuleContext, ndim: int) -> sdy.TensorShardingAttr:
+    symbol = _declared(module_context, "no_axes", (), ())
+    return sdy.TensorShardingAttr.get(symbol, [sdy.DimensionShardingAttr.get([], is_closed=True)] * ndim)
