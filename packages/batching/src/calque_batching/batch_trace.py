@@ -71,7 +71,7 @@ class BatchTracer(Tracer):
         """The type of one element."""
         shape = self.val.shape
         aval = traced_type(shape[: self.bdim] + shape[self.bdim + 1 :], self.val.dtype, self.is_weak)
-        return aval.varying(typeof(self.val).vma) if here().varying_axes else aval
+        return aval.varying(typeof(self.val).vma) if self._trace.is_in_mesh else aval
 
     @property
     def inner_values(self) -> tuple[Value, ...]:
@@ -96,6 +96,7 @@ class BatchTrace(Trace):
         super().__init__(parent)
         self.axis = axis
         self.tag = object() if tag is None else tag
+        self.is_in_mesh = bool(here().varying_axes)  # whether types say along which axes of a mesh values vary
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         vals: list[Value] = []
