@@ -6,6 +6,7 @@ import pytest
 
 import calque_core
 from calque_core import (
+    AbstractMesh,
     Literal,
     Primitive,
     ShapedArray,
@@ -20,6 +21,7 @@ from calque_core import (
     make_jaxpr,
     tracing,
 )
+from calque_core.extend import body_axes
 
 FIRST_SPELLINGS = [
     ("Lit", Literal),
@@ -41,7 +43,7 @@ def test_a_second_spelling_is_the_same_object(second, first):
 
 
 def test_every_public_name_is_either_an_alias_or_a_function_tested_here():
-    functions = {"raise_to_shaped", "bind", "find_top_trace"}
+    functions = {"raise_to_shaped", "bind", "find_top_trace", "pcast"}
     assert {name for name, _ in FIRST_SPELLINGS} | functions == set(compat.__all__)
     assert len(set(compat.__all__)) == len(compat.__all__)
 
@@ -62,6 +64,14 @@ def test_bind_as_a_function_returns_a_list_for_several_results():
     pair_p = Primitive("pair", multiple_results=True)
     pair_p.def_impl(lambda x: [x, x])
     assert compat.bind(pair_p, 1.0) == [1.0, 1.0]
+
+
+def test_a_cast_to_varying_is_pvary():
+    with body_axes(mesh=AbstractMesh((2,), "i"), axis_names=("i",), check_vma=True):
+        (out,) = make_jaxpr(lambda x: compat.pcast(x, "i", to="varying"))(1.0).out_avals
+    assert out.vma == {"i"}
+    with pytest.raises(ValueError, match=r"pcast at test_compat.py:\d+ .* got to='reduced'\. Use 'varying'"):
+        compat.pcast(1.0, (), to="reduced")
 
 
 def test_the_top_trace_is_the_current_one_whatever_the_operands():

@@ -21,6 +21,7 @@ from calque_core.config import (
     log_compiles,
     numpy_dtype_promotion,
     numpy_rank_promotion,
+    set_mesh,
 )
 from calque_core.extend import late_names as _late_names
 
@@ -31,7 +32,7 @@ if _TYPE_CHECKING:
         ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
         custom_derivatives as custom_derivatives, debug, dlpack as dlpack, dtypes as dtypes, errors as errors,
         export as export, ffi as ffi, flatten_util, lax, nn, numpy, ops as ops, profiler as profiler, random,
-        scipy as scipy, stages as stages, testing, tree, tree_util as tree_util,
+        scipy as scipy, sharding as sharding, stages as stages, testing, tree, tree_util as tree_util,
     )
     from calque.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
     from calque_autodiff import (
@@ -41,7 +42,7 @@ if _TYPE_CHECKING:
     )
     from calque_batching import custom_vmap, map, sequential_vmap, vmap
     from calque_core import (
-        effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback,
+        effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback, shard_map,
     )
     from calque_core.lax import stop_gradient
     from calque_jet import jet
@@ -69,7 +70,9 @@ _LATE = {
         "linearize, print_saved_residuals, remat, saved_residuals, value_and_grad, vjp"
     ),
     "calque_batching": "custom_vmap, map, sequential_vmap, vmap",
-    "calque_core": "effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback",
+    "calque_core": (
+        "effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback, shard_map"
+    ),
     "calque_core.lax": "stop_gradient",
     "calque_jet": "jet",
 }
@@ -91,7 +94,7 @@ _BACKEND_NAMES = (
     "profile",
     "register_plugin",
 )
-_BACKEND_MODULES = ("dlpack", "export", "ffi", "profiler", "stages")
+_BACKEND_MODULES = ("dlpack", "export", "ffi", "profiler", "sharding", "stages")
 
 _register_internal_folder(__path__[0])
 
@@ -152,6 +155,8 @@ __all__ = [
     "remat",
     "saved_residuals",
     "sequential_vmap",
+    "set_mesh",
+    "shard_map",
     "stop_gradient",
     "testing",
     "tree",

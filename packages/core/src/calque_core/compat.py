@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Literal as Lit
 from calque_core.lax import gt as greater
 from calque_core.lax import jit_p as call_p
 from calque_core.lax import jit_p as closed_call_p
 from calque_core.lax import jit_p as xla_call_p
 from calque_core.lax import lt as less
+from calque_core.lax import pvary
 from calque_core.lax import zeros_like as zeros_like_array
 from calque_core.ops.linear import UndefinedPrimal as UndefPrimal
 from calque_core.primitives.primitive import Primitive
@@ -30,7 +32,7 @@ __all__ = [
     # programs
     "Lit", "typecheck_jaxpr", "call_p", "closed_call_p", "xla_call_p",
     # operations
-    "bind", "greater", "less", "zeros_like_array",
+    "bind", "greater", "less", "pcast", "zeros_like_array",
     # placeholders
     "UndefPrimal",
     # traces
@@ -57,6 +59,19 @@ def bind(primitive: Primitive, *args: Value, **params: Any) -> Value:
     3.0
     """
     return primitive.bind(*args, **params)
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """Return `pvary(x, axis_name)`; no other cast is known.
+
+    Raises: ValueError if `to` is not "varying".
+
+    >>> pcast(1.0, (), to="varying")
+    1.0
+    """
+    if to != "varying":
+        raise ValueError(f"pcast{where()} got to={to!r}. Use 'varying'; psum and its like make values equal.")
+    return pvary(x, axis_name)
 
 
 def find_top_trace(_: Any = ()) -> Trace:

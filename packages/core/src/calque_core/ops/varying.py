@@ -28,13 +28,16 @@ def varying_operands(primitive: Any, args: Sequence[Value], params: Params) -> t
     """Return the operands with one set of varying axes, and the parameters; a constant stays as it is."""
     if primitive is pvary_p:
         return args, {"axes": _missing(typeof(args[0]).vma, params["axes"])}
-    if primitive.adapted["vma"] is not None:
-        return args, params
+    return (jointly_varying(args) if primitive.adapted["vma"] is None else args), params
+
+
+def jointly_varying(args: Sequence[Value]) -> Sequence[Value]:
+    """Return values that all vary along the axes of any of them; a constant stays as it is."""
     vmas = [x.aval.vma if isinstance(x, Tracer) else None for x in args]
     union = NO_AXES.union(*[vma for vma in vmas if vma])
     if all(vma is None or vma == union for vma in vmas):
-        return args, params
-    return [x if vma is None or vma == union else as_varying(x, union) for x, vma in zip(args, vmas)], params
+        return args
+    return [x if vma is None or vma == union else as_varying(x, union) for x, vma in zip(args, vmas)]
 
 
 def as_varying(x: Value, vma: AxisNames) -> Value:
