@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reference_pages import write_reference
 
 project = "calque"
 author = "The calque developers"
@@ -59,5 +65,6 @@ def translate_docstring(_app: Any, _what: str, _name: str, _obj: Any, _options: 
 
 
 def setup(app: Any) -> None:
-    """Connect the translation to autodoc."""
+    """Write the pages of the reference, and connect the translation to autodoc."""
+    write_reference()
     app.connect("autodoc-process-docstring", translate_docstring)
