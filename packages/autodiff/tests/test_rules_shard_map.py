@@ -51,6 +51,21 @@ def test_a_residual_is_divided_as_its_value_is(check_vma):
     assert backward.params["in_specs"] == (ROWS, ROWS)
 
 
+def test_a_residual_that_does_not_vary_is_stored_once():
+    body = lambda w, x: lax.exp(w) * x
+    (forward, backward) = calls(grad(total(over(body, (ALL, ROWS))), (0, 1)), 0.5, X)
+    assert forward.params["out_specs"] == (ROWS, ALL)
+    assert {x for x in backward.invars if x.aval.shape == ()} == {forward.outvars[1]}
+
+
+def test_a_weight_that_all_shards_share_is_no_residual_of_each():
+    """The product needs a weight that varies; what is kept is the weight before `pvary`, which is the operand."""
+    product = over(lambda w, x: x * w[0] + w[1], (ALL, ROWS))
+    (forward, backward) = calls(grad(total(lambda w, x: product(w, x) ** 2), (0, 1)), np.ones(2), X)
+    assert len(forward.outvars) == 2
+    assert {x.aval.shape for x in backward.invars} == {(), (8,)}
+
+
 def test_a_scalar_residual_that_may_vary_gets_an_axis():
     body = lambda w, x: lax.exp(w) * x
     (forward, _) = calls(grad(total(over(body, (ALL, ROWS), check_vma=False)), (0, 1)), 0.5, X)
@@ -76,6 +91,13 @@ def test_known_results_belong_to_the_known_half():
     check_jaxpr(split.unknown)
 
 
+def test_the_transpose_of_a_checked_sum_does_not_communicate():
+    mean = over(lambda x: lax.psum(lax.sin(x), "i"), out_specs=ALL)
+    assert count(grad(total(mean)), "psum", X) == 1
+    unchecked = over(lambda x: lax.psum(lax.sin(x), "i"), out_specs=ALL, check_vma=False)
+    assert count(grad(total(unchecked)), "psum", X) == 2
+
+
 def test_the_gradient_of_gathered_weights_is_summed_and_scattered():
     gathered = over(lambda w: lax.all_gather(lax.sin(w), "i", tiled=True))
     assert count(grad(total(gathered)), "all_gather", X) == count(grad(total(gathered)), "psum_scatter", X) == 1
@@ -95,9 +117,15 @@ def test_a_result_that_all_shards_share_counts_once(check_vma):
     np.testing.assert_allclose(grad(total(square))(X), 2 * X)
 
 
+def test_a_gradient_inside_the_body_is_that_of_the_whole_sum():
+    gradient = over(grad(lambda w, x: lax.psum(lax.reduce_sum(lax.sin(w * x)), "i")), (ALL, ROWS), ALL)
+    np.testing.assert_allclose(gradient(2.0, X), (X * np.cos(2.0 * X)).sum())
+
+
 def test_an_unchecked_gradient_inside_the_body_adds_up_the_sums_of_all_shards():
     inside = grad(lambda x: lax.psum(lax.reduce_sum(x * x), "i"))
     np.testing.assert_allclose(over(inside, check_vma=False)(X), 4 * 2 * X)
+    np.testing.assert_allclose(over(inside)(X), 2 * X)
 
 
 def test_linear_transpose_of_a_sharded_program():

@@ -180,15 +180,15 @@ def _traced(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
     return Split(staged, cut[0], cut[1])
 
 
-def without_repeats(known: Jaxpr, num_outs: int) -> tuple[Jaxpr, list[Place]]:
+def without_repeats(known: Jaxpr, num_outs: int, is_whole: Sequence[bool] | None = None) -> tuple[Jaxpr, list[Place]]:
     """Drop the residuals of `known` that are its arguments, results or literals; return the place of each residual.
 
-    The residuals are the results of `known` after its first `num_outs`.
+    The residuals are the results of `known` after its first `num_outs`, which `is_whole` marks if a residual may be it.
     """
     places: dict[Any, Place] = {v: ("in", i) for i, v in enumerate(known.invars)}
     kept: list[Any] = list(known.outvars[:num_outs])
     for i, v in enumerate(kept):
-        if type(v) is Var:
+        if type(v) is Var and (is_whole is None or is_whole[i]):
             places.setdefault(v, ("out", i))
     sources = []
     for v in known.outvars[num_outs:]:

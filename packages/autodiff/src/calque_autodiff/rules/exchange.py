@@ -7,7 +7,15 @@ from typing import Any
 
 from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal
-from calque_core.lax import all_gather_invariant_p, all_gather_p, all_to_all_p, ppermute_p, psum_scatter_p
+from calque_core.lax import (
+    all_gather_invariant_p,
+    all_gather_p,
+    all_to_all_p,
+    axis_index,
+    dynamic_index_in_dim,
+    ppermute_p,
+    psum_scatter_p,
+)
 
 Value = Any
 
@@ -15,6 +23,13 @@ Value = Any
 def all_gather_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
     """Every element uses the value: its cotangents are summed, and each element gets its own."""
     return [psum_scatter_p.bind(ct, axis_name=axis_name, axis=axis)]
+
+
+def all_gather_invariant_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
+    """All elements have one cotangent, of which each takes its slice; without types, each has its own."""
+    if axis_name not in x.aval.vma:
+        return all_gather_transpose(ct, x, axis_name=axis_name, axis=axis)
+    return [dynamic_index_in_dim(ct, axis_index(axis_name), axis, keepdims=False)]
 
 
 def psum_scatter_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
@@ -33,7 +48,7 @@ def ppermute_transpose(
 
 
 deflinear(all_gather_p, all_gather_transpose)
-deflinear(all_gather_invariant_p, all_gather_transpose)
+deflinear(all_gather_invariant_p, all_gather_invariant_transpose)
 deflinear(psum_scatter_p, psum_scatter_transpose)
 deflinear(all_to_all_p, all_to_all_transpose)
 deflinear(ppermute_p, ppermute_transpose)

@@ -31,7 +31,7 @@ from calque_core.memory.separate import copy_shared_tree
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
 from calque_core.ops.custom_rules import CustomRules
-from calque_core.ops.varying import jointly_varying
+from calque_core.ops.varying import as_varying, jointly_varying
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_map
@@ -163,7 +163,9 @@ class CustomCall:
         who = self.signature.caller if function is self.signature.fun else self.rule_name("rule", function)
         leaves, tree = array_leaves(who, "output", out, "Return arrays and scalars.")
         self.check_form(tree, [typeof(x).strip_weak_type() for x in leaves], who)
-        return leaves
+        if not here().varying_axes or self.out_avals is None:
+            return leaves
+        return [as_varying(x, aval.vma) for x, aval in zip(leaves, self.out_avals)]
 
     def rule_name(self, kind: str, rule: Callable[..., Any]) -> str:
         """Return the name of a rule of the function in messages."""
@@ -178,7 +180,7 @@ class CustomCall:
                 f"{who} returned {tree}, but the function returned {self.out_tree}. Return one structure from the "
                 "function and its rules."
             )
-        elif avals != self.out_avals:
+        elif not all(a is b or _may_become(a, b) for a, b in zip(avals, self.out_avals or ())):
             actual, expected = (", ".join(str(a) for a in types) for types in (avals, self.out_avals or ()))
             raise TypeError(
                 f"{who} returned outputs of types ({actual}), but the function returned ({expected}). Return the same "
@@ -199,6 +201,11 @@ class CustomCall:
         outs = current_trace().process_custom_derivative(primitive, self.fun, narrow(leaves), {"rules": rules})
         assert self.out_tree is not None
         return self.out_tree.unflatten(outs)
+
+
+def _may_become(aval: Any, target: Any) -> bool:
+    """Tell whether a value becomes one of the type `target` by varying along more axes of a mesh."""
+    return bool(aval.vma <= target.vma) and aval.varying(target.vma) is target
 
 
 def one_spelling(stem: str, static: Any, nondiff: Any) -> Any:
