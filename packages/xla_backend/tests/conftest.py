@@ -6,6 +6,7 @@ An ulp is the spacing of floats relative to the value: eps * |value|, and for co
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from calque_pytree import tree_leaves
 sys.path.insert(0, str(Path(__file__).parent))  # for `claims.py`
 # scripts for processes with several devices
 collect_ignore = ["two_devices.py", "shards.py", "pmaps.py", "shardings.py", "partitions.py"]
+collect_ignore += ["process_claims.py", "process_endings.py"]
 
 DTYPES = {
     "b": ["bool"],
@@ -30,6 +32,18 @@ DTYPES = {
     "f": ["float16", "float32", "float64"],
     "c": ["complex64", "complex128"],
 }
+
+
+@pytest.fixture(scope="session")
+def free_port():
+    """Return the function that gives the number of a port of this machine that nobody uses."""
+    return _free_port
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @pytest.fixture(params=[True, False], ids=["x64", "x32"])

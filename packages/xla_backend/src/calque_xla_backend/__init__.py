@@ -7,7 +7,7 @@ import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_xla_backend import compilation_cache, ffi, rules
+from calque_xla_backend import compilation_cache, distributed, ffi, multihost, rules
 from calque_xla_backend.artefacts.errors import ExportError
 from calque_xla_backend.artefacts.exported import Exported
 from calque_xla_backend.artefacts.trees import register_pytree_node_serialization
@@ -21,6 +21,7 @@ from calque_xla_backend.modules.lowering import (
 )
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.modules.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+from calque_xla_backend.processes.devices import local_device_count, local_devices, process_count, process_index
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.communication import Traffic
 from calque_xla_backend.runtime.devices import (
@@ -79,6 +80,7 @@ __all__ = [
     "device_get",
     "device_put",
     "devices",
+    "distributed",
     "dtype_to_ir_type",
     "explain",
     "export",
@@ -89,11 +91,16 @@ __all__ = [
     "jaxpr_subcomp",
     "jit",
     "live_arrays",
+    "local_device_count",
+    "local_devices",
     "lower_fun",
     "lower_jaxpr_to_module",
     "plugins",
     "make_mesh",
     "pmap",
+    "multihost",
+    "process_count",
+    "process_index",
     "profile",
     "register_lowering",
     "register_plugin",

@@ -18,6 +18,7 @@ from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 
 from calque_core.extend import fix_cpu_devices, fix_platforms, requested_cpu_devices, requested_platforms, where
+from calque_xla_backend.runtime.distributed import cpu_client_options
 from calque_xla_backend.runtime.flags import check_flags
 from calque_xla_backend.runtime.plugins import start_plugin, usable_plugins
 
@@ -79,7 +80,7 @@ def client(platform: str | None = None) -> Client:
 
 
 def _start_cpu() -> Client:
-    started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices())
+    started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices(), **cpu_client_options())
     fix_cpu_devices(started.local_device_count())
     return started
 

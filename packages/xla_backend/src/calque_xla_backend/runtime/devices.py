@@ -24,23 +24,25 @@ Tree = Any
 def devices(backend: str | None = None) -> list[Device]:
     """Return the devices that programs can run on: all, or the devices of the platform `backend`.
 
+    In a program of several processes these are the devices of all of them; `local_devices` gives those of this one.
     Raises: ValueError that lists the available platforms, if `backend` is not one of them.
 
     >>> from calque_xla_backend import devices
     >>> [device.platform for device in devices()]
     ['cpu']
     """
-    return local_devices() if backend is None else devices_of(backend, "devices")
+    local = local_devices() if backend is None else devices_of(backend, "devices")
+    return list(local[0].client.devices())
 
 
 def device_count() -> int:
-    """Return the number of devices.
+    """Return the number of devices, in all processes of the program.
 
     >>> from calque_xla_backend import device_count
     >>> device_count()
     1
     """
-    return len(local_devices())
+    return len(devices())
 
 
 def default_backend() -> str:
