@@ -29,6 +29,8 @@ MODULES = [
     "calque_batching",
     "calque_xla_backend",
     "calque_xla_backend.compilation_cache",
+    "calque_xla_backend.distributed",
+    "calque_xla_backend.multihost",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",

@@ -97,7 +97,13 @@ def test_a_backend_that_cannot_be_imported_is_wrong():
     [
         ("CALQUE_CACHE_DIR", "Did you mean CALQUE_CACHE?"),
         ("CALQUE_CAHCE", "Did you mean CALQUE_CACHE?"),
-        ("CALQUE_XYZ_QWV", "The variables are CALQUE_CACHE and CALQUE_CACHE_SIZE."),
+        (
+            "CALQUE_XYZ_QWV",
+            (
+                "The variables are CALQUE_CACHE, CALQUE_CACHE_SIZE, CALQUE_COORDINATOR_ADDRESS, "
+                "CALQUE_COORDINATOR_BIND_ADDRESS, CALQUE_NUM_PROCESSES, CALQUE_PROCESS_ID."
+            ),
+        ),
     ],
 )
 def test_an_unknown_variable_is_named(name, advice):

@@ -1,14 +1,13 @@
 """Claims about two processes, which have two devices each; `test_processes.py` runs this file twice.
 
-Arguments: the port of the coordinator, and the number of this process.  Each function whose name begins with `check_`
-is a claim that both processes check.  The output has one line for each: its name, and "ok" or the traceback.
+Arguments: the port of the coordinator, and the number of this process.  Both processes check each claim.
 """
 
 import sys
-import traceback
 
 import numpy as np
 import pytest
+from claims import report
 
 from calque_core import config
 from calque_xla_backend import (
@@ -132,11 +131,4 @@ def check_a_leaf_that_is_no_array_is_refused():
 if __name__ == "__main__":
     config.cpu_devices(2)
     distributed.initialize(f"localhost:{sys.argv[1]}", 2, int(sys.argv[2]))
-    for name, claim in list(globals().items()):
-        if name.startswith("check_"):
-            try:
-                claim()
-                outcome = "ok"
-            except Exception:  # noqa: BLE001  the parent shows it
-                outcome = traceback.format_exc()
-            print((name, outcome), flush=True)
+    report(globals())

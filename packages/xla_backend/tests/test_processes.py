@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from claims import claims_of
 
 from calque_xla_backend.processes.endings import STATUS
 
@@ -69,7 +70,7 @@ def variables(port, number):
     }
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", claims_of(SCRIPT))
 def test_in_two_processes(claim, ended):
     for process in ended[None]:
         assert process.returncode == 0, process.stderr

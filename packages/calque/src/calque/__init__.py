@@ -30,9 +30,10 @@ from calque_core.extend import late_names as _late_names
 if _TYPE_CHECKING:
     from calque import (
         ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
-        custom_derivatives as custom_derivatives, debug, dlpack as dlpack, dtypes as dtypes, errors as errors,
-        export as export, ffi as ffi, flatten_util, lax, nn, numpy, ops as ops, profiler as profiler, random,
-        scipy as scipy, sharding as sharding, stages as stages, testing, tree, tree_util as tree_util,
+        custom_derivatives as custom_derivatives, debug, distributed as distributed, dlpack as dlpack,
+        dtypes as dtypes, errors as errors, export as export, ffi as ffi, flatten_util, lax,
+        multihost as multihost, nn, numpy, ops as ops, profiler as profiler, random, scipy as scipy,
+        sharding as sharding, stages as stages, testing, tree, tree_util as tree_util,
     )
     from calque.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
     from calque_autodiff import (
@@ -51,8 +52,9 @@ if _TYPE_CHECKING:
         compilation_cache as compilation_cache, default_backend as default_backend, device_count as device_count,
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
-        live_arrays as live_arrays, plugins as plugins, pmap as pmap, profile as profile,
-        register_plugin as register_plugin,
+        live_arrays as live_arrays, local_device_count as local_device_count, local_devices as local_devices,
+        plugins as plugins, pmap as pmap, process_count as process_count, process_index as process_index,
+        profile as profile, register_plugin as register_plugin,
     )
 # isort: on
 # fmt: on
@@ -89,12 +91,16 @@ _BACKEND_NAMES = (
     "explain",
     "jit",
     "live_arrays",
+    "local_device_count",
+    "local_devices",
     "plugins",
     "pmap",
+    "process_count",
+    "process_index",
     "profile",
     "register_plugin",
 )
-_BACKEND_MODULES = ("dlpack", "export", "ffi", "profiler", "sharding", "stages")
+_BACKEND_MODULES = ("distributed", "dlpack", "export", "ffi", "multihost", "profiler", "sharding", "stages")
 
 _register_internal_folder(__path__[0])
 

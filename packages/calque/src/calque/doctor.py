@@ -25,7 +25,14 @@ PACKAGES = (
     "calque-xla-backend",
 )  # fmt: skip
 OTHERS = ("numpy", "jaxlib", "ml_dtypes", "scipy", "jax")
-VARIABLES = ("CALQUE_CACHE", "CALQUE_CACHE_SIZE")
+VARIABLES = (
+    "CALQUE_CACHE",
+    "CALQUE_CACHE_SIZE",
+    "CALQUE_COORDINATOR_ADDRESS",
+    "CALQUE_COORDINATOR_BIND_ADDRESS",
+    "CALQUE_NUM_PROCESSES",
+    "CALQUE_PROCESS_ID",
+)
 _REQUIREMENT = re.compile(r"^([\w.-]+)\s*([^;]*)$")
 _BOUND = re.compile(r"^(>=|<=|==|!=|<|>)([\d.]+)$")
 
@@ -179,7 +186,7 @@ def _settings() -> Section:
 
 def _unknown_variable(name: str) -> str:
     similar = similar_name(name, VARIABLES)
-    advice = f"Did you mean {similar}?" if similar else f"The variables are {' and '.join(VARIABLES)}."
+    advice = f"Did you mean {similar}?" if similar else f"The variables are {', '.join(VARIABLES)}."
     return f"{name} is set, but there is no such variable. {advice}"
 
 
