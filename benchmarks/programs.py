@@ -142,6 +142,16 @@ def mlp_batch() -> tuple[np.ndarray, np.ndarray]:
 
 def mlp_step(kit: Kit) -> Function:
     """Return (params, images, labels) -> the parameters after one step of gradient descent."""
+    loss = mlp_loss(kit)
+
+    def step(params: Any, images: Any, labels: Any) -> Any:
+        return kit.tree_map(lambda p, g: p - 0.1 * g, params, kit.grad(loss)(params, images, labels))
+
+    return step
+
+
+def mlp_loss(kit: Any) -> Function:
+    """Return (params, images, labels) -> the mean cross-entropy."""
     xp = kit.numpy
 
     def loss(params: Any, images: Any, labels: Any) -> Any:
@@ -152,7 +162,4 @@ def mlp_step(kit: Kit) -> Function:
         scores = scores - xp.max(scores, axis=-1, keepdims=True)
         return -xp.mean(xp.sum(labels * (scores - xp.log(xp.sum(xp.exp(scores), axis=-1, keepdims=True))), axis=-1))
 
-    def step(params: Any, images: Any, labels: Any) -> Any:
-        return kit.tree_map(lambda p, g: p - 0.1 * g, params, kit.grad(loss)(params, images, labels))
-
-    return step
+    return loss

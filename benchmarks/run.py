@@ -23,6 +23,7 @@ import device
 import eager
 import imports
 import loops
+import many_devices
 import memory
 import second_process
 import tracing
@@ -32,7 +33,8 @@ from measure import FULL, QUICK
 from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
 ORDER = [
-    module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees, second_process, memory)
+    module.__name__
+    for module in (imports, eager, device, tracing, compiled, loops, trees, many_devices, second_process, memory)
 ]
 
 
