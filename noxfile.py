@@ -30,6 +30,7 @@ EXAMPLES = [
     "digits_cnn.py",
     "characters.py",
     "plain_numpy.py",
+    "matrix_product.py",
     "gaussian_process.py",
     "kalman_filter.py",
     "hmc.py",

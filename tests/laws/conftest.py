@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-collect_ignore = ["neighbours.py", "record_random.py", "scipy_functions.py", "soak.py"]  # scripts; they need jax, SciPy
+# Scripts; they need jax, SciPy, or several devices.
+collect_ignore = ["communication.py", "neighbours.py", "record_random.py", "scipy_functions.py", "soak.py"]
 
 
 @pytest.fixture

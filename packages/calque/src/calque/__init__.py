@@ -53,7 +53,7 @@ if _TYPE_CHECKING:
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
         live_arrays as live_arrays, local_device_count as local_device_count, local_devices as local_devices,
-        plugins as plugins, pmap as pmap, process_count as process_count, process_index as process_index,
+        make_mesh as make_mesh, plugins as plugins, pmap as pmap, process_count as process_count, process_index as process_index,
         profile as profile, register_plugin as register_plugin,
     )
 # isort: on
@@ -93,6 +93,7 @@ _BACKEND_NAMES = (
     "live_arrays",
     "local_device_count",
     "local_devices",
+    "make_mesh",
     "plugins",
     "pmap",
     "process_count",
