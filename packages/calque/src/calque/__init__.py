@@ -53,8 +53,8 @@ if _TYPE_CHECKING:
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
         live_arrays as live_arrays, local_device_count as local_device_count, local_devices as local_devices,
-        make_mesh as make_mesh, plugins as plugins, pmap as pmap, process_count as process_count, process_index as process_index,
-        profile as profile, register_plugin as register_plugin,
+        make_mesh as make_mesh, plugins as plugins, pmap as pmap, process_count as process_count,
+        process_index as process_index, profile as profile, register_plugin as register_plugin,
     )
 # isort: on
 # fmt: on
