@@ -1,8 +1,11 @@
 """Claims about arrays over eight devices; `test_sharding.py` runs this file in a process that has them."""
 
+import contextlib
 import copy
+import io
 import pickle
 import sys
+from math import prod
 
 import ml_dtypes
 import numpy as np
@@ -11,7 +14,20 @@ from claims import report
 
 from calque_core import AbstractMesh, Mesh, config
 from calque_core import PartitionSpec as P
-from calque_xla_backend import NamedSharding, SingleDeviceSharding, device_get, device_put, devices, jit, make_mesh
+from calque_core.extend import axis_names_of
+from calque_xla_backend import (
+    NamedSharding,
+    SingleDeviceSharding,
+    device_get,
+    device_put,
+    devices,
+    jit,
+    make_array_from_callback,
+    make_array_from_single_device_arrays,
+    make_mesh,
+    visualize_array_sharding,
+    visualize_sharding,
+)
 
 config.cpu_devices(8)
 HERE = r"shardings\.py:\d+"
@@ -196,6 +212,113 @@ def check_what_is_put_is_a_copy():
 
 def check_jax_is_not_loaded():
     assert "jax" not in sys.modules
+
+
+# Arrays from their parts
+
+
+def check_an_array_is_made_of_a_function_of_the_index():
+    calls = []
+
+    def part(index):
+        calls.append(index)
+        return V[index]
+
+    x = make_array_from_callback((8, 4), over("x"), part)
+    assert (len(calls), x.sharding) == (4, over("x"))
+    np.testing.assert_array_equal(np.asarray(x), V)
+    y = make_array_from_callback((8, 4), over(), lambda index: V[index], dtype=np.float32)
+    assert (y.dtype, make_array_from_callback((), over(), lambda _: 3).tolist()) == (np.float32, 3)
+    assert make_array_from_callback((2,), x.addressable_data(3).sharding, lambda _: np.ones(2)).device == devices()[3]
+
+
+def check_wrong_parts_are_refused():
+    with pytest.raises(
+        ValueError, match=r"^make_array_from_callback at .* returned an array of the shape \(8, 4\) for "
+    ):
+        make_array_from_callback((8, 4), over("x"), lambda _: V)
+    with pytest.raises(ValueError, match=r"axis 0 of the shape \(6, 4\) has size 6, which does not divide into 4"):
+        make_array_from_callback((6, 4), over("x"), lambda index: V[index])
+    with pytest.raises(TypeError, match=r"got a value of type str as its sharding\. Use a NamedSharding"):
+        make_array_from_callback((8, 4), "x", lambda index: V[index])
+
+
+def check_an_array_is_made_of_arrays_on_single_devices():
+    x = device_put(V, over("x", "y"))
+    parts = [shard.data for shard in x.addressable_shards]
+    y = make_array_from_single_device_arrays((8, 4), over("x", "y"), parts[::-1])
+    np.testing.assert_array_equal(np.asarray(y), V)
+    assert jit(lambda y: y + 1.0)(y).sharding == over("x", "y")
+    with pytest.raises(ValueError, match=r"got 7 arrays for 8 devices, none on cpu:7\. Give one array for each"):
+        make_array_from_single_device_arrays((8, 4), over("x", "y"), parts[:7])
+    with pytest.raises(ValueError, match=r"got a part of type float64\[2,2\] on cpu:0 instead of float64\[2,4\]\."):
+        make_array_from_single_device_arrays((8, 4), over("x"), parts)
+    with pytest.raises(TypeError, match=r"as arrays\[0\]\. Give arrays on one device each"):
+        make_array_from_single_device_arrays((8, 4), over("x"), [x])
+
+
+# Text
+
+
+def check_shardings_are_shown_as_tables():
+    def shown(show, *args):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            show(*args)
+        return out.getvalue().splitlines()
+
+    assert shown(visualize_sharding, (8, 4), over("x", "y"))[:4] == [
+        "┌───────┬───────┐",
+        "│ CPU 0 │ CPU 1 │",
+        "├───────┼───────┤",
+        "│ CPU 2 │ CPU 3 │",
+    ]
+    assert shown(visualize_sharding, (8,), over("y"))[1] == "│ CPU 0,2,4,6 │ CPU 1,3,5,7 │"
+    assert shown(visualize_array_sharding, device_put(V, over(None, "x")))[1].count("│") == 5
+    with pytest.raises(ValueError, match=r"got the shape \(2, 2, 2\) of 3 axes\. Use 1 or 2 axes"):
+        visualize_sharding((2, 2, 2), over())
+    with pytest.raises(TypeError, match=r"^visualize_array_sharding at .*\. Use a device array"):
+        visualize_array_sharding(V)
+
+
+# Random meshes and specs
+
+
+def check_500_random_meshes_and_specs_give_the_elements_back():
+    rng = np.random.default_rng(2026)
+    for _ in range(500):
+        x, first, second = random_case(rng)
+        put = device_put(x, first)
+        assert put.sharding == first
+        for shard in put.addressable_shards[:2]:
+            np.testing.assert_array_equal(np.asarray(shard.data), x[shard.index])
+        np.testing.assert_array_equal(np.asarray(put), x)
+        np.testing.assert_array_equal(np.asarray(device_put(put, second)), x)
+
+
+def random_case(rng):
+    """Return an array, and two shardings over random meshes that divide it evenly."""
+    ndim = int(rng.integers(0, 4))
+    shardings = [random_sharding(rng, ndim) for _ in range(2)]
+    counts = [[prod(s.mesh.shape[n] for n in names) for names in axis_names_of(s.spec, ndim)] for s in shardings]
+    shape = [int(np.lcm(a, b) * rng.integers(0, 3)) for a, b in zip(*counts)]
+    dtype = rng.choice(["f4", "f8", "i1", "u2", "c8", "?"])
+    return rng.integers(0, 2, shape).astype(dtype), *shardings
+
+
+def random_sharding(rng, ndim):
+    """Return a sharding of arrays of `ndim` axes over some of the devices in some order."""
+    sizes = rng.choice(np.array([1, 2, 4]), int(rng.integers(1, 4)))
+    while sizes.prod() > len(devices()):
+        sizes[sizes.argmax()] //= 2
+    names = [f"m{i}" for i in range(len(sizes))]
+    order = rng.permutation(len(devices()))[: sizes.prod()]
+    mesh = Mesh(np.array(devices(), object)[order].reshape(sizes), names)
+    entries = [[] for _ in range(ndim)]
+    for name in rng.permutation(names):
+        place = int(rng.integers(0, ndim + 1))
+        if place < ndim:
+            entries[place].append(str(name))
+    return NamedSharding(mesh, P(*map(tuple, entries)))
 
 
 if __name__ == "__main__":

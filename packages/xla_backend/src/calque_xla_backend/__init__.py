@@ -23,6 +23,7 @@ from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_modu
 from calque_xla_backend.modules.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
 from calque_xla_backend.processes.devices import local_device_count, local_devices, process_count, process_index
 from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.assembly import make_array_from_callback, make_array_from_single_device_arrays
 from calque_xla_backend.runtime.communication import Traffic
 from calque_xla_backend.runtime.devices import (
     block_until_ready,
@@ -39,6 +40,7 @@ from calque_xla_backend.runtime.plugins import Plugin, plugins, register_plugin
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
 from calque_xla_backend.runtime.sharding import NamedSharding, SingleDeviceSharding
 from calque_xla_backend.runtime.shards import Shard
+from calque_xla_backend.runtime.visualize import visualize_array_sharding, visualize_sharding
 from calque_xla_backend.verbs.constraint import with_sharding_constraint
 from calque_xla_backend.verbs.explain import Explanation, explain
 from calque_xla_backend.verbs.export import deserialize, export
@@ -97,6 +99,8 @@ __all__ = [
     "lower_jaxpr_to_module",
     "multihost",
     "plugins",
+    "make_array_from_callback",
+    "make_array_from_single_device_arrays",
     "make_mesh",
     "pmap",
     "process_count",
@@ -105,5 +109,7 @@ __all__ = [
     "register_lowering",
     "register_plugin",
     "register_pytree_node_serialization",
+    "visualize_array_sharding",
+    "visualize_sharding",
     "with_sharding_constraint",
 ]
