@@ -53,8 +53,10 @@ if _TYPE_CHECKING:
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
         live_arrays as live_arrays, local_device_count as local_device_count, local_devices as local_devices,
-        make_mesh as make_mesh, plugins as plugins, pmap as pmap, process_count as process_count,
-        process_index as process_index, profile as profile, register_plugin as register_plugin,
+        make_array_from_callback as make_array_from_callback,
+        make_array_from_single_device_arrays as make_array_from_single_device_arrays, make_mesh as make_mesh,
+        plugins as plugins, pmap as pmap, process_count as process_count, process_index as process_index,
+        profile as profile, register_plugin as register_plugin, with_sharding_constraint as with_sharding_constraint,
     )
 # isort: on
 # fmt: on
@@ -93,6 +95,8 @@ _BACKEND_NAMES = (
     "live_arrays",
     "local_device_count",
     "local_devices",
+    "make_array_from_callback",
+    "make_array_from_single_device_arrays",
     "make_mesh",
     "plugins",
     "pmap",
@@ -100,6 +104,7 @@ _BACKEND_NAMES = (
     "process_index",
     "profile",
     "register_plugin",
+    "with_sharding_constraint",
 )
 _BACKEND_MODULES = ("distributed", "dlpack", "export", "ffi", "multihost", "profiler", "sharding", "stages")
 

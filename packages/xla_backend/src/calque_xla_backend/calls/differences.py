@@ -50,8 +50,10 @@ def differences(fun: Any, call: Call, avals: Sequence[Any], known: Mapping[Key, 
 
 
 def _between(fun: Any, call: Call, key: Key, earlier: Key, earlier_tree: PyTreeDef) -> Iterator[Difference]:
-    statics, tree, avals, settings, axes, epoch = key
-    earlier_statics, earlier_tree_key, earlier_avals, earlier_settings, earlier_axes, earlier_epoch = earlier
+    statics, tree, avals, settings, axes, varying, epoch = key
+    earlier_statics, earlier_tree_key, earlier_avals, earlier_settings, earlier_axes, earlier_varying, earlier_epoch = (
+        earlier
+    )
     if statics != earlier_statics:
         yield from _static_differences(fun, call, dict(earlier_statics))
     if tree != earlier_tree_key:
@@ -64,6 +66,9 @@ def _between(fun: Any, call: Call, key: Key, earlier: Key, earlier_tree: PyTreeD
         yield from _setting_differences(settings, earlier_settings)
     if axes != earlier_axes:
         yield _changed("named axes", "", _axes_text(axes), _axes_text(earlier_axes), "The named axes are")
+    if varying != earlier_varying:
+        texts = ", ".join(map(repr, varying)) or "none", ", ".join(map(repr, earlier_varying)) or "none"
+        yield _changed("checked axes", "", *texts, "The axes over which types say that values vary are")
     if epoch != earlier_epoch:
         sentence = "A rule of a primitive was defined or replaced after that call."
         yield Difference("rules", "", str(epoch), str(earlier_epoch), sentence)
