@@ -1,36 +1,46 @@
-"""Lowering of eigenvalues and singular values to LAPACK's; what LAPACK does not find is NaN."""
+"""Lowering of eigenvalues and singular values to LAPACK's, and on NVIDIA's GPUs to cuSOLVER's; failures are NaN.
+
+The rules for GPUs are not tested on a GPU yet; `eig` has none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import typeof
-from calque_core.extend import identity_like, shaped_array
+from calque_core import ShapedArray, typeof
+from calque_core.extend import adjoint, identity_like, shaped_array
 from calque_core.lax import full
 from calque_core.lax.linalg import eig_p, eigh_p, svd_p
 from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.lapack import info_aval, lapack_call, nan_where
+from calque_xla_backend.modules.lapack import lapack_call
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
+from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
 
 Value = Any
 
 
 @register_lowering(eigh_p, platform="cpu")
 def eigh_lowering(ctx: LoweringRuleContext, x: IrValue, *, lower: bool) -> Sequence[IrValue]:
+    name = "heevd" if ctx.avals_in[0].kind == "c" else "syevd"
+    return _eigh(ctx, x, partial(lapack_call, name, mode="V", uplo="L" if lower else "U"))
+
+
+@register_lowering(eigh_p, platform="cuda")
+def eigh_cuda_lowering(ctx: LoweringRuleContext, x: IrValue, *, lower: bool) -> Sequence[IrValue]:
+    own_choice = np.uint8(0)  # cuSOLVER chooses the algorithm
+    return _eigh(ctx, x, partial(matrix_call, "cusolver_syevd_ffi", algorithm=own_choice, lower=lower))
+
+
+def _eigh(ctx: LoweringRuleContext, x: IrValue, factorize: MatrixCall) -> Sequence[IrValue]:
     (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
     if not aval.size:
         return [splat(0, out) for out in ctx.avals_out]
-    *outs, info = lapack_call(
-        "heevd" if aval.kind == "c" else "syevd",
-        [(x, aval)],
-        [*ctx.avals_out, info_type],
-        aliases={0: 0},
-        mode="V",
-        uplo="L" if lower else "U",
-    )
+    *outs, info = factorize([(x, aval)], [*ctx.avals_out, info_type], aliases={0: 0})
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
 
 
@@ -60,20 +70,40 @@ def eig_lowering(
 
 @register_lowering(svd_p, platform="cpu")
 def svd_lowering(ctx: LoweringRuleContext, x: IrValue, *, full_matrices: bool, compute_uv: bool) -> Sequence[IrValue]:
-    (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
+    (aval,) = ctx.avals_in
     if not aval.size:
         return empty_svd(ctx, x, full_matrices=full_matrices, compute_uv=compute_uv)
+    mode = ("A" if full_matrices else "S") if compute_uv else "N"
+    return _svd(ctx, x, _vectors_of_svd(aval, full_matrices), partial(lapack_call, "gesdd", mode=mode))
+
+
+@register_lowering(svd_p, platform="cuda")
+def svd_cuda_lowering(
+    ctx: LoweringRuleContext, x: IrValue, *, full_matrices: bool, compute_uv: bool
+) -> Sequence[IrValue]:
+    """Call cuSOLVER, which needs as many rows as columns, or more: it gets the conjugate transpose otherwise."""
+    (aval,) = ctx.avals_in
+    params: dict[str, Any] = {"full_matrices": full_matrices, "compute_uv": compute_uv}
+    if not aval.size:
+        return empty_svd(ctx, x, **params)
+    if aval.shape[-2] < aval.shape[-1]:
+        return _svd_of_adjoint(ctx, x, **params)
+    vectors = _vectors_of_svd(aval, full_matrices) if compute_uv else [shaped_array((), aval.dtype)] * 2
+    return _svd(ctx, x, vectors, partial(matrix_call, "cusolver_gesvd_ffi", transposed=False, **params))
+
+
+def _vectors_of_svd(aval: ShapedArray, full_matrices: bool) -> list[ShapedArray]:
     *batch, m, n = aval.shape
     rank = min(m, n)
     shapes = (*batch, m, m if full_matrices else rank), (*batch, n if full_matrices else rank, n)
-    vectors = [shaped_array(shape, aval.dtype) for shape in shapes]
-    _, *outs, info = lapack_call(
-        "gesdd",
-        [(x, aval)],
-        [aval, ctx.avals_out[0], *vectors, info_type],
-        aliases={0: 0},
-        mode=("A" if full_matrices else "S") if compute_uv else "N",
-    )
+    return [shaped_array(shape, aval.dtype) for shape in shapes]
+
+
+def _svd(
+    ctx: LoweringRuleContext, x: IrValue, vectors: Sequence[ShapedArray], factorize: MatrixCall
+) -> Sequence[IrValue]:
+    (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
+    _, *outs, info = factorize([(x, aval)], [aval, ctx.avals_out[0], *vectors, info_type], aliases={0: 0})
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
 
 
@@ -84,3 +114,12 @@ def _svd_of_no_elements(x: Value, *, full_matrices: bool, compute_uv: bool) -> l
 
 
 empty_svd = lower_fun(_svd_of_no_elements)
+
+
+def _swapped_svd(x: Value, **params: Any) -> list[Value]:
+    """Return the results for a matrix, computed from those for its conjugate transpose."""
+    values, *vectors = svd_p.bind(adjoint(x), **params)
+    return [values, *(adjoint(vector) for vector in reversed(vectors))]
+
+
+_svd_of_adjoint = lower_fun(_swapped_svd)

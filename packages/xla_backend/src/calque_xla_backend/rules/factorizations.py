@@ -1,4 +1,4 @@
-"""Lowering of factorisations of matrices to LAPACK's.
+"""Lowering of factorisations of matrices to LAPACK's, and on NVIDIA's GPUs to cuSOLVER's, not tested on a GPU yet.
 
 LAPACK counts rows and columns from 1.  Its status is 0 where it succeeded; a positive status of `getrf` says that U is
 singular, which is no failure of the factorisation.
@@ -6,41 +6,60 @@ singular, which is no failure of the factorisation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray, typeof
-from calque_core.extend import identity_like, lower_triangle, shaped_array, upper_triangle
+from calque_core.extend import identity_like, lower_triangle, shaped_array, upper_triangle, where
 from calque_core.lax import pad, slice_in_dim, zeros_like
 from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation, qr_p
 from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.lapack import info_aval, lapack_call, nan_where
+from calque_xla_backend.modules.lapack import lapack_call
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
+from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
 from calque_xla_backend.modules.types import aval_to_ir_type
-from calque_xla_backend.rules.reflections import product_of_reflections
+from calque_xla_backend.rules.reflections import product_of_reflections, product_of_reflections_cuda
 
 Value = Any
 
 
 @register_lowering(cholesky_p, platform="cpu")
 def cholesky_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    return _cholesky(ctx, x, partial(lapack_call, "potrf", uplo="L"))
+
+
+@register_lowering(cholesky_p, platform="cuda")
+def cholesky_cuda_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    return _cholesky(ctx, x, partial(matrix_call, "cusolver_potrf_ffi", lower=True))
+
+
+def _cholesky(ctx: LoweringRuleContext, x: IrValue, factorize: MatrixCall) -> Sequence[IrValue]:
     (aval,), info_type = ctx.avals_in, info_aval(ctx.avals_in[0])
     if not aval.size:
         return [x]
-    out, info = lapack_call("potrf", [(x, aval)], [aval, info_type], aliases={0: 0}, uplo="L")
+    out, info = factorize([(x, aval)], [aval, info_type], aliases={0: 0})
     return _lower(ctx, lower_triangle, aval, nan_where("NE", info, info_type, out, aval))
 
 
 @register_lowering(lu_p, platform="cpu")
 def lu_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    return _lu(ctx, x, partial(lapack_call, "getrf"))
+
+
+@register_lowering(lu_p, platform="cuda")
+def lu_cuda_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    return _lu(ctx, x, partial(matrix_call, "cusolver_getrf_ffi"))
+
+
+def _lu(ctx: LoweringRuleContext, x: IrValue, factorize: MatrixCall) -> Sequence[IrValue]:
     (aval,), (_, pivots_aval, order_aval), info_type = ctx.avals_in, ctx.avals_out, info_aval(ctx.avals_in[0])
     if not aval.size:
         order = hlo.iota(aval_to_ir_type(order_aval), order_aval.ndim - 1)
         return [x, splat(0, pivots_aval), order]
-    factors, from_one, info = lapack_call("getrf", [(x, aval)], [aval, pivots_aval, info_type], aliases={0: 0})
+    factors, from_one, info = factorize([(x, aval)], [aval, pivots_aval, info_type], aliases={0: 0})
     pivots = hlo.subtract(from_one, splat(1, pivots_aval))
     permutation_of = partial(lu_pivots_to_permutation, permutation_size=order_aval.shape[-1])
     return [nan_where("LT", info, info_type, factors, aval), pivots, *_lower(ctx, permutation_of, pivots_aval, pivots)]
@@ -48,6 +67,22 @@ def lu_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 @register_lowering(qr_p, platform="cpu")
 def qr_lowering(ctx: LoweringRuleContext, x: IrValue, *, pivoting: bool, full_matrices: bool) -> Sequence[IrValue]:
+    return _qr(ctx, x, pivoting, partial(lapack_call, "geqrf"), product_of_reflections)
+
+
+@register_lowering(qr_p, platform="cuda")
+def qr_cuda_lowering(ctx: LoweringRuleContext, x: IrValue, *, pivoting: bool, full_matrices: bool) -> Sequence[IrValue]:
+    if pivoting:
+        raise NotImplementedError(
+            f"qr with pivoting{where()} has no kernel on the platform 'cuda'. Compute it on the host's processor, by "
+            "jit(f, backend='cpu'), or leave pivoting out."
+        )
+    return _qr(ctx, x, pivoting, partial(matrix_call, "cusolver_geqrf_ffi"), product_of_reflections_cuda)
+
+
+def _qr(
+    ctx: LoweringRuleContext, x: IrValue, pivoting: bool, factorize: MatrixCall, product: Callable[..., IrValue]
+) -> Sequence[IrValue]:
     """Get R and the reflections from one call, and Q from a second one."""
     (aval,), (q_aval, r_aval, *orders) = ctx.avals_in, ctx.avals_out
     if not aval.size:
@@ -62,10 +97,10 @@ def qr_lowering(ctx: LoweringRuleContext, x: IrValue, *, pivoting: bool, full_ma
         )
         order = [hlo.subtract(from_one, splat(1, order_aval))]
     else:
-        packed, taus = lapack_call("geqrf", [(x, aval)], [aval, taus_aval], aliases={0: 0})
+        packed, taus = factorize([(x, aval)], [aval, taus_aval], aliases={0: 0})
         order = []
     (columns,) = _lower(ctx, partial(_with_columns, size=q_aval.shape[-1]), aval, packed)
-    q = product_of_reflections((columns, q_aval), (taus, taus_aval))
+    q = product((columns, q_aval), (taus, taus_aval))
     return [q, *_lower(ctx, partial(_upper_rows, size=r_aval.shape[-2]), aval, packed), *order]
 
 

@@ -1,8 +1,11 @@
-"""Lowering of triangular systems to LAPACK's solvers (trsm)."""
+"""Lowering of triangular systems to LAPACK's solvers (trsm), and on other platforms to XLA's own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.lax.linalg import triangular_solve_p
 from calque_xla_backend.define import IrValue, splat
@@ -35,3 +38,20 @@ def triangular_solve_lowering(  # noqa: PLR0913 -- JAX's parameters
         trans_x=("C" if conjugate_a else "T") if transpose_a else "N",
         diag="U" if unit_diagonal else "N",
     )
+
+
+@register_lowering(triangular_solve_p)
+def triangular_solve_xla_lowering(  # noqa: PLR0913 -- JAX's parameters
+    ctx: LoweringRuleContext,
+    a: IrValue,
+    b: IrValue,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> Sequence[IrValue]:
+    transpose = ("ADJOINT" if conjugate_a else "TRANSPOSE") if transpose_a else "NO_TRANSPOSE"
+    solve: Any = hlo.triangular_solve
+    return [solve(a, b, left_side, lower, unit_diagonal, hlo.TransposeAttr.get(transpose))]
