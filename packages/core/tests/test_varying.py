@@ -7,7 +7,7 @@ import pytest
 from calque_core import AbstractMesh, ShapedArray, ShapeDtypeStruct, check_jaxpr, eval_shape, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
 from calque_core.errors import JaxprTypeError
-from calque_core.extend import body_axes
+from calque_core.extend import body_axes, join_constants, nested_jaxprs
 
 LINE, PLANE = AbstractMesh((4,), ("i",)), AbstractMesh((2, 2), ("x", "y"))
 ROWS, SAME = P("i"), P()
@@ -191,6 +191,36 @@ def test_an_operand_of_a_branch_that_positions_choose_varies_before_the_branch()
     (cond_eqn,) = [eqn for eqn in jaxpr.eqns if eqn.primitive is lax.cond_p]
 
     assert all(eqn.primitive is not lax.pvary_p for branch in cond_eqn.params["branches"] for eqn in branch.eqns)
+
+
+def called(f, x):
+    """Return `f(x)`, bound as a program of its own."""
+    jaxpr = make_jaxpr(f)(x)
+    return lax.jit_p.bind(*jaxpr.consts, x, jaxpr=join_constants([jaxpr])[0][0], name="f", compiler=None)[0]
+
+
+PROGRAMS = {
+    "call": lambda x, w: called(lambda y: y * w, x[0]),
+    "cond": lambda x, w: lax.cond(w > 1.0, lambda y: y * w, lambda y: y, x[0]),
+    "scan": lambda x, w: lax.scan(lambda c, _: (c * w + x[0], w), w, None, length=2)[0],
+    "while": lambda x, w: lax.while_loop(lambda c: c < 9.0, lambda c: c * w + x[0], w),
+    "shard_map": lambda x, w: divided(lambda y: y * w, PLANE, SAME, SAME, axis_names={"y"})(x[0]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_value_from_outside_of_a_branch_that_positions_choose_varies_before_the_branch(name):
+    """So the transpose of the branch has no sum over positions, which would wait without end."""
+    f = lambda x, w: lax.cond(x[0] > 0.0, lambda: PROGRAMS[name](x, w), lambda: w)[None]
+    options = {"mesh": PLANE, "in_specs": (P("x"), SAME), "out_specs": P("x"), "axis_names": {"x"}}
+    values = np.array([0.0, 2.0])
+    jaxpr = make_jaxpr(divided(f, **options))(values, 3.0)
+    check_jaxpr(jaxpr)
+    inner = [eqn for program in nested_jaxprs(jaxpr.eqns[0].params["jaxpr"])[:-1] for eqn in program.eqns]
+
+    assert all(eqn.params["axes"] == () for eqn in inner if eqn.primitive is lax.pvary_p)
+    whole = [PROGRAMS[name](values[1:], 3.0) if name not in ("call", "shard_map") else 6.0]
+    np.testing.assert_array_equal(divided(f, **options)(values, 3.0), [3.0, *whole])
 
 
 # Results

@@ -27,7 +27,7 @@ from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.jit import check_operands, run_program
-from calque_core.ops.varying import as_varying
+from calque_core.ops.varying import as_varying, fit_branches, fit_operands
 from calque_core.ops.weakness import convert_to, reaches
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
@@ -93,6 +93,13 @@ cond_p.def_rule("dce", dce_branches)
 def cond_vma(vmas: Sequence[AxisNames], *, branches: Sequence[Jaxpr], batched: str) -> list[AxisNames]:
     """Return the axes of the results of a branch, with those of the index: each position may take its own branch."""
     return [aval.vma | vmas[0] for aval in branches[0].out_avals]
+
+
+@cond_p.def_rule("fit")
+def fit_cond(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
+    """Make operands and branches vary along the same axes of a mesh."""
+    operands, branches = fit_branches(args[1:], params["branches"])
+    return [args[0], *operands], params | {"branches": branches}
 
 
 @api_boundary
@@ -178,8 +185,9 @@ def _choose(
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
         return copy_writable_tree(functions[int(known(index))](*operands))
-    leaves = [as_varying(x, typeof(index).vma) for x in leaves]  # so that no branch sums cotangents of all positions
     branches, consts, out_tree = stage_branches(verb, functions, leaves, in_tree)
+    vma = typeof(index).vma  # operands vary along them too, so that no branch sums the cotangents of all positions
+    consts, leaves = fit_operands(consts, [vma] * len(consts)), fit_operands(leaves, [vma] * len(leaves))
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
     return out_tree.unflatten(copy_shared(outs, consts, leaves))
 

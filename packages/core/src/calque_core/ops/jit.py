@@ -15,6 +15,7 @@ from typing import Any
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
+from calque_core.ops.varying import fit_program
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
@@ -59,9 +60,18 @@ def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
     """
     primitive.def_rule("means", lambda **params: params[parameter])
     primitive.def_rule("vma", lambda vmas, **params: [aval.vma for aval in params[parameter].out_avals])
+    primitive.def_rule("fit", lambda args, params: _fitted(parameter, args, params))
     primitive.def_rule("interpret", lambda interpreted, *args, **params: interpreted(params[parameter], *args))
     if run is not None:
         primitive.def_impl(lambda *args, **params: run(params[parameter], args))
+
+
+def _fitted(parameter: str, args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
+    """Make the operands and the program vary along the same axes of a mesh."""
+    if len(args) != len(params[parameter].invars):  # operands of several programs
+        return args, params
+    args, jaxpr = fit_program(args, params[parameter])
+    return args, params | {parameter: jaxpr}
 
 
 means(jit_p, "jaxpr")

@@ -18,6 +18,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.cond import dce_branches, operand_leaves, stage_branches
 from calque_core.ops.jit import check_operands, run_program
+from calque_core.ops.varying import fit_branches
 from calque_core.primitives.primitive import Primitive
 
 Value = Any
@@ -57,6 +58,15 @@ def platform_dependent_impl(*operands: Value, branches: Sequence[Jaxpr], platfor
 
 
 platform_dependent_p.def_rule("dce", dce_branches)
+
+
+@platform_dependent_p.def_rule("fit")
+def fit_platforms(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
+    """Make operands and branches vary along the same axes of a mesh."""
+    args, branches = fit_branches(args, params["branches"])
+    return args, params | {"branches": branches}
+
+
 platform_dependent_p.def_rule("vma", lambda vmas, *, branches, **_: [aval.vma for aval in branches[0].out_avals])
 
 

@@ -35,6 +35,7 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
+from calque_core.ops.varying import fit_loop, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
@@ -107,6 +108,17 @@ def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
 
 
 scan_p.def_rule("dce", dce_scan)
+
+
+@scan_p.def_rule("fit")
+def fit_scan(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
+    """Make operands and the step vary along the same axes of a mesh."""
+    if fits(args, params["jaxpr"].in_avals):
+        return args, params
+    args, (jaxpr,) = fit_loop(args, [params["jaxpr"]], [params["num_carry"]])
+    return args, params | {"jaxpr": jaxpr}
+
+
 scan_p.def_rule("vma", lambda vmas, *, jaxpr, **_: [aval.vma for aval in jaxpr.out_avals])
 
 

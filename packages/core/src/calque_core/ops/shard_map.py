@@ -38,6 +38,7 @@ from calque_core.ops.shard_specs import (
     manual_axes,
     mesh_of,
 )
+from calque_core.ops.varying import fit_operands, widened
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import PyTreeDef
@@ -69,6 +70,19 @@ def shard_map_abstract_eval(
 @shard_map_p.def_rule("vma")
 def shard_map_vma(vmas: Sequence[AxisSet], *, jaxpr: Jaxpr, axis_names: AxisNames, **_: Any) -> list[AxisSet]:
     return [aval.vma.difference(axis_names) for aval in jaxpr.out_avals]
+
+
+@shard_map_p.def_rule("fit")
+def fit_shard_map(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
+    """Make operands and the program vary along the same axes of an outer program."""
+    jaxpr: Jaxpr = params["jaxpr"]
+    own = [aval.vma.intersection(params["axis_names"]) for aval in jaxpr.in_avals]
+    outer = [aval.vma.difference(params["axis_names"]) for aval in jaxpr.in_avals]
+    vmas = [vma | typeof(x).vma for x, vma in zip(args, outer)]
+    if vmas != outer:
+        with body_axes(mesh=params["mesh"], axis_names=params["axis_names"], check_vma=params["check_vma"]):
+            jaxpr = widened(jaxpr, [vma | inner for vma, inner in zip(vmas, own)])
+    return fit_operands(args, vmas), params | {"jaxpr": jaxpr}
 
 
 def shard_type(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec) -> ShapedArray:

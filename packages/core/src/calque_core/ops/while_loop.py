@@ -28,6 +28,7 @@ from calque_core.ops.compare import lt
 from calque_core.ops.cond import cond, detach
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.jit import check_operands
+from calque_core.ops.loop_rules import split_while
 from calque_core.ops.loops import (
     add_step,
     as_carry,
@@ -42,6 +43,7 @@ from calque_core.ops.loops import (
 )
 from calque_core.ops.operands import promoted_type
 from calque_core.ops.scan import scan, steps_at_once
+from calque_core.ops.varying import fit_loop, fit_operands, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
@@ -122,6 +124,19 @@ def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], 
 
 
 while_p.def_rule("dce", dce_while)
+
+
+@while_p.def_rule("fit")
+def fit_while(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
+    """Make operands, the condition and the body vary along the same axes of a mesh."""
+    body, condition = params["body_jaxpr"], params["cond_jaxpr"]
+    cond_consts, body_consts, carry = split_while(args, params["cond_nconsts"], params["body_nconsts"])
+    if fits([*body_consts, *carry], body.in_avals) and fits([*cond_consts, *carry], condition.in_avals):
+        return args, params
+    args, (body, condition) = fit_loop(args, [body, condition], [len(carry), 0])
+    return args, params | {"body_jaxpr": body, "cond_jaxpr": condition}
+
+
 while_p.def_rule("vma", lambda vmas, *, body_jaxpr, **_: [aval.vma for aval in body_jaxpr.out_avals])
 
 
@@ -193,7 +208,7 @@ def _bind_traced(
     body_jaxpr, cond_jaxpr = detach([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,
-        *body.consts,
+        *fit_operands(body.consts, [vma] * len(body.consts)),  # so that no step sums the cotangents of all positions
         *carry,
         body_jaxpr=body_jaxpr,
         body_nconsts=len(body.consts),
