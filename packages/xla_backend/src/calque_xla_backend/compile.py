@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from calque_xla_backend.runtime.runtime import Buffer, Executable, XlaRuntimeErr
 
 Value = Any
 Options = tuple[tuple[str, Any], ...]
+Run = Callable[[Sequence[Buffer]], Any]
 
 
 class LoweredProgram(NamedTuple):
@@ -51,10 +53,22 @@ class LoweredProgram(NamedTuple):
 class Program:
     """A compiled program: `run(buffers)` returns jaxlib's results, and `handlers` make buffers of them.
 
-    `run` takes a buffer for each argument, and reads the buffers of the arguments in the mask `used`.
+    `run` takes a buffer for each argument, and reads the buffers of the arguments in the mask `used`.  The results of
+    `run_with_token` also hold a token that waits for the end of the program; it is None if the program calls Python.
     """
 
-    __slots__ = ("bounds", "donated", "executable", "handlers", "in_types", "name", "out_types", "run", "used")
+    __slots__ = (
+        "bounds",
+        "donated",
+        "executable",
+        "handlers",
+        "in_types",
+        "name",
+        "out_types",
+        "run",
+        "run_with_token",
+        "used",
+    )
 
     def __init__(self, lowered: LoweredProgram, executable: Executable, place: Place) -> None:
         jaxpr = lowered.jaxpr
@@ -64,9 +78,13 @@ class Program:
         self.used, self.donated = lowered.used, lowered.donated
         consts = [to_buffer(const, target) for (const, _), target in zip(lowered.module.const_args, const_types)]
         execute, callbacks = executable.execute_sharded, lowered.module.callbacks
+        self.run_with_token: Run | None = None
         if callbacks:
             execute = run_to_end(execute, callbacks, self.name)
-        self.run: Callable[[Sequence[Buffer]], Any] = _take_jaxpr_arguments(execute, consts, lowered.used)
+        else:
+            with_token = partial(execute, with_tokens=True)
+            self.run_with_token = _take_jaxpr_arguments(with_token, consts, lowered.used)
+        self.run: Run = _take_jaxpr_arguments(execute, consts, lowered.used)
 
     def __call__(self, args: Sequence[Value]) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars, converted to the program's types."""

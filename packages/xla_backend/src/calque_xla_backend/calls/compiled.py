@@ -12,6 +12,7 @@ from typing import Any
 
 from calque_core import rule_epoch
 from calque_pytree import tree_structure
+from calque_xla_backend.calls.arena import Arenas
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.transfer import Inputs, has_plain_types
 from calque_xla_backend.compile import Program, explain
@@ -42,6 +43,7 @@ class CompiledCall:
         "out_types",
         "program",
         "run",
+        "run_with_token",
         "device_types",
         "static_keys",
         "unflatten",
@@ -50,6 +52,7 @@ class CompiledCall:
     def __init__(self, program: Program, call: Call, traced: TracedCall) -> None:
         self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
+        self.run_with_token: Any = program.run_with_token
         self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
         self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
         targets = [_as_given(x, target) for x, target in zip(call.leaves, program.in_types)]
@@ -75,14 +78,31 @@ class CompiledCall:
         if self.bounds and not fit(self.bounds, leaves):
             return None  # the general path names the argument
         try:
-            buffers = self.inputs.buffers(leaves)
-        except OverflowError:
-            return None  # a Python integer that does not fit; the general path names it
-        try:
-            outs: Sequence[Buffer] = self.run(buffers).consume_with_handlers(self.handlers)
+            arenas = self.inputs.arenas
+            return self._run(self.inputs, leaves) if arenas is None else self._run_in_arena(self.inputs, arenas, leaves)
         except RuntimeError as error:
             explain(error, self.name, leaves)
             raise
+
+    def _run(self, inputs: Inputs, leaves: Sequence[Value]) -> Sequence[Buffer] | None:
+        """Return the results of the program, or None for an integer that does not fit: the general path names it."""
+        try:
+            buffers = inputs.buffers(leaves)
+        except OverflowError:
+            return None
+        outs: Sequence[Buffer] = self.run(buffers).consume_with_handlers(self.handlers)
+        return outs
+
+    def _run_in_arena(self, inputs: Inputs, arenas: Arenas, leaves: Sequence[Value]) -> Sequence[Buffer] | None:
+        """Return as `_run`, with the small leaves in an arena."""
+        arena = arenas.take()  # an error loses it, so that nobody writes where a program may read
+        try:
+            buffers = inputs.buffers_in_arena(leaves, arena)
+        except OverflowError:
+            return None
+        results = self.run_with_token(buffers)
+        outs: Sequence[Buffer] = results.consume_with_handlers(self.handlers)
+        arenas.give_back(arena, results.consume_token())
         return outs
 
     def result(self, outs: Sequence[Buffer]) -> Any:

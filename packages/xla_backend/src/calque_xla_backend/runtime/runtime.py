@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,25 @@ def share(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
     place = target.placement
     semantics = xc.HostBufferSemantics.ZERO_COPY
     return _device_put(target, place.xla_sharding, [array], place.devices, True, False, semantics, True)
+
+
+def lend(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
+    """Return a buffer on the memory of an aligned NumPy array on the host; its owner may write there between programs.
+
+    It is no array of the user's: `live_buffers` does not list it.
+    """
+    place = target.placement
+    semantics = xc.HostBufferSemantics.ZERO_COPY
+    buffer = _device_put(target.aval, place.xla_sharding, [array], place.devices, True, False, semantics, True)
+    shared = np.asarray(memoryview(buffer)).__array_interface__
+    assert shared["data"][0] == array.__array_interface__["data"][0], (target, array.__array_interface__)
+    return buffer
+
+
+def wait_for(token: Any) -> None:
+    """Wait until a program has ended, by the token that came with its results."""
+    with suppress(XlaRuntimeError):  # of a program that failed: whoever reads its results gets the error
+        token.block_until_ready()
 
 
 def to_dlpack(buffer: Buffer, max_version: tuple[int, int] | None = None) -> Any:
