@@ -1,3 +1,6 @@
+import bdb
+import io
+
 import numpy as np
 import pytest
 
@@ -75,3 +78,88 @@ def test_results_are_ignored_and_exceptions_are_not():
 def test_a_callback_must_be_a_function():
     with pytest.raises(TypeError, match=r"debug.callback got 'f' of type str"):
         debug.callback("f")
+
+
+# Breakpoints
+
+
+def stop_in(program, x, monkeypatch, capsys, *commands):
+    """Return what the prompt of a breakpoint answers to commands, and the result."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{command}\n" for command in commands)))
+    out = program(x)
+    return [answer.rstrip("\n") for answer in capsys.readouterr().out.split("(calque) ")[1:]], out
+
+
+def watched(x):
+    y = lax.mul(x, 3.0)
+    both = {"x": x, "pair": (y, "text")}
+    debug.breakpoint()
+    return lax.add(both["x"], y)
+
+
+def test_a_breakpoint_shows_the_variables_of_its_caller(monkeypatch, capsys):
+    answers, out = stop_in(watched, 2.0, monkeypatch, capsys, "p y", "p both['pair']", "c")
+    assert answers == [repr(lax.mul(2.0, 3.0)), f"({lax.mul(2.0, 3.0)!r}, 'text')", ""]
+    assert out == 8.0
+
+
+def test_a_breakpoint_of_a_traced_program_shows_the_values_of_each_run(monkeypatch, capsys):
+    jaxpr = make_jaxpr(watched)(2.0)
+    assert capsys.readouterr().out == ""
+    for x in (1.0, 5.0):
+        run = lambda x: eval_jaxpr(jaxpr, jaxpr.consts, x)
+        answers, out = stop_in(run, x, monkeypatch, capsys, "p float(y)", "p both", "up", "p float(x)", "c")
+        assert answers[:2] == [f"{3.0 * x}", f"{{'x': array({x:.0f}.), 'pair': (array({3 * x:.0f}.), 'text')}}"]
+        assert "test_a_breakpoint_of_a_traced_program" in answers[2]
+        assert out == [4.0 * x]
+
+
+def test_a_breakpoint_passes_each_tracer_once_and_keeps_none():
+    def program(x, y):
+        again = [x, x, y]
+        debug.breakpoint(num_frames=1)
+        return again[0]
+
+    jaxpr = make_jaxpr(program)(1.0, 2.0)
+    (eqn,) = jaxpr.eqns
+    assert len(eqn.invars) == 2
+    (frame,) = eqn.params["callback"].fun.frames
+    assert frame.local_names == {"x": None, "y": None, "again": None}
+
+
+def test_a_tracer_of_another_trace_is_shown_as_text(monkeypatch, capsys):
+    leaked = []
+    make_jaxpr(lambda x: leaked.append(x) or x)(1.0)
+
+    def program(x):
+        other = leaked[0]
+        debug.breakpoint(num_frames=1)
+        return x if other is not None else None
+
+    jaxpr = make_jaxpr(program)(1.0)
+    run = lambda x: eval_jaxpr(jaxpr, jaxpr.consts, x)
+    answers, _ = stop_in(run, 1.0, monkeypatch, capsys, "p other", "p x", "c")
+    assert "a traced value that has no value at the breakpoint" in answers[0]
+    assert answers[1] == "array(1.)"
+
+
+def test_a_variable_that_is_no_pytree_is_shown_as_it_is(monkeypatch, capsys):
+    def program(x):
+        mixed = {1: x, "a": 2}
+        debug.breakpoint(num_frames=1)
+        return mixed["a"]
+
+    answers, _ = stop_in(program, 1.5, monkeypatch, capsys, "p mixed", "c")
+    assert answers[0] == "{1: 1.5, 'a': 2}"
+
+
+def test_quit_ends_the_program(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    with pytest.raises(bdb.BdbQuit) as caught:
+        watched(1.0)
+    assert any("of debug.breakpoint at test_debug.py" in note for note in caught.value.__notes__)
+
+
+def test_a_breakpoint_without_frames_is_refused():
+    with pytest.raises(ValueError, match=r"debug.breakpoint at test_debug.py:.* got num_frames=0. Give 1 or more, or"):
+        debug.breakpoint(num_frames=0)

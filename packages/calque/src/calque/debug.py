@@ -1,5 +1,5 @@
-"""The functions of `calque_core.debug` under jax's path: `debug.print` and `debug.callback`."""
+"""The functions of `calque_core.debug` under jax's path: `debug.print`, `debug.callback` and `debug.breakpoint`."""
 
-from calque_core.debug import callback, print
+from calque_core.debug import breakpoint, callback, print
 
-__all__ = ["callback", "print"]
+__all__ = ["breakpoint", "callback", "print"]

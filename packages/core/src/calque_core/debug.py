@@ -1,9 +1,9 @@
-"""Looking at values while a program runs: `print` and `callback`.
+"""Looking at values while a program runs: `print`, `callback` and `breakpoint`.
 
 One idea: they are calls to Python with an effect, so that they work the same in plain evaluation, under every
 transformation and in compiled programs, and are never removed.
 
-Read next: `ops/callback.py`, their primitive.
+Read next: `ops/callback.py`, their primitive; `frames/prompt.py`, what a breakpoint opens.
 """
 
 from __future__ import annotations
@@ -12,13 +12,20 @@ import builtins
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
+from calque_core.context import here
+from calque_core.errors import UnexpectedTracerError
+from calque_core.frames.prompt import Prompt
+from calque_core.frames.recorded import RecordedFrame, record_frames
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.ops.callback import bind_debug_callback
+from calque_core.traces.tracer import check_lift, is_tracer
+from calque_pytree import PyTreeDef, tree_flatten, tree_structure
 
-__all__ = ["callback", "print"]
+__all__ = ["breakpoint", "callback", "print"]
 
 
 @api_boundary
@@ -117,3 +124,112 @@ class _Fields(string.Formatter):
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
         return value
+
+
+@api_boundary
+def breakpoint(*, filter_frames: bool = True, num_frames: int | None = None, ordered: bool = False) -> None:
+    r"""Open a prompt each time the program gets here, to look at the local variables of the calling functions.
+
+    The commands are those of Python's debugger: `p expression`, `args`, `list`, `where`, `up`, `down`, `continue`,
+    `quit`, which ends the program with `bdb.BdbQuit`, and `help`.  They read standard input.  In a traced or compiled
+    program, traced variables have their values in this run; other variables are what they were when it was traced.
+    The program keeps the variables alive.  With `filter_frames`, frames of calque are left out; `num_frames` is the
+    number of frames to show.  `ordered`, `vmap` and derivatives are as for `callback`.
+    Raises: ValueError if `num_frames` is less than 1.
+
+    >>> import io, sys
+    >>> from calque_core import debug
+    >>> def area(width, height):
+    ...     debug.breakpoint()
+    ...     return width * height
+    >>> keyboard, sys.stdin = sys.stdin, io.StringIO("p width + 1\ncontinue\n")
+    >>> area(2.0, 3.0)  # doctest: +ELLIPSIS
+    > <doctest ...>(2)area()
+    -> debug.breakpoint()
+    (calque) 3.0
+    (calque) 6.0
+    >>> sys.stdin = keyboard
+    """
+    if num_frames is not None and num_frames < 1:
+        raise ValueError(f"debug.breakpoint{where()} got num_frames={num_frames}. Give 1 or more, or None for all.")
+    frames = record_frames(filter_frames, num_frames)
+    tracers, traced = _take_tracers(frames)
+    bind_debug_callback("debug.breakpoint", _Breakpoint(frames, traced), tracers, {}, ordered)
+
+
+class _TracedVariable(NamedTuple):
+    """A local variable with tracers among its leaves: `numbers` says which arguments of the prompt they are."""
+
+    frame: int
+    name: str
+    tree: PyTreeDef
+    leaves: list[Any]
+    numbers: dict[int, int]
+
+
+class _Breakpoint:
+    """Opens a prompt over recorded frames; its arguments are the values of the traced variables."""
+
+    __slots__ = ("__weakref__", "frames", "traced")
+    __name__ = "breakpoint"
+
+    def __init__(self, frames: Sequence[RecordedFrame], traced: Sequence[_TracedVariable]) -> None:
+        self.frames, self.traced = frames, traced
+
+    def __call__(self, *values: Any) -> None:
+        frames = [replace(frame, local_names=dict(frame.local_names)) for frame in self.frames]
+        for frame, name, tree, leaves, numbers in self.traced:
+            filled = [values[numbers[i]] if i in numbers else leaf for i, leaf in enumerate(leaves)]
+            frames[frame].local_names[name] = tree.unflatten(filled)
+        Prompt(frames).cmdloop()
+
+
+class _Unseen:
+    """Stands for a tracer that the program cannot read; it shows the text of the tracer."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, tracer: Any) -> None:
+        self.text = f"<{tracer!r}, a traced value that has no value at the breakpoint>"
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _take_tracers(frames: Sequence[RecordedFrame]) -> tuple[list[Any], list[_TracedVariable]]:
+    """Return the tracers in the local variables, each once, and these variables; the frames keep no tracer."""
+    tracers: dict[int, Any] = {}  # by id, in the order of the arguments
+    traced = []
+    for number, frame in enumerate(frames):
+        for name, value in frame.local_names.items():
+            leaves, tree = _flatten(value)
+            places = [i for i, x in enumerate(leaves) if is_tracer(x)]
+            seen = [i for i in places if _is_seen(leaves[i])]
+            tracers.update((id(leaves[i]), leaves[i]) for i in seen)
+            order = {key: k for k, key in enumerate(tracers)}
+            numbers = {i: order[id(leaves[i])] for i in seen}
+            if places:
+                kept = [None if i in numbers else _Unseen(x) if is_tracer(x) else x for i, x in enumerate(leaves)]
+                traced.append(_TracedVariable(number, name, tree, kept, numbers))
+                frame.local_names[name] = None
+    return list(tracers.values()), traced
+
+
+def _flatten(value: Any) -> tuple[list[Any], PyTreeDef]:
+    """Return the leaves of a variable; a variable that is no pytree, such as a dict of unlike keys, is one leaf."""
+    try:
+        return tree_flatten(value)
+    except (TypeError, ValueError):
+        return [value], tree_structure(None, is_leaf=lambda _: True)
+
+
+def _is_seen(tracer: Any) -> bool:
+    """Tell whether the current trace can use a tracer: a frame may hold tracers of other traces."""
+    trace = here().trace
+    if trace is tracer._trace:
+        return True
+    try:
+        check_lift(tracer, trace)
+    except UnexpectedTracerError:
+        return False
+    return True
