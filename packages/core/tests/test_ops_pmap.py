@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import AbstractMesh, Mesh, check_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
+from calque_core import AbstractMesh, Mesh, check_jaxpr, dce_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
 from calque_core.context import entered, here
 from calque_core.extend import nested_jaxprs
 from calque_core.lax import pmap_p
@@ -163,3 +163,11 @@ J_10 = """{ lambda ; a:f32[1,3] b:f32[]. let
       out_axes=(0,)
     ] b a
   in (c,) }"""
+
+
+def test_unused_operands_go_with_their_axes():
+    f = mapped(lambda x, y: x + 1.0, "i", 4, (0, 1), (0,))
+    jaxpr, used = dce_jaxpr(make_jaxpr(f)(np.zeros(4), np.zeros((2, 4))), [True])
+    check_jaxpr(jaxpr)
+    assert used == [True, False]
+    assert jaxpr.eqns[0].params["in_axes"] == (0,)

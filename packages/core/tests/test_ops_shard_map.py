@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import AbstractMesh, Mesh, ShapeError, check_jaxpr, config, lax, make_jaxpr, shard_map
+from calque_core import AbstractMesh, Mesh, ShapeError, check_jaxpr, config, dce_jaxpr, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
 
 LINE, PLANE = AbstractMesh((4,), ("i",)), AbstractMesh((2, 4), ("x", "y"))
@@ -204,3 +204,21 @@ def test_nested_functions_over_other_axes_of_the_mesh():
 def test_a_mesh_of_devices_serves_too():
     mesh = Mesh(np.array(["a", "b"]), "i")
     np.testing.assert_array_equal(divided(lambda x: lax.psum(x, "i"), mesh, P("i"), P())(np.arange(4.0)), [2.0, 4.0])
+
+
+# Dead code
+
+
+def test_unused_results_go_with_the_operands_and_specs_that_only_they_need():
+    f = divided(lambda x, y, z: (x + 1.0, y * z), in_specs=(ROWS, P(None, "i"), P()), out_specs=(ROWS, P(None, "i")))
+    jaxpr = make_jaxpr(f)(MATRIX, MATRIX, np.float32(2.0))
+    for used, in_specs, out_specs, names in (
+        ([True, False], (ROWS,), (ROWS,), ["add"]),
+        ([False, True], (P(None, "i"), P()), (P(None, "i"),), ["pvary", "mul"]),
+    ):
+        smaller, _ = dce_jaxpr(jaxpr, used)
+        check_jaxpr(smaller)
+        (eqn,) = smaller.eqns
+        assert (eqn.params["in_specs"], eqn.params["out_specs"]) == (in_specs, out_specs)
+        assert [inner.primitive.name for inner in eqn.params["jaxpr"].eqns] == names
+    assert not dce_jaxpr(jaxpr, [False, False])[0].eqns

@@ -109,15 +109,28 @@ def jit_pp(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name != "compiler"}
 
 
-def dce_jit(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop the unused results, and the operands that only they need."""
-    if not any(used_outputs) and not eqn.effects:
-        return [False] * len(eqn.invars), None
-    jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_outputs)
-    invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outputs)
-    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"jaxpr": jaxpr})
+def dce_of_program(program: str, of_operand: str | None = None, of_result: str | None = None) -> Callable[..., Any]:
+    """Return the dead code rule of an equation that applies the program in the parameter `program` to its operands.
+
+    It drops the unused results, and the operands that only they need.  The parameters `of_operand` and `of_result`
+    have an entry for each operand, and for each result.
+    """
+
+    def dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+        if not any(used_outputs) and not eqn.effects:
+            return [False] * len(eqn.invars), None
+        jaxpr, used_inputs = dce_jaxpr(eqn.params[program], used_outputs)
+        params = eqn.params | {program: jaxpr}
+        for name, used in ((of_operand, used_inputs), (of_result, used_outputs)):
+            if name is not None:
+                params[name] = tuple(marked(params[name], used))
+        invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outputs)
+        return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=params)
+
+    return dce
 
 
+dce_jit = dce_of_program("jaxpr")
 jit_p.def_rule("dce", dce_jit)
 
 

@@ -25,7 +25,7 @@ from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.ops.batch_axes import moveaxis
 from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import Compiler, check_operands, jit_p, one_equation_jaxpr
+from calque_core.ops.jit import Compiler, check_operands, dce_of_program, jit_p, one_equation_jaxpr
 from calque_core.ops.shape import squeeze
 from calque_core.ops.shard_map import shard_map_p
 from calque_core.primitives.primitive import Primitive
@@ -65,6 +65,9 @@ def _with(aval: ShapedArray, axis: int | None, size: int) -> ShapedArray:
 def pmap_pp(params: Params) -> Params:
     hidden = {"compiler"} | ({"devices"} if params["devices"] is None else set())
     return {name: value for name, value in params.items() if name not in hidden}
+
+
+pmap_p.def_rule("dce", dce_of_program("call_jaxpr", "in_axes", "out_axes"))
 
 
 @pmap_p.def_impl

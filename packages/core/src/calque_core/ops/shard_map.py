@@ -26,7 +26,7 @@ from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.meshes.shards import check_spec, full_shape, shard_shape, shard_slices
 from calque_core.ops import lockstep_programs as _lockstep_programs  # noqa: F401  the rules of branches and loops
 from calque_core.ops.cond import detach, join_constants, operand_leaves, stage_once
-from calque_core.ops.jit import check_operands
+from calque_core.ops.jit import check_operands, dce_of_program
 from calque_core.ops.lockstep import Column, Positions, positions_of, run_in_lockstep
 from calque_core.ops.shard_specs import (
     AxisNames,
@@ -88,6 +88,9 @@ def fit_shard_map(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequen
 def shard_type(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec) -> ShapedArray:
     """Return the type of the shards of an array."""
     return aval.update(shape=shard_shape(aval.shape, mesh, spec))
+
+
+shard_map_p.def_rule("dce", dce_of_program("jaxpr", "in_specs", "out_specs"))
 
 
 # Evaluation
