@@ -12,6 +12,7 @@ from implicit import EQUATIONS
 from indexed import INDEXED
 from program import COMPLEX, FLOATS, INTEGERS, NUMBERS, Program, always, numbers
 from rematerialized import REMATERIALIZED
+from sharded_operations import SHARDED
 from spectra import SPECTRA
 
 from calque_batching import vmap
@@ -413,6 +414,8 @@ OPERATIONS: dict[str, list[Program]] = {
     # calls to Python
     **HOST_CALLS,
     "dce_sink": [Program("dce_sink", lambda x: (lax.dce_sink(lax.cos(x)), lax.sin(x))[1], (X,), FIELD, 8)],
+    # programs over a mesh
+    **SHARDED,
     # named axes, bound by the vmap around them
     "psum": [
         sums("psum", vmap(lambda x: lax.mul(lax.psum(x, "i"), x), axis_name="i"), (numbers((3, 2)),), ARITHMETIC),

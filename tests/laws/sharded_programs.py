@@ -7,10 +7,11 @@ from typing import Any
 
 from sharded_collectives import COLLECTIVES
 from sharded_models import MODELS
+from sharded_pmaps import PMAPS
 
 from calque_autodiff import vjp
 
-PROGRAMS = [*COLLECTIVES, *MODELS]
+PROGRAMS = [*COLLECTIVES, *MODELS, *PMAPS]
 BACKWARDS = [program for program in PROGRAMS if program.name not in {"common_loop", "own_loop"}]  # no reverse mode
 CLOSE = 1e-12
 

@@ -68,10 +68,7 @@ def test_the_names_of_the_rows_differ():
     assert len(set(names)) == len(names)
 
 
-ELSEWHERE = {
-    "ffi_call",  # in test_ffi.py, which builds a kernel for it
-    *("all_gather_invariant", "pvary", "shard_map", "sharding_constraint", "xla_pmap"),  # in test_sharded.py
-}
+ELSEWHERE = {"ffi_call"}  # in test_ffi.py, which builds a kernel for it
 
 
 def test_every_primitive_has_a_row():

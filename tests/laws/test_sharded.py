@@ -10,19 +10,24 @@ from agreement import assert_close, check_differences, directions, inner
 from many_devices import outcomes_of
 from sharded_program import SIZES
 from sharded_programs import BACKWARDS, CLOSE, PROGRAMS, pulled
-from transformations import is_mapped
+from transformations import batch_of, check_stack, is_mapped
 
 from calque_autodiff import jvp, linearize, vjp
 from calque_batching import vmap
-from calque_core import check_jaxpr, eval_jaxpr, jaxpr_as_fun, jaxpr_equal, make_jaxpr
+from calque_core import check_jaxpr, dce_jaxpr, eval_jaxpr, jaxpr_as_fun, jaxpr_equal, make_jaxpr
+from calque_core.extend import marked
 from calque_jet import jet
 
 SCRIPT = Path(__file__).with_name("sharded_on_devices.py")
 
 
-def each(programs, sizes=SIZES):
-    """Test each program, on one size and with one `check_vma` in the usual run."""
-    cases = [(program, size, check) for program in programs for check in program.checked for size in sizes]
+def each(programs, sizes=SIZES, sizes_again=None):
+    """Test each program, on one size and with one `check_vma` in the usual run.
+
+    `sizes_again` are the sizes for the second value of `check_vma`; the same, by default.
+    """
+    chosen = (sizes, sizes if sizes_again is None else sizes_again)
+    cases = [(p, size, check) for p in programs for check, each_size in zip(p.checked, chosen) for size in each_size]
     ids = [f"{program.name}-{size}-{'checked' if check else 'unchecked'}" for program, size, check in cases]
     every = pytest.mark.parametrize(("program", "size", "check"), cases, ids=ids)
     return lambda law: pytest.mark.sampled(keep=0.0, rows=["program"])(every(law))
@@ -47,6 +52,10 @@ def test_stage(program, size, check):
     outs = example(*example.leaves)
     assert_close(eval_jaxpr(jaxpr, jaxpr.consts, *example.leaves), outs, 0)
     assert jaxpr_equal(jaxpr, make_jaxpr(jaxpr_as_fun(jaxpr))(*jaxpr.in_avals))
+    for i in range(len(outs)):
+        smaller, used = dce_jaxpr(jaxpr, [i == k for k in range(len(outs))])
+        check_jaxpr(smaller)
+        assert_close(eval_jaxpr(smaller, smaller.consts, *marked(example.leaves, used)), outs[i : i + 1], 0)
 
 
 # Derivatives
@@ -137,6 +146,22 @@ def test_gradient_of_a_batch(program, size, check):
     assert_close(batched, [np.stack([np.asarray(x)] * 2) for x in want], CLOSE)
 
 
+# Pairs of transformations
+
+PAIRS = [
+    ("vmap", "vjp"), ("vjp", "vmap"), ("jvp", "vmap"), ("vjp", "checkpoint"), ("checkpoint", "linearize"),
+    ("vmap", "vmap"),
+]  # fmt: skip
+
+
+@each([program for program in BACKWARDS if True in program.checked], sizes=[4])
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_pairs(program, size, check, pair):
+    example, meaning = program.sharded(size, check), program.on_one_device(size)
+    levels = pair.count("vmap")
+    check_stack(example, pair, batch_of(example.program, "float64", levels), meaning)
+
+
 # Compilation
 
 
@@ -147,7 +172,7 @@ def outcomes(request):
     return outcomes_of(SCRIPT, *chosen)
 
 
-@each(PROGRAMS)
+@each(PROGRAMS, sizes_again=[4])
 def test_compiled(program, size, check, outcomes, request):
     claim = request.node.callspec.id
     assert outcomes[claim] == "ok", outcomes[claim]

@@ -99,6 +99,26 @@ def gradient_inside(lib):
     return body
 
 
+def gradients_of_collectives(lib):
+    """The gradients, taken in the body, of nonlinear functions of what shards exchange."""
+
+    def body(x):
+        np, lax = lib.np, lib.lax
+        size = lax.axis_size("i")
+        collectives = [
+            lambda x: lax.psum(x, "i"),
+            lambda x: lax.pmean(x, "i") * x,
+            lambda x: lax.all_gather(x, "i"),
+            lambda x: lax.psum_scatter(x, "i", scatter_dimension=1, tiled=True),
+            lambda x: lax.all_to_all(x, "i", 1, 0, tiled=True),
+            lambda x: lax.ppermute(x, "i", [(k, k + 1) for k in range(size - 1)]),
+            lambda x: lax.psum(lax.psum(x, "i") * x, "i"),
+        ]
+        return tuple(lib.grad(lambda x, f=f: np.sum(np.sin(f(x * x))))(x) for f in collectives)
+
+    return body
+
+
 def positions(lib):
     return lambda w, x: x @ w * lib.lax.axis_index("i") + lib.lax.axis_size("i")
 
@@ -114,6 +134,7 @@ TWINS = {
     "passed_on": Twin(passed_on, "i", "i", (ROWS,)),
     "scanned": Twin(scanned, "ri", "ri", (WEIGHTS, ROWS)),
     "gradient_inside": Twin(gradient_inside, "ri", "ri", (WEIGHTS, ROWS)),
+    "gradients_of_collectives": Twin(gradients_of_collectives, "i", "iiiiiii", (SQUARE,)),
     "positions": Twin(positions, "ri", "i", (WEIGHTS, ROWS)),
 }
 
