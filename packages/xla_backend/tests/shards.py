@@ -109,6 +109,17 @@ def check_meshes_of_any_order_of_devices_in_one_program():
     assert "device_ids=[6, 7, 4, 5, 2, 3, 0, 1]" in jitted.lower(X).as_text()
 
 
+def check_results_over_a_mesh_of_another_order_of_the_devices_are_arguments_again():
+    turned = Mesh(np.array(devices()).reshape(4, 2)[::-1], ("i", "j"))
+    straight = Mesh(np.array(devices()).reshape(4, 2), ("i", "j"))
+    f = jit(lambda x: divided(lambda x: x * 2, mesh=turned)(divided(lambda x: x + 1, mesh=straight)(x)))
+    y = f(X)
+    np.testing.assert_array_equal(np.asarray(y), (X + 1) * 2)
+    assert [shard.device for shard in y.addressable_shards] == list(turned.devices.flat)
+    np.testing.assert_array_equal(np.asarray(f(y)), ((X + 1) * 2 + 1) * 2)
+    np.testing.assert_array_equal(np.asarray(jit(lambda y: y.sum(0))(y)), ((X + 1) * 2).sum(0))
+
+
 def check_axes_of_any_name():
     mesh = AbstractMesh((2, 2, 2), (0, 'a "b"', "c"))
     names = mesh.axis_names

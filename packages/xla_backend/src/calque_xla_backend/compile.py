@@ -74,7 +74,7 @@ class Program:
         jaxpr = lowered.jaxpr
         self.name, self.executable, self.bounds = name_of(jaxpr), executable, bounds_of(jaxpr)
         const_types, self.in_types, self.out_types = device_types_of(lowered, executable, place)
-        self.handlers = [s.handler for s in self.out_types]
+        self.handlers = [handler_of(kind, place) for kind in self.out_types]
         self.used, self.donated = lowered.used, lowered.donated
         consts = [to_buffer(const, target) for (const, _), target in zip(lowered.module.const_args, const_types)]
         execute, callbacks = executable.execute_sharded, lowered.module.callbacks
@@ -141,6 +141,18 @@ def _divided(
         for aval, tiling, place in zip(avals, tilings_of_avals, places, strict=True)
     ]
     return [device_type(aval, place) for aval, place in zip(avals, found)]
+
+
+def handler_of(kind: DeviceType, place: Place) -> Callable[[Any], Buffer]:
+    """Return the function that makes a buffer of the type `kind` from its parts on the devices of a program.
+
+    XLA may divide a result over a mesh of another order of the devices than that of the program.
+    """
+    if isinstance(place, Placement) or kind.placement.devices == place.devices:
+        return kind.handler  # type: ignore[no-any-return]
+    number = {place.devices[device]: i for i, device in enumerate(place.whole.local)}
+    order = [number[kind.placement.devices[device]] for device in kind.placement.local]
+    return lambda parts: kind.handler([parts[i] for i in order])
 
 
 def to_buffer(x: Value, target: DeviceType) -> Buffer:

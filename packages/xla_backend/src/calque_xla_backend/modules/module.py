@@ -127,8 +127,10 @@ def lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> Consta
 
     Return the large constants of `jaxpr` and of its inner jaxprs.
     """
-    whole = {id(inner) for inner in jaxprs_outside(jaxpr, _DIVIDED)}
-    for inner in nested_jaxprs(jaxpr):
+    every = nested_jaxprs(jaxpr)
+    is_divided = any(eqn.primitive in _DIVIDED for inner in every for eqn in inner.eqns)
+    whole = {id(inner) for inner in (jaxprs_outside(jaxpr, _DIVIDED) if is_divided else every)}
+    for inner in every:
         outer_eqns = [eqn for eqn in inner.eqns if eqn.params]
         module_context.constants[id(inner)] = _large_constants(module_context, inner, outer_eqns)
         for eqn in outer_eqns:
