@@ -1,7 +1,18 @@
 import numpy as np
 import pytest
 
-from calque_core import AbstractMesh, Mesh, ShapeError, check_jaxpr, config, dce_jaxpr, lax, make_jaxpr, shard_map
+from calque_core import (
+    AbstractMesh,
+    Mesh,
+    ShapeError,
+    check_jaxpr,
+    config,
+    dce_jaxpr,
+    interpret,
+    lax,
+    make_jaxpr,
+    shard_map,
+)
 from calque_core import PartitionSpec as P
 
 LINE, PLANE = AbstractMesh((4,), ("i",)), AbstractMesh((2, 4), ("x", "y"))
@@ -222,3 +233,26 @@ def test_unused_results_go_with_the_operands_and_specs_that_only_they_need():
         assert (eqn.params["in_specs"], eqn.params["out_specs"]) == (in_specs, out_specs)
         assert [inner.primitive.name for inner in eqn.params["jaxpr"].eqns] == names
     assert not dce_jaxpr(jaxpr, [False, False])[0].eqns
+
+
+def test_a_table_of_rules_holds_for_the_program_of_the_positions():
+    jaxpr = make_jaxpr(divided(lambda x: lax.psum(lax.sin(x), "i"), out_specs=P()))(np.arange(4.0))
+
+    np.testing.assert_allclose(interpret(jaxpr, {lax.sin_p: lax.cos}, np.arange(4.0)), [[np.cos(np.arange(4.0)).sum()]])
+
+
+def test_a_keyword_argument_is_refused():
+    with pytest.raises(TypeError, match=r"shard_map of <lambda> .* got the keyword argument 'x'\. Pass arguments by"):
+        divided(lambda x: x)(x=np.zeros(4))
+
+
+@pytest.mark.parametrize("x64", [True, False])
+def test_dtypes_follow_the_settings(x64):
+    f = divided(lambda x: (x * WEIGHTS, lax.axis_index("i")[None]))
+    with config.enable_x64(x64):
+        outs, avals = f(np.arange(8.0)), make_jaxpr(f)(np.arange(8.0)).out_avals
+
+    assert [x.dtype for x in outs] == [aval.dtype for aval in avals] == [np.float64 if x64 else np.float32, np.int32]
+
+
+WEIGHTS = np.arange(2.0)

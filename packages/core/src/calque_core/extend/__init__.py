@@ -87,7 +87,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
-    from calque_core.ops.shard_map import body_axes, manual_mesh, shard_type
+    from calque_core.ops.shard_map import shard_type
+    from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc
@@ -190,7 +191,8 @@ _LATE = {
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.selection": "broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by",
-    "calque_core.ops.shard_map": "body_axes, manual_mesh, shard_type",
+    "calque_core.ops.shard_map": "shard_type",
+    "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc",

@@ -4,7 +4,7 @@ One idea: the equation holds the program of one position of a mesh, on shards.  
 into shards, `out_specs` how each result is joined from shards; both name manual axes alone, those in `axis_names`.  The
 other axes of the mesh are the compiler's: the program sees arrays that are whole along them.
 
-Read next: `lockstep.py`, the evaluation without devices; `collective.py` and `exchange.py`, the communication.
+Read next: `lockstep_shards.py` and `lockstep.py`, the evaluation without devices; `collective.py` and `exchange.py`.
 """
 
 from __future__ import annotations
@@ -13,33 +13,34 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial, wraps
 from typing import Any
 
-import numpy as np
-
 from calque_core.calls.api_util import arg_names, check_callable, leaf_names
-from calque_core.context import entered, here
-from calque_core.frames.source import describe_function
+from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared
-from calque_core.meshes.mesh import AbstractMesh, AnyMesh, AxisName
+from calque_core.meshes.mesh import AnyMesh, AxisName
 from calque_core.meshes.partition_spec import PartitionSpec
-from calque_core.meshes.shards import check_spec, full_shape, shard_shape, shard_slices
+from calque_core.meshes.shards import check_spec, full_shape, shard_shape
 from calque_core.ops import lockstep_programs as _lockstep_programs  # noqa: F401  the rules of branches and loops
 from calque_core.ops.cond import detach, join_constants, operand_leaves, stage_once
 from calque_core.ops.jit import check_operands, dce_of_program
-from calque_core.ops.lockstep import Column, Positions, positions_of, run_in_lockstep
+from calque_core.ops.lockstep import Column, Positions
+from calque_core.ops.lockstep_shards import run_shards
 from calque_core.ops.shard_specs import (
     AxisNames,
     Specs,
+    body_axes,
     check_mesh,
     check_ranks,
     check_varying,
     flat_specs,
     manual_axes,
+    manual_mesh,
     mesh_of,
 )
 from calque_core.ops.varying import fit_operands, widened
 from calque_core.primitives.primitive import Primitive
+from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import PyTreeDef
 
@@ -100,7 +101,7 @@ shard_map_p.def_rule("dce", dce_of_program("jaxpr", "in_specs", "out_specs"))
 def shard_map_impl(*args: Value, mesh: AnyMesh, axis_names: AxisNames, **params: Any) -> list[Value]:
     manual = manual_mesh(mesh, axis_names)
     columns = [[x] * manual.size for x in args]
-    outs = _run_shards(Positions((), ((),)), columns, manual, **params)
+    outs = run_shards(Positions((), ((),)), columns, manual, **params)
     return [column[0] for column in outs]
 
 
@@ -111,65 +112,21 @@ def shard_map_lockstep(
     """Cut the values of each position into shards, and run the positions of both meshes in lockstep."""
     manual = manual_mesh(mesh, axis_names)
     repeated = [[x for x in column for _ in range(manual.size)] for column in columns]
-    return _run_shards(positions, repeated, manual, **params)
+    return run_shards(positions, repeated, manual, **params)
 
 
-def _run_shards(
-    outer: Positions,
-    columns: Sequence[Column],
-    manual: AbstractMesh,
-    *,
-    jaxpr: Jaxpr,
-    in_specs: Sequence[PartitionSpec],
-    out_specs: Sequence[PartitionSpec],
-    check_vma: bool,
-) -> list[Column]:
-    """Return a value for each outer position; `columns` have the whole operands for each position of both meshes."""
-    count = len(outer.places)
-    shards = [_cut(column, manual, spec, count) for column, spec in zip(columns, in_specs)]
-    with body_axes(mesh=manual, axis_names=manual.axis_names, check_vma=False):  # values have no types that name axes
-        outs = run_in_lockstep(jaxpr, outer.times(positions_of(manual.shape)), shards)
-    starts = range(0, count * manual.size, manual.size)
-    return [
-        [_joined(column[start : start + manual.size], aval, manual, spec) for start in starts]
-        for column, aval, spec in zip(outs, jaxpr.out_avals, out_specs)
-    ]
+# Programs
 
 
-def _cut(column: Column, manual: AbstractMesh, spec: PartitionSpec, count: int) -> Column:
-    if not spec.names:
-        return column
-    slices = shard_slices(typeof(column[0]).shape, manual, spec) * count
-    return [x[index] for x, index in zip(column, slices)]
-
-
-def _joined(shards: Column, aval: ShapedArray, manual: AbstractMesh, spec: PartitionSpec) -> Value:
-    """Return the array that has these shards; of positions with the same section, the first one counts."""
-    shape = full_shape(aval.shape, manual, spec)
-    out = np.empty(shape, aval.dtype)
-    for shard, index in reversed(list(zip(shards, shard_slices(shape, manual, spec)))):
-        out[index] = shard
-    return out if shape else out[()]
-
-
-def manual_mesh(mesh: AnyMesh, axis_names: AxisNames) -> AbstractMesh:
-    """Return the sizes of some axes of a mesh."""
-    return AbstractMesh([mesh.shape[name] for name in axis_names], axis_names)
-
-
-def body_axes(*, mesh: AnyMesh, axis_names: AxisNames, check_vma: bool) -> entered:
-    """Return a block in which some axes of a mesh have the meaning that they have in the body of a `shard_map`.
-
-    >>> from calque_core import AbstractMesh, lax
-    >>> from calque_core.extend import body_axes
-    >>> with body_axes(mesh=AbstractMesh((2, 4), ("x", "y")), axis_names=("y",), check_vma=False):
-    ...     lax.axis_size("y")
-    4
-    """
-    context = here()
-    axes = [(name, mesh.shape[name]) for name in axis_names]
-    varying = context.varying_axes.union(axis_names) if check_vma else context.varying_axes
-    return entered(axis_env=(*context.axis_env, *axes), varying_axes=varying)
+@shard_map_p.def_rule("interpret")
+def shard_map_interpret(
+    run: Callable[..., list[Value]], *args: Value, jaxpr: Jaxpr, in_specs: Sequence[PartitionSpec], **params: Any
+) -> list[Value]:
+    """Stage the interpretation of the program, and bind a `shard_map` of it."""
+    with body_axes(mesh=params["mesh"], axis_names=params["axis_names"], check_vma=params["check_vma"]):
+        (program,), consts = join_constants([stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")])
+    in_specs = (*[PartitionSpec()] * len(consts), *in_specs)
+    return shard_map_p.bind(*consts, *args, jaxpr=program, in_specs=in_specs, **params)  # type: ignore[no-any-return]
 
 
 # The function
@@ -219,7 +176,9 @@ def shard_map(
 
     @api_boundary
     @wraps(f)
-    def mapped(*args: Any) -> Any:
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise TypeError(f"{caller}{where()} got the keyword argument {min(kwargs)!r}. Pass arguments by position.")
         own_mesh = mesh_of(caller, mesh)
         names = manual_axes(caller, own_mesh, axis_names)
         leaves, in_tree = operand_leaves("shard_map", f, args)

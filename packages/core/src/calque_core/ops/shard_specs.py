@@ -1,4 +1,4 @@
-"""The specs of `shard_map`: pytree prefixes of partition specs, checked against a mesh and the axes of a function.
+"""The axes and the specs of `shard_map`, checked against its mesh; specs are pytree prefixes of partition specs.
 
 Read next: `shard_map.py`, which uses them.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from calque_core.context import here
+from calque_core.context import entered, here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.meshes.mesh import AbstractMesh, AnyMesh, AxisName, Mesh, axes_text
@@ -56,6 +56,26 @@ def manual_axes(caller: str, mesh: AnyMesh, axis_names: Collection[AxisName] | N
                 f"pmap. Rename it, or give axis_names with other axes of the mesh: {free}."
             )
     return tuple([name for name in mesh.axis_names if name in names])
+
+
+def manual_mesh(mesh: AnyMesh, axis_names: AxisNames) -> AbstractMesh:
+    """Return the sizes of some axes of a mesh."""
+    return AbstractMesh([mesh.shape[name] for name in axis_names], axis_names)
+
+
+def body_axes(*, mesh: AnyMesh, axis_names: AxisNames, check_vma: bool) -> entered:
+    """Return a block in which some axes of a mesh have the meaning that they have in the body of a `shard_map`.
+
+    >>> from calque_core import AbstractMesh, lax
+    >>> from calque_core.extend import body_axes
+    >>> with body_axes(mesh=AbstractMesh((2, 4), ("x", "y")), axis_names=("y",), check_vma=False):
+    ...     lax.axis_size("y")
+    4
+    """
+    context = here()
+    axes = [(name, mesh.shape[name]) for name in axis_names]
+    varying = context.varying_axes.union(axis_names) if check_vma else context.varying_axes
+    return entered(axis_env=(*context.axis_env, *axes), varying_axes=varying)
 
 
 def flat_specs(caller: str, argument: str, specs: Specs, tree: Any, axis_names: AxisNames) -> list[PartitionSpec]:
