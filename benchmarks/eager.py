@@ -67,6 +67,24 @@ def rosenbrock_gradient(effort: Effort) -> Samples:
     return race_losses(effort, rosenbrock, np.linspace(-1.0, 1.0, 10))
 
 
+@row("eager vjp of four operations", "us", budget=0.9, autograd=1.0)
+def four_operations(effort: Effort) -> Samples:
+    """The derivative is made and applied once: little arithmetic, so that the cost of the call itself shows."""
+    programs = {k.name: (k, partial(waves, plain(k))) for k in kits("calque", "autograd")}
+    pullbacks = {name: partial(pulled, k, program, np.linspace(0.1, 0.9, 3)) for name, (k, program) in programs.items()}
+    check_agreement({name: pullback() for name, pullback in pullbacks.items()})
+    return race(effort, pullbacks, per=1, unit=1e-6)
+
+
+def waves(xp: Any, x: Any) -> Any:
+    return xp.sum(xp.sin(x) * x + x)
+
+
+def pulled(kit: Any, program: Any, x: Any) -> Any:
+    value, pull = kit.vjp(program, x)
+    return pull(1.0)
+
+
 @row("eager grad of grad of a scalar function", "us", budget=0.9, autograd=1.0)
 def second_derivative(effort: Effort) -> Samples:
     def twice(xp: Any, grad: Any) -> Any:

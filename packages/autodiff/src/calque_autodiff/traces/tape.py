@@ -32,13 +32,14 @@ class Tape(NamedTuple):
         """Return the program with copies of residuals that the user can write to: captured arrays, and `shared`."""
         steps = [entry for entry in self.eqns if type(entry) is Step]
         residuals = [x for step in steps for x in step.residuals]
-        safe = copied_where_exposed([*self.consts, *residuals], shared)
-        if all(a is b for a, b in zip(safe, [*self.consts, *residuals])):
+        values = [*self.consts, *residuals]
+        safe = copied_where_exposed(values, shared)
+        if safe is values:
             return self
-        values = iter(safe)
-        consts = [next(values) for _ in self.consts]
+        rest = iter(safe)
+        consts = [next(rest) for _ in self.consts]
         eqns = [
-            entry._replace(residuals=tuple([next(values) for _ in entry.residuals])) if type(entry) is Step else entry
+            entry._replace(residuals=tuple([next(rest) for _ in entry.residuals])) if type(entry) is Step else entry
             for entry in self.eqns
         ]
         return self._replace(consts=consts, eqns=eqns)

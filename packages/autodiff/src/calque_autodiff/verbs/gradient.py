@@ -58,7 +58,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, np.float64(6.0))
     """
-    return _transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int))
+    return api_boundary(_transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int)))
 
 
 @api_boundary
@@ -107,7 +107,6 @@ def _transform(
     check_callable(fun, verb)
     chosen = ChosenArguments(fun, f"{verb} of {describe_function(fun)}", argnums, argnames)
 
-    @api_boundary
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         places = chosen.find(args, kwargs)

@@ -216,8 +216,9 @@ _CONVERSIONS = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy))
 
 @array_method
 def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Value:
-    if not all(issubclass(kind, (ArrayMethods, np.ndarray)) for kind in types):
-        return NotImplemented
+    for kind in types:
+        if not issubclass(kind, (ArrayMethods, np.ndarray)):
+            return NotImplemented
     if func in _CONVERSIONS and not (has_tracer(args) or has_tracer(kwargs)):
         return _on_host(func, args, kwargs)
     try:

@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
@@ -48,6 +49,7 @@ class _Copy(NamedTuple):
     data: Copied
 
 
+_new_copy: Any = partial(tuple.__new__, _Copy)  # runs in C only: 0.2 us, where the class takes 0.5
 NOTHING: Mapping[int, Array] = MappingProxyType({})
 _same_bytes = bytearray.__eq__  # 0.6 us for 32 KiB; NotImplemented for an array that is not contiguous
 
@@ -167,8 +169,8 @@ class Captures:
         data = Copied(x.tobytes())
         if x.base is None:
             array = np.ndarray(x.shape, x.dtype, data)
-            array.flags.writeable = False
-            self.copies[id(x)] = _Copy(weakref.ref(x), array, data)
+            array.setflags(write=False)
+            self.copies[id(x)] = _new_copy((weakref.ref(x), array, data))
             return array
         place = (x.__array_interface__["data"][0], x.strides, x.shape, x.dtype)
         copy = self.places.get(place)
@@ -176,8 +178,8 @@ class Captures:
             array, memory = copy.array, copy.data
         else:
             memory, array = data, np.ndarray(x.shape, x.dtype, data)
-            array.flags.writeable = False
-        self.copies[id(x)] = self.places[place] = _Copy(weakref.ref(x), array, memory)
+            array.setflags(write=False)
+        self.copies[id(x)] = self.places[place] = _new_copy((weakref.ref(x), array, memory))
         return array
 
     def _hold(self, x: Array) -> None:

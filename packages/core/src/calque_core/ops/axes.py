@@ -7,6 +7,7 @@ integers in canonical form (non-negative axes).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from operator import index
 from typing import Any
 
@@ -62,12 +63,16 @@ def canonical_axis(name: str, axis: Any, ndim: int) -> int:
     >>> canonical_axis("rev", -1, 3)
     2
     """
-    if isinstance(axis, (bool, np.bool_)):
-        raise TypeError(f"{name}{where()}: the axis is {axis!r}. Give an integer.")
-    position = integer(name, "the axis", axis)
+    position = axis if type(axis) is int else _as_position(name, axis)
     if not -ndim <= position < ndim:
         raise ValueError(f"{name}{where()}: axis {position} is out of range for ndim {ndim}. {_axis_hint(ndim)}")
     return position + ndim if position < 0 else position
+
+
+def _as_position(name: str, axis: Any) -> int:
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError(f"{name}{where()}: the axis is {axis!r}. Give an integer.")
+    return integer(name, "the axis", axis)
 
 
 def _axis_hint(ndim: int) -> str:
@@ -83,8 +88,8 @@ def canonical_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
     >>> canonical_axes("reduce_sum", (-1, 0), 3), canonical_axes("reduce_sum", None, 2)
     ((0, 2), (0, 1))
     """
-    if axes is None:
-        return tuple(range(ndim))
+    if axes is None or axes is _all_axes(ndim):
+        return _all_axes(ndim)
     positions = [canonical_axis(name, axis, ndim) for axis in _each(axes)]
     if len(set(positions)) != len(positions):
         raise ValueError(
@@ -93,5 +98,12 @@ def canonical_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(positions))
 
 
+@cache
+def _all_axes(ndim: int) -> tuple[int, ...]:
+    return tuple(range(ndim))
+
+
 def _each(axes: Any) -> Iterable[Any]:
+    if type(axes) is tuple:
+        return axes
     return axes if isinstance(axes, Iterable) and not is_tracer(axes) else (axes,)

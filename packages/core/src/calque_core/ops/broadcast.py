@@ -43,11 +43,13 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
 
 def broadcast_in_dim_impl(x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
     x = np.asarray(x)
-    aligned = [1] * len(shape)
-    for size, d in zip(x.shape, broadcast_dimensions):
-        aligned[d] = size
+    if broadcast_dimensions:
+        aligned = [1] * len(shape)
+        for size, d in zip(x.shape, broadcast_dimensions):
+            aligned[d] = size
+        x = x.reshape(aligned)
     out = np.empty(shape, x.dtype)  # a copy: a view would let an in-place write reach many elements at once
-    out[...] = x.reshape(aligned)
+    out[...] = x
     return out if shape else out[()]
 
 
