@@ -1,7 +1,8 @@
 """Values with a batch axis, and the trace that applies batching rules to them.
 
 One idea: a tracer is an array with one more axis than its type says.  A rule takes whole arrays and the positions of
-their batch axes, and returns the same.  It runs under the parent trace, which processes its operations.
+their batch axes, and returns the same.  It runs under the parent trace, which processes its operations.  In evaluation,
+an operation whose types were met before runs as straight-line code that the rule gave once: `run_plan`.
 
 Read next: `vmap.py`; `define.py` for the short forms of rules.
 """
@@ -11,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from calque_batching.plans import current_plans
 from calque_core import (
     CustomRules,
     Primitive,
@@ -19,6 +23,7 @@ from calque_core import (
     UnexpectedTracerError,
     current_trace,
     decompose,
+    evaluation,
     hand_custom_down,
     hand_down,
     jaxprs_in_params,
@@ -27,6 +32,8 @@ from calque_core import (
     typeof,
 )
 from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    SCALAR_TYPES,
     Position,
     captured_tracers,
     check_lift,
@@ -61,17 +68,15 @@ class BatchTracer(Tracer):
     is not weak.
     """
 
-    __slots__ = ("bdim", "is_weak", "val")
+    __slots__ = ("aval", "bdim", "val")
 
-    def __init__(self, trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> None:
-        self._trace, self.val, self.bdim, self.is_weak = trace, val, bdim, is_weak
-
-    @property
-    def aval(self) -> Any:
-        """The type of one element."""
-        shape = self.val.shape
-        aval = traced_type(shape[: self.bdim] + shape[self.bdim + 1 :], self.val.dtype, self.is_weak)
-        return aval.varying(typeof(self.val).vma) if self._trace.is_in_mesh else aval
+    def __init__(self, trace: Trace, val: Value, bdim: int, is_weak: bool = False, aval: Any = None) -> None:
+        self._trace, self.val, self.bdim = trace, val, bdim
+        if aval is None:
+            shape = val.shape
+            aval = traced_type(shape[:bdim] + shape[bdim + 1 :], val.dtype, is_weak)
+            aval = aval.varying(typeof(val).vma) if trace.is_in_mesh else aval
+        self.aval = aval  # the type of one element
 
     @property
     def inner_values(self) -> tuple[Value, ...]:
@@ -97,8 +102,61 @@ class BatchTrace(Trace):
         self.axis = axis
         self.tag = object() if tag is None else tag
         self.is_in_mesh = bool(here().varying_axes)  # whether types say along which axes of a mesh values vary
+        self.plans = current_plans() if parent is evaluation and not self.is_in_mesh else None
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        if self.plans is not None and primitive.is_leaf:
+            outs = self.run_plan(primitive, args, params)
+            if outs is not None:
+                return outs
+        return self.run_rule(primitive, args, params)
+
+    def run_plan(  # noqa: C901, PLR0911 - one loop over the operands; a call for each would take 0.2 us
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value] | None:
+        """Run the operation's straight-line code on whole arrays; return None where a rule has to run."""
+        if here().settings is not DEFAULT_SETTINGS:
+            return None
+        size = self.axis.size
+        key: list[Any] = [primitive, size]
+        vals: list[Value] = []
+        dims: list[int | None] = []
+        is_mapped = False
+        for x in args:
+            kind = type(x)
+            if kind is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
+                if type(x.val) is not np.ndarray:
+                    return None
+                key += (x.aval, x.bdim)
+                vals.append(x.val)
+                dims.append(x.bdim)
+                is_mapped = True
+                continue
+            if kind in SCALAR_TYPES:
+                key.append(kind)
+            elif kind is np.ndarray:
+                key.append(typeof(x))
+            else:
+                return None
+            vals.append(x)
+            dims.append(None)
+        if not is_mapped:
+            return None
+        if params:
+            key += params.items()
+        plan = self.plans.find(key, size, primitive, vals, map(typeof, args), dims, params)  # type: ignore[union-attr]
+        if plan is None:
+            return None
+        try:
+            outs = plan.run(*vals)
+        except Exception:  # noqa: BLE001  the rule raises it again, and names the place
+            return None
+        return [
+            x if d is None else BatchTracer(self, x, d, aval=aval) for x, d, aval in zip(outs, plan.dims, plan.avals)
+        ]
+
+    def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        """Run the operation's batching rule under the parent."""
         vals: list[Value] = []
         dims: list[int | None] = []
         is_mapped, is_weak = False, True
@@ -106,7 +164,7 @@ class BatchTrace(Trace):
             if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
                 vals.append(x.val)
                 dims.append(x.bdim)
-                is_mapped, is_weak = True, is_weak and x.is_weak
+                is_mapped, is_weak = True, is_weak and x.aval.weak_type
             else:
                 vals.append(x)
                 dims.append(None)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.traces.steps import LinearizedOperation, Operations, Step, new_step
+from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
 from calque_core import (
     Primitive,
     Trace,
@@ -30,6 +30,7 @@ from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     JitTracer,
+    Plans,
     Position,
     call_by_rules,
     check_lift,
@@ -95,7 +96,9 @@ class JVPTrace(Trace):
 
     verb = "jvp"
 
-    def __init__(self, parent: Trace, tangent_trace: Trace, operations: Operations | None = None) -> None:
+    def __init__(
+        self, parent: Trace, tangent_trace: Trace, operations: Plans[LinearizedOperation] | None = None
+    ) -> None:
         super().__init__(parent)
         self.tangent_trace = tangent_trace
         self.operations = operations  # if the parent evaluates and the linear program may hold steps
@@ -184,7 +187,7 @@ class JVPTrace(Trace):
             return None
         if params:
             key += params.items()
-        operation = self.operations.find(key, params)  # type: ignore[union-attr]
+        operation = self.operations.find(key, key, params)  # type: ignore[union-attr]
         if operation is None:
             return None
         for i in operation.captured:

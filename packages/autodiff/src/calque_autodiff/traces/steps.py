@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from calque_core import Jaxpr, ShapedArray, Var, typeof
+from calque_core import Jaxpr, Var
 
 Value = Any
 
@@ -65,52 +65,3 @@ class Step(NamedTuple):
 
 
 new_step: Any = partial(tuple.__new__, Step)  # runs in C only, as for equations
-
-
-class Operations:
-    """The linearized operations that were made so far, by primitive, types and parameters.
-
-    A key is a list of the primitive, then for each operand its type if it has a tangent, the class of a scalar without
-    tangent, or None and the type of an array without tangent; then the parameters with their names.
-    """
-
-    __slots__ = ("known", "make")
-
-    def __init__(self, make: Callable[..., LinearizedOperation | None]) -> None:
-        self.known: dict[Any, Any] = {}
-        self.make = make
-
-    def find(self, key: list[Any], params: dict[str, Any]) -> LinearizedOperation | None:
-        """Return the operation of a key, made at the third meeting; None if its rules have to run."""
-        try:
-            entry = self.known.get(tuple(key), 0)  # an operation, None, or the number of meetings
-        except TypeError:  # parameters that cannot be hashed
-            return None
-        return entry if type(entry) is not int else self._meet(key, params, entry)
-
-    def _meet(self, key: list[Any], params: dict[str, Any], count: int) -> LinearizedOperation | None:
-        if len(self.known) >= _LIMIT:
-            self.known.clear()
-        if count < _MEETINGS:
-            self.known[tuple(key)] = count + 1
-            return None
-        operation = self.known[tuple(key)] = self.make(key[0], *_operands(key[1:]), params)
-        return operation
-
-
-_MEETINGS = 2  # making an operation takes as long as 100 runs of its rules
-_LIMIT = 4096
-
-
-def _operands(parts: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-    """Return the types of the operands in a key, and whether they have a tangent."""
-    avals: list[Any] = []
-    mask: list[bool] = []
-    for before, part in zip((0, *parts), parts):
-        if isinstance(part, ShapedArray):
-            avals.append(part)
-            mask.append(before is not None)
-        elif isinstance(part, type):
-            avals.append(typeof(part(0)))
-            mask.append(False)
-    return avals, mask

@@ -15,13 +15,14 @@ from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.operations import current_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.traces.steps import Operations
+from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.traces.tape import Tape
 from calque_core import api_boundary, current_trace, evaluation, tracing, typeof
 from calque_core.extend import (
     Captures,
     FlatFunction,
+    Plans,
     check_callable,
     check_outputs,
     copy_shared,
@@ -44,7 +45,7 @@ def linearize_flat(
     *,
     verb: str,
     captures: Captures,
-    operations: Operations | None = None,
+    operations: Plans[LinearizedOperation] | None = None,
 ) -> tuple[list[Value], Tape]:
     """Return the results of a flat function, and its derivative, which has steps for `operations` in evaluation.
 
@@ -80,7 +81,12 @@ def linearize_flat(
 
 
 def linearize_for_long(
-    flat: FlatFunction, fun: Any, primals: Sequence[Value], *, verb: str, operations: Operations | None = None
+    flat: FlatFunction,
+    fun: Any,
+    primals: Sequence[Value],
+    *,
+    verb: str,
+    operations: Plans[LinearizedOperation] | None = None,
 ) -> tuple[list[Value], Tape]:
     """Return `linearize_flat` with constants and residuals that nobody can write to."""
     with Captures(current_trace()) as captures:

@@ -40,6 +40,7 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
     from calque_core.jaxprs.walk import jaxprs_outside, nested_jaxprs, rebuild
+    from calque_core.kits.straight_line import Plans, StraightLine, is_straight
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
@@ -146,6 +147,7 @@ _LATE = {
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
     "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
+    "calque_core.kits.straight_line": "Plans, StraightLine, is_straight",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.ops.approximate": "chebyshev, declare_formula, deviance, polynomial, summed, where_any",
@@ -254,6 +256,8 @@ __all__ = [
     # Programs
     "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
     "check_program", "run_program", "as_declared", "forwarded_inputs",
+    # Programs as functions that call NumPy, one per types of the operands
+    "Plans", "StraightLine", "is_straight",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach", "ArrayAttribute",

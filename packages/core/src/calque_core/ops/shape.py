@@ -37,10 +37,12 @@ def of_one_dtype(name: str, *operands: Value) -> Sequence[Value]:
     [np.float32(1.0), np.float32(2.0)]
     """
     avals = [typeof(x) for x in operands]
-    if not any(aval.dtype is not avals[0].dtype or aval.weak_type for aval in avals):
-        return operands
-    dtype = promoted_dtype(name, *operands)
-    return [convert_element_type(x, dtype) for x in operands]
+    first = avals[0].dtype
+    for aval in avals:
+        if aval.dtype is not first or aval.weak_type:
+            dtype = promoted_dtype(name, *operands)
+            return [convert_element_type(x, dtype) for x in operands]
+    return operands
 
 
 # The same elements in other positions
