@@ -230,7 +230,9 @@ def check_batch(example, dtype, rows, in_axes, out_axes=0):
     xs = [
         column[0] if axis is None else np.stack(column, axis) for column, axis in zip(zip(*rows), in_axes, strict=True)
     ]
-    outs = vmap(example, in_axes=tuple(in_axes), out_axes=out_axes)(*xs)
+    batched = vmap(example, in_axes=tuple(in_axes), out_axes=out_axes)
+    outs, _, by_plans = [batched(*xs) for _ in range(3)]  # rules run twice per types, then the plans made of them
+    assert_same(by_plans, outs)
     front = [x if axis is None else np.moveaxis(x, axis, 0) for x, axis in zip(xs, in_axes)]
     want = looped(example, [axis is not None for axis in in_axes])(*front)
     want = [np.moveaxis(x, 0, out_axes) for x in want]
