@@ -1,0 +1,111 @@
+"""Plans: straight-line code for types met before gives what the batching rules give."""
+
+import numpy as np
+import pytest
+
+from calque_batching import defbatch, vmap
+from calque_batching.plans import current_plans, plan_of
+from calque_core import Primitive, config, lax, make_jaxpr, typeof
+
+X = np.linspace(0.5, 1.5, 12).reshape(3, 4)
+CONSTANT = np.linspace(-1.0, 1.0, 4)
+
+
+def counting_primitive():
+    """Return a primitive, x -> 3 x, and the list of the calls of its batching rule."""
+    calls = []
+    triple_p = Primitive("triple")
+    triple_p.def_impl(lambda x: np.multiply(3.0, x), leaf=True)
+    triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
+
+    def batch(args, dims):
+        calls.append(dims)
+        return triple_p.bind(*args), dims[0]
+
+    defbatch(triple_p, batch)
+    return triple_p, calls
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: lax.dot(x, x),
+        lambda x: lax.reshape(x, (2, 2)),
+        lambda x: lax.concatenate([x, CONSTANT], 0),
+        lambda x: x * CONSTANT - 2.0,
+        lambda x: lax.reduce_max(x),
+        lambda x: x[1:][0],
+        lambda x: lax.broadcast_in_dim(x, (3, 4), (1,)),
+        lambda x: lax.mul(*lax.split(x, (2, 2))),
+    ],
+)
+@pytest.mark.parametrize("in_axes", [0, 1])
+def test_each_call_gives_the_same_results(f, in_axes):
+    xs = np.moveaxis(X, 0, in_axes)
+    first, *later = [vmap(f, in_axes=in_axes)(xs) for _ in range(5)]
+    np.testing.assert_allclose(first, np.stack([f(x) for x in X]), rtol=1e-14)
+    for outs in later:
+        np.testing.assert_array_equal(outs, first)
+
+
+def test_the_rule_runs_three_times_for_operands_of_one_type():
+    triple_p, calls = counting_primitive()
+    for n in (3, 3, 3, 3, 3):
+        np.testing.assert_array_equal(vmap(triple_p.bind)(X[:n]), 3.0 * X[:n])
+    assert len(calls) == 3  # twice with arrays, and once traced
+
+
+def test_operands_of_another_type_axis_or_size_have_a_plan_of_their_own():
+    triple_p, calls = counting_primitive()
+    for xs, axis in [(X, 0), (X, 1), (X[:2], 0), (X.astype(np.float32), 0)] * 5:
+        assert typeof(vmap(triple_p.bind, in_axes=axis, out_axes=axis)(xs)) == typeof(3.0 * xs)
+    assert len(calls) == 12
+
+
+def test_a_rule_that_replaces_another_one_is_used_at_once():
+    triple_p, _ = counting_primitive()
+    for _ in range(4):
+        vmap(triple_p.bind)(X)
+    triple_p.def_rule("batch", lambda args, dims: (-triple_p.bind(*args), dims[0]), override=True)
+    np.testing.assert_array_equal(vmap(triple_p.bind)(X), -3.0 * X)
+
+
+def test_other_settings_do_not_use_plans():
+    for _ in range(4):
+        vmap(lax.sin)(X)
+    with config.enable_x64(False):
+        assert vmap(lax.sin)(X).dtype == np.float32
+
+
+def test_a_result_that_is_the_operand_is_left_to_the_rule():
+    copy_p = Primitive("same")
+    copy_p.def_impl(lambda x: x, leaf=True)
+    copy_p.def_abstract_eval(lambda x: x)
+    defbatch(copy_p, lambda args, dims: (args[0], dims[0]))
+    assert plan_of(3, copy_p, [X], [typeof(X[0])], [0], {}) is None
+
+
+def test_an_error_of_an_operation_is_the_one_of_the_rule():
+    with np.errstate(divide="raise"):
+        for _ in range(4):
+            with pytest.raises(FloatingPointError, match="divide by zero"):
+                vmap(lambda x: 1.0 / (x - x))(X)
+
+
+def test_a_weak_element_stays_weak():
+    types = []
+
+    def f(x):
+        types.append(typeof(lax.neg_p.bind(x)))
+        return x
+
+    for _ in range(4):
+        vmap(lambda x: f(lax.convert_element_type_p.bind(x, new_dtype=np.dtype(float), weak_type=True)))(X[:, 0])
+    assert {aval.weak_type for aval in types} == {True}
+
+
+def test_operations_of_a_program_have_no_plan():
+    before = len(current_plans().known)
+    for _ in range(4):
+        make_jaxpr(vmap(lambda x: lax.cos(x) * 7.0))(X)
+    assert len(current_plans().known) == before
