@@ -75,7 +75,7 @@ class BatchTracer(Tracer):
         if aval is None:
             shape = val.shape
             aval = traced_type(shape[:bdim] + shape[bdim + 1 :], val.dtype, is_weak)
-            aval = aval.varying(typeof(val).vma) if trace.is_in_mesh else aval
+            aval = aval.varying(typeof(val).vma) if self._trace.is_in_mesh else aval
         self.aval = aval  # the type of one element
 
     @property
