@@ -52,6 +52,26 @@ class Programs:
 
         return self.library.jit(self.divided(f, self.P("i", "j"), self.P("j", "i"))), (X,)
 
+    def exchanges_over_both_axes(self):
+        both = ("i", "j")
+
+        def f(x):
+            everything = self.lax.all_gather(x, both, axis=0, tiled=True)
+            kept = self.lax.psum_scatter(everything, both, scatter_dimension=0, tiled=True)
+            return self.lax.all_to_all(kept, both, 1, 0, tiled=True)
+
+        return self.library.jit(self.divided(f, self.P(both), self.P(None, both))), (X,)
+
+    def the_gradient_through_weights_gathered_over_both_axes(self):
+        both = ("i", "j")
+
+        def loss(w, x):
+            w = self.lax.all_gather(w, both, axis=0, tiled=True)
+            return self.lax.psum(self.np.sum((x @ w) ** 2), both)
+
+        total = self.divided(loss, (self.P(both), self.P(both)), self.P())
+        return self.library.jit(self.library.grad(total)), (X, X)
+
     def a_ring_in_a_loop(self):
         def f(x):
             step = lambda carry, _: (self.lax.ppermute(carry, "i", RING), carry.sum())

@@ -79,6 +79,33 @@ def check_positions_along_one_axis_and_along_several():
     agrees_with_evaluation(f, X)
 
 
+def check_exchanges_over_several_axes_are_one_collective():
+    both = ("j", "i")
+
+    def f(x):
+        gathered = lax.all_gather(x, both, axis=1)
+        swapped = lax.all_to_all(gathered, both, 1, 0)
+        summed = lax.psum_scatter(gathered * swapped.swapaxes(0, 1), both, scatter_dimension=1)
+        return gathered.reshape(-1), swapped.reshape(-1), summed, lax.all_gather(summed, both, tiled=True)
+
+    program = divided(f, out_specs=P(("i", "j")))
+    jitted = agrees_with_evaluation(program, X)
+    traffic = optimized(jitted, X).communication()
+    assert {kind: each.count for kind, each in traffic.items()} == {
+        "all-gather": 2, "all-to-all": 1, "reduce-scatter": 1,
+    }  # fmt: skip
+
+
+def check_exchanges_that_differ_in_the_axis_or_whose_result_is_used_twice_stay():
+    def f(x):
+        along_j = lax.all_gather(x, "j")
+        other_axis = lax.all_gather(lax.all_gather(x, "i", axis=1), "j", axis=0)
+        return (lax.all_gather(along_j, "i") + along_j).reshape(-1), other_axis.reshape(-1)
+
+    jitted = agrees_with_evaluation(divided(f, out_specs=P(("i", "j"))), X)
+    assert jitted.lower(X).as_text().count('"stablehlo.all_gather"') == 4
+
+
 def check_a_mean_and_a_broadcast_and_a_shuffle():
     f = divided(lambda x: (lax.pmean(x, "i"), lax.pbroadcast(x, "i", 2), lax.pshuffle(x, "i", [1, 0, 3, 2])))
     agrees_with_evaluation(f, X)

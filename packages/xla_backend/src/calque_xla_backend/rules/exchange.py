@@ -1,4 +1,7 @@
-"""Lowering of exchanges over named axes: each is one collective among the devices along the axis."""
+"""Lowering of exchanges over named axes: each is one collective among the devices along the axis.
+
+A parameter `axis_name` may be a tuple of names here, as `joined_exchanges.py` makes it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.extend import shaped_array
+from calque_core import ShapedArray
 from calque_core.lax import all_gather_invariant_p, all_gather_p, all_to_all_p, ppermute_p, psum_scatter_p
 from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.joined_exchanges import names_of_exchange
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.manual import channel, devices_along, groups_along, pairs_attribute, replica_groups
 from calque_xla_backend.modules.types import aval_to_ir_type
@@ -23,45 +27,57 @@ Permutation = tuple[tuple[int, int], ...]
 @register_lowering(all_gather_invariant_p)
 @register_lowering(all_gather_p)
 def all_gather_lowering(ctx: LoweringRuleContext, x: IrValue, *, axis_name: AxisName, axis: int) -> Sequence[IrValue]:
-    (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
-    row = hlo.reshape(aval_to_ir_type(shaped_array((*x_aval.shape[:axis], 1, *x_aval.shape[axis:]), x_aval.dtype)), x)
-    if devices_along(ctx, (axis_name,)) == 1:
-        return [row]
-    op = hlo.AllGatherOp(
-        [aval_to_ir_type(out_aval)],
-        [row],
-        axis,
-        replica_groups(ctx, (axis_name,)),
-        channel_handle=channel(),
-        use_global_device_ids=True,
-    )
-    return list(op.results)
+    (x_aval,), (out_aval,), names = ctx.avals_in, ctx.avals_out, names_of_exchange(axis_name)
+    size = devices_along(ctx, names)
+    before, after = x_aval.shape[:axis], x_aval.shape[axis:]
+    row = hlo.reshape(aval_to_ir_type(x_aval.update(shape=(*before, 1, *after))), x)
+    if size > 1:
+        op = hlo.AllGatherOp(
+            [aval_to_ir_type(x_aval.update(shape=(*before, size, *after)))],
+            [row],
+            axis,
+            replica_groups(ctx, names),
+            channel_handle=channel(),
+            use_global_device_ids=True,
+        )
+        row = op.results[0]
+    return [reshaped(row, out_aval)]
 
 
 @register_lowering(psum_scatter_p)
 def psum_scatter_lowering(ctx: LoweringRuleContext, x: IrValue, *, axis_name: AxisName, axis: int) -> Sequence[IrValue]:
-    (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
-    row = shaped_array((*x_aval.shape[:axis], 1, *x_aval.shape[axis + 1 :]), x_aval.dtype)
-    if devices_along(ctx, (axis_name,)) == 1:
-        return [hlo.reshape(aval_to_ir_type(out_aval), x)]
+    (x_aval,), (out_aval,), names = ctx.avals_in, ctx.avals_out, names_of_exchange(axis_name)
+    size = devices_along(ctx, names)
+    if size == 1:
+        return [reshaped(x, out_aval)]
+    before, after = out_aval.shape[:axis], out_aval.shape[axis:]
     op = hlo.ReduceScatterOp(
-        aval_to_ir_type(row),
-        x,
+        aval_to_ir_type(x_aval.update(shape=(*before, 1, *after))),
+        reshaped(x, x_aval.update(shape=(*before, size, *after))),
         axis,
-        replica_groups(ctx, (axis_name,)),
+        replica_groups(ctx, names),
         channel_handle=channel(),
         use_global_device_ids=True,
     )
-    return [hlo.reshape(aval_to_ir_type(out_aval), combined(op, hlo.add, x_aval.dtype))]
+    return [reshaped(combined(op, hlo.add, x_aval.dtype), out_aval)]
 
 
 @register_lowering(all_to_all_p)
 def all_to_all_lowering(ctx: LoweringRuleContext, x: IrValue, *, axis_name: AxisName, axis: int) -> Sequence[IrValue]:
-    if devices_along(ctx, (axis_name,)) == 1:
+    (x_aval,), names = ctx.avals_in, names_of_exchange(axis_name)
+    size = devices_along(ctx, names)
+    if size == 1:
         return [x]
-    groups = replica_groups(ctx, (axis_name,))
-    op: Any = hlo.AllToAllOp([x], axis, axis, ctx.avals_in[0].shape[axis], groups, channel_handle=channel())
-    return list(op.results)
+    rows = x_aval.update(shape=(*x_aval.shape[:axis], size, *x_aval.shape[axis + len(names) :]))
+    groups = replica_groups(ctx, names)
+    op: Any = hlo.AllToAllOp([reshaped(x, rows)], axis, axis, size, groups, channel_handle=channel())
+    return [reshaped(op.results[0], x_aval)]
+
+
+def reshaped(x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return `x` in the shape of a type."""
+    ir_type = aval_to_ir_type(aval)
+    return x if x.type == ir_type else hlo.reshape(ir_type, x)
 
 
 @register_lowering(ppermute_p)
