@@ -39,7 +39,8 @@ def joined_exchanges(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def _joined(jaxpr: Jaxpr) -> Jaxpr:
-    uses = Counter(x for holder in (*jaxpr.eqns, jaxpr) for x in _operands(holder) if type(x) is Var)
+    read = [*[eqn.invars for eqn in jaxpr.eqns], jaxpr.outvars]
+    uses = Counter(x for atoms in read for x in atoms if type(x) is Var)
     exchanges: dict[Any, JaxprEqn] = {}  # by their results
     parts: set[Any] = set()  # the results of exchanges that became a part of the next one
     for eqn in jaxpr.eqns:
@@ -54,11 +55,6 @@ def _joined(jaxpr: Jaxpr) -> Jaxpr:
         return jaxpr
     eqns = [exchanges[eqn.outvars[0]] if eqn.primitive in _EXCHANGES else eqn for eqn in jaxpr.eqns]
     return jaxpr.replace(eqns=[eqn for eqn in eqns if not parts.intersection(eqn.outvars)])
-
-
-def _operands(holder: JaxprEqn | Jaxpr) -> Any:
-    """Return the operands of an equation, or the results of a program, which use a value too."""
-    return holder.outvars if isinstance(holder, Jaxpr) else holder.invars
 
 
 def _both(first: JaxprEqn, second: JaxprEqn) -> JaxprEqn | None:
