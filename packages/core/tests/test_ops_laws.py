@@ -8,7 +8,7 @@ import pytest
 from calque_core import config, lax
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.staging.make_jaxpr import make_jaxpr
-from calque_core.types.avals import ShapeDtypeStruct
+from calque_core.types.stand_in import ShapeDtypeStruct
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

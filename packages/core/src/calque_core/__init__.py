@@ -63,11 +63,12 @@ from calque_core.traces.trace import (
 )
 from calque_core.traces.tracer import Tracer, is_tracer
 from calque_core.types.array_methods import ArrayMethods
-from calque_core.types.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval, register_aval, typeof
+from calque_core.types.avals import AbstractValue, ShapedArray, get_aval, register_aval, typeof
 from calque_core.types.dtypes import attributes_of as _attributes_of
 from calque_core.types.dtypes import canonicalize_dtype, float0, isdtype, issubdtype
 from calque_core.types.limits import finfo, iinfo
 from calque_core.types.promotion import promote_types
+from calque_core.types.stand_in import ShapeDtypeStruct
 
 # fmt: off
 # isort: off

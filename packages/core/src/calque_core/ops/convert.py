@@ -14,9 +14,10 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, ShapeDtypeStruct, shaped_array, typeof
+from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of
 from calque_core.types.limits import bit_width, iinfo, wide_dtype
+from calque_core.types.stand_in import ShapeDtypeStruct
 
 Value = Any
 

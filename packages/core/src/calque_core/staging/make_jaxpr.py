@@ -16,7 +16,8 @@ from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.staging.stage import stage
-from calque_core.types.avals import AbstractValue, ShapeDtypeStruct, typeof
+from calque_core.types.avals import AbstractValue, typeof
+from calque_core.types.stand_in import ShapeDtypeStruct
 from calque_pytree import tree_flatten
 
 P = ParamSpec("P")

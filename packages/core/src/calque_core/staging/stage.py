@@ -35,9 +35,10 @@ from calque_core.traces.trace import (
     tracing,
 )
 from calque_core.traces.tracer import Tracer, check_lift
-from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, ShapeDtypeStruct, is_array_like, short_repr, typeof
+from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, short_repr, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype
+from calque_core.types.stand_in import ShapeDtypeStruct
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters

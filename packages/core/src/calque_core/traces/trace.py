@@ -24,8 +24,9 @@ from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, where
 from calque_core.hooks import close_check, result_checks
 from calque_core.traces.tracer import Tracer, escape_message
-from calque_core.types.avals import NUMPY_SCALARS, ShapeDtypeStruct, _refusal, is_array_like
+from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.types.stand_in import ShapeDtypeStruct
 
 Value = Any
 Params = Mapping[str, Any]

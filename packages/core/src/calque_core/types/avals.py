@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache
-from operator import attrgetter, index
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -214,55 +214,6 @@ def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> 
     return _intern(shape, dtype, weak_type, True)
 
 
-class ShapeDtypeStruct:
-    """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
-
-    >>> from calque_core import ShapeDtypeStruct
-    >>> ShapeDtypeStruct((3,), "float32")
-    ShapeDtypeStruct(shape=(3,), dtype=float32)
-    """
-
-    __slots__ = ("aval",)
-
-    def __init__(self, shape: Sequence[int], dtype: Any, *, vma: Collection[Any] = NO_AXES) -> None:
-        self.aval = ShapedArray(shape, dtype, vma=vma)
-
-    @property
-    def shape(self) -> Shape:
-        """The sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-        return self.aval.dtype
-
-    @property
-    def vma(self) -> AxisNames:
-        """The axes of a mesh along which the value may vary."""
-        return self.aval.vma
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.aval.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self.aval.size
-
-    def __repr__(self) -> str:
-        vma = f", vma={{{', '.join(sorted(map(repr, self.vma)))}}}" if self.vma else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{vma})"
-
-    def __eq__(self, other: object) -> bool:
-        return self.aval == other.aval if isinstance(other, ShapeDtypeStruct) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.aval)
-
-
 _aval_functions: dict[type, Callable[[Any], Any]] = {}
 
 
@@ -403,7 +354,6 @@ _aval_functions.update(
         int: _int_aval,
         float: _python_scalar(float),
         complex: _python_scalar(complex),
-        ShapeDtypeStruct: attrgetter("aval"),
         np.ndarray: _ndarray_aval,
     }
 )
