@@ -28,6 +28,7 @@ NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxt
 EXAMPLES = [
     "digits.py",
     "digits_cnn.py",
+    "data_parallel.py",
     "characters.py",
     "plain_numpy.py",
     "matrix_product.py",

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "gallery.md"
-LONGER = {"characters.py", "digits.py", "digits_cnn.py", "matrix_product.py", "plain_numpy.py"}
+LONGER = {"characters.py", "data_parallel.py", "digits.py", "digits_cnn.py", "matrix_product.py", "plain_numpy.py"}
 MODULES = {"adam.py", "conjugate_gradients.py", "digits_data.py", "gallery.py", "lloyd.py"}
 PROGRAMS = {path.name for path in EXAMPLES.glob("*.py")} - LONGER - MODULES
 
