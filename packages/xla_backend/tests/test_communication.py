@@ -35,6 +35,7 @@ def test_several_arrays_of_one_collective_are_one_operation():
 
 def test_a_reduce_scatter_counts_its_operand():
     groups = ["replica_groups={{0,1},{2,3}}", "replica_groups=[4,2]<=[8]", "replica_groups={{0,1}}"]
+    groups += ["replica_groups=mesh['i'=4,'j'=2] {'j'}", "replica_groups=mesh['i'=4,'k'=1] {'i':(2)2,'k'}"]
     for group in groups:
         text = line("f32[1,4]{1,0}", "reduce-scatter", f"%x), channel_id=1, {group}, dimensions={{0}}")
         assert communication_of(text) == {"reduce-scatter": Traffic(1, 32)}

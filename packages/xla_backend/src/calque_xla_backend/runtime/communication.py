@@ -19,7 +19,12 @@ _OPERATION = re.compile(
     rf"\s*(?:ROOT )?\S+ = (?P<result>\(.*?\)|\S+) (?P<kind>{'|'.join(_KINDS)})(?P<start>-start)?\((?P<arguments>.*)"
 )
 _ARRAY = re.compile(r"\b(?P<dtype>pred|[a-z]+(?P<bits>\d+)\w*)\[(?P<shape>[\d,]*)\]")
-_GROUPS = re.compile(r"replica_groups=(?:\{\{(?P<first>[\d,]+)\}|\[\d+,(?P<size>\d+)\])")
+_GROUPS = re.compile(
+    r"replica_groups=(?:\{\{(?P<first>[\d,]+)\}|\[\d+,(?P<size>\d+)\]|mesh\[(?P<mesh>[^]]*)\] ?\{(?P<along>[^}]*)\})"
+)
+_AXIS = re.compile(
+    r"'(?P<name>[^']*)'(?:=|:\(\d+\))?(?P<size>\d+)?"
+)  # 'i'=4 of a mesh; 'i', or 'i':(2)2 for a part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +71,9 @@ def _group_size(arguments: str) -> int:
     """Return the number of devices in a group of a collective."""
     match = _GROUPS.search(arguments)
     assert match is not None, arguments
-    return int(match["size"]) if match["size"] else match["first"].count(",") + 1
+    if match["first"]:
+        return match["first"].count(",") + 1
+    if match["size"]:
+        return int(match["size"])
+    sizes = {axis["name"]: axis["size"] for axis in _AXIS.finditer(match["mesh"])}
+    return prod(int(axis["size"] or sizes[axis["name"]]) for axis in _AXIS.finditer(match["along"]))
