@@ -9,6 +9,7 @@ Read next: `evaluate.py`, which computes operations on arrays; `dispatch.py`, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import index
 from typing import Any
 
@@ -30,9 +31,17 @@ from calque_core.extend import (
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
 from calque_xla_backend.runtime.dlpack import HOST, address_of
 from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
-from calque_xla_backend.runtime.runtime import MARKS_READ_ONLY, Buffer, is_readable, put, to_dlpack, to_numpy
+from calque_xla_backend.runtime.runtime import (
+    MARKS_READ_ONLY,
+    Buffer,
+    host_piece,
+    is_readable,
+    put,
+    to_dlpack,
+    to_numpy,
+)
 from calque_xla_backend.runtime.sharding import Sharding
-from calque_xla_backend.runtime.shards import Shard, replica_numbers, split
+from calque_xla_backend.runtime.shards import Shard, split
 
 Value = Any
 
@@ -135,16 +144,16 @@ class Array(ArrayMethods):
         if not place.is_divided:
             return [Shard(place.devices[0], place.shards(self.shape)[0], 0, self)]
         data = wrap(*zip(*split(self._buffer, self._device_type)))
-        indices, numbers = place.shards(self.shape), replica_numbers(place, self.shape)
-        return [Shard(place.devices[i], indices[i], numbers[i], x) for i, x in zip(place.local, data, strict=True)]
+        parts = self._device_type.parts
+        return [Shard(place.devices[i], *parts[i], x) for i, x in zip(place.local, data, strict=True)]
 
     @property
     def global_shards(self) -> list[Shard]:
         """The elements that each device holds; `data` is None for devices of other processes."""
         place = self._device_type.placement
         local = {shard.device: shard for shard in self.addressable_shards}
-        rows = zip(place.devices, place.shards(self.shape), replica_numbers(place, self.shape))
-        return [local.get(device) or Shard(device, index, number, None) for device, index, number in rows]
+        rows = zip(place.devices, self._device_type.parts)
+        return [local.get(device) or Shard(device, *part, None) for device, part in rows]
 
     def addressable_data(self, index: int) -> Array:
         """Return the elements on the device `index` of this process' devices, as an array on it."""
@@ -182,15 +191,23 @@ class Array(ArrayMethods):
                 f"an array of type {self._device_type.aval}, divided as {self.sharding}, has elements on devices of "
                 f"other processes{where()}. Use multihost.process_allgather, or read its addressable_shards."
             )
-        shards = self.addressable_shards
+        place, read = self._device_type.placement, self._reader()
         if self.is_fully_replicated:
-            return shards[0].data.__array__()  # type: ignore[no-any-return]
+            return read(place.local[0])
         elements = np.empty(self.shape, self._device_type.dtype)
-        for shard in shards:
-            if shard.replica_id == 0:
-                elements[shard.index] = shard.data.__array__()
+        for number, (part, copy) in enumerate(self._device_type.parts):
+            if copy == 0:
+                elements[part] = read(number)
         elements.flags.writeable = False
         return elements
+
+    def _reader(self) -> Callable[[int], np.ndarray[Any, Any]]:
+        """Return a function that reads the elements on a device of this process, by the number of the device."""
+        place = self._device_type.placement
+        if place.platform == "cpu" and self._device_type.dtype.isbuiltin == 1:
+            return partial(host_piece, self._live(), place)
+        data = {shard.device: shard.data for shard in self.addressable_shards}
+        return lambda number: data[place.devices[number]].__array__()
 
     def _view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Return the elements as a read-only array.

@@ -42,7 +42,7 @@ class Placement:
     """
 
     __slots__ = (
-        "__weakref__", "device_list", "devices", "is_divided", "local", "platform", "sharding", "tiling",
+        "__weakref__", "_with_first", "device_list", "devices", "is_divided", "local", "platform", "sharding", "tiling",
         "xla_sharding",
     )  # fmt: skip
 
@@ -56,6 +56,7 @@ class Placement:
         tiling = xc.HloSharding.replicate() if isinstance(sharding, SingleDeviceSharding) else tiles(sharding, ndim)
         self.xla_sharding = xc.GSPMDSharding(self.device_list, tiling)
         self.tiling = tiling_of(tiling)
+        self._with_first: dict[int, Any] = {}
 
     @property
     def canonical(self) -> Placement:
@@ -63,6 +64,15 @@ class Placement:
         if isinstance(self.sharding, SingleDeviceSharding):
             return self
         return _canonical.setdefault((self.sharding.mesh, self.tiling), self)
+
+    def with_first(self, number: int) -> Any:
+        """Return jaxlib's sharding of the same devices, with one of them as the first."""
+        found = self._with_first.get(number)
+        if found is None:
+            order = (self.devices[number], *self.devices[:number], *self.devices[number + 1 :])
+            found = xc.GSPMDSharding(xc.DeviceList(order), xc.HloSharding.replicate())
+            self._with_first[number] = found
+        return found
 
     def shards(self, shape: Shape) -> list[Index]:
         """Return the slices of an array that each of the devices holds."""
@@ -245,7 +255,7 @@ class DeviceType:
     An array has the same buffer as one of the device type `canonical`: of its strong type, at its canonical placement.
     """
 
-    __slots__ = ("aval", "canonical", "dtype", "handler", "placement", "shape", "weak_type")
+    __slots__ = ("_parts", "aval", "canonical", "dtype", "handler", "placement", "shape", "weak_type")
 
     def __init__(self, aval: ShapedArray, place: Placement, canonical: DeviceType | None) -> None:
         self.aval, self.placement, self.canonical = aval, place, self if canonical is None else canonical
@@ -253,6 +263,20 @@ class DeviceType:
         if aval.dtype == float0:
             self.dtype = np.dtype(bool)
         self.handler = xc.array_result_handler(self, place.xla_sharding, True, *_SKIP_CHECKS)
+        self._parts: list[tuple[Index, int]] | None = None
+
+    @property
+    def parts(self) -> list[tuple[Index, int]]:
+        """For each device the slices of the elements that it holds, and how many devices before it hold the same."""
+        if self._parts is None:
+            counts: dict[Any, int] = {}
+            parts = []
+            for index in self.placement.shards(self.shape):
+                key = tuple([(part.start, part.stop) for part in index])
+                counts[key] = counts.get(key, -1) + 1
+                parts.append((index, counts[key]))
+            self._parts = parts
+        return self._parts
 
     def __repr__(self) -> str:
         return f"DeviceType({self.aval!r}, {self.placement})"

@@ -24,6 +24,7 @@ from jaxlib.mlir.dialects import sdy  # by this module: with `_sdy` loaded befor
 
 from calque_core.extend import advance_rule_epoch
 from calque_xla_backend.runtime.clients import Device, client, give_up_clients, refuse_forked, started_clients
+from calque_xla_backend.runtime.dlpack import HOST
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
 from calque_xla_backend.runtime.partition import Partition, Place
 from calque_xla_backend.runtime.placement import RELEASE, DeviceType, Placement
@@ -81,26 +82,24 @@ def live_buffers() -> list[tuple[Buffer, DeviceType]]:
 def put(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
     """Copy a NumPy array of the target's dtype to its devices; the caller may overwrite the array afterwards."""
     place = target.placement
-    pieces, devices = _pieces(array, place) if place.is_divided else ([array], place.devices)
+    pieces, devices = _pieces(array, target) if place.is_divided else ([array], place.devices)
     return _device_put(
         target, place.xla_sharding, pieces, devices, True, True, _COPY, True
     )  # committed, force_copy, semantics, enable_x64: jaxlib never narrows a dtype
 
 
-def _pieces(array: np.ndarray[Any, Any], place: Placement) -> tuple[list[np.ndarray[Any, Any]], list[Device]]:
+def _pieces(array: np.ndarray[Any, Any], target: DeviceType) -> tuple[list[np.ndarray[Any, Any]], list[Device]]:
     """Return the elements that each device of this process holds, and these devices.
 
     Elements for a second device are copied: jaxlib fails if some of the pieces, and not all, share their memory.
     """
+    place = target.placement
     devices = [place.devices[i] for i in place.local]
     if place.sharding.is_fully_replicated:
         return [array] * len(devices), devices
-    slices = place.shards(array.shape)
-    pieces, addresses = [array[slices[i]] for i in place.local], set()
-    for i, piece in enumerate(pieces):
-        if piece.ctypes.data in addresses:
-            pieces[i] = piece.copy()
-        addresses.add(piece.ctypes.data)
+    parts = [target.parts[i] for i in place.local]
+    is_shared = not array.size  # empty pieces have one address
+    pieces = [array[index].copy() if copy or is_shared else array[index] for index, copy in parts]
     return pieces, devices
 
 
@@ -163,6 +162,32 @@ def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         return np.asarray(memoryview(buffer))
     array: np.ndarray[Any, Any] = getattr(buffer, _TO_NUMPY)()[0]
     return array
+
+
+def host_piece(buffer: Buffer, place: Placement, number: int) -> np.ndarray[Any, Any]:
+    """Return the elements on a device of the host's processor as a read-only view; wait for them.
+
+    A capsule is of the first device, so this device becomes the first: 8 us, where a buffer of one device takes 30.
+    """
+    buffer.block_until_ready()
+    if number != place.local[0]:
+        buffer = _jax.reorder_shards(buffer, place.with_first(number), xc.ArrayCopySemantics.REUSE_INPUT)
+    return np.from_dlpack(_Exported(to_dlpack(buffer)))
+
+
+class _Exported:
+    """A capsule in the form in which NumPy takes it."""
+
+    __slots__ = ("capsule",)
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return HOST
 
 
 # Programs

@@ -13,7 +13,7 @@ from threading import get_ident
 from typing import Any
 
 from calque_xla_backend.runtime.clients import Device
-from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
+from calque_xla_backend.runtime.placement import DeviceType, device_type, placement
 from calque_xla_backend.runtime.runtime import Buffer
 from calque_xla_backend.runtime.sharding import Index
 
@@ -54,14 +54,3 @@ def split(buffer: Buffer, kind: DeviceType) -> list[tuple[Buffer, DeviceType]]:
     aval = kind.aval.update(shape=place.shard_shape(kind.shape))
     kinds = [device_type(aval, placement(place.devices[i])) for i in place.local]
     return [(one.handler([piece]), one) for piece, one in zip(pieces, kinds, strict=True)]
-
-
-def replica_numbers(place: Placement, shape: tuple[int, ...]) -> list[int]:
-    """Return for each device how many devices before it hold the same elements."""
-    counts: dict[Any, int] = {}
-    numbers = []
-    for index in place.shards(shape):
-        key = tuple([(part.start, part.stop) for part in index])
-        numbers.append(counts.get(key, 0))
-        counts[key] = numbers[-1] + 1
-    return numbers
