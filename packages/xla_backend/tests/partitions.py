@@ -1,5 +1,6 @@
 """Claims about programs over eight devices; `test_partition.py` runs this file in a process that has them."""
 
+import tempfile
 import threading
 
 import numpy as np
@@ -12,6 +13,7 @@ from calque_core.lax import sharding_constraint_p
 from calque_xla_backend import (
     NamedSharding,
     SingleDeviceSharding,
+    compilation_cache,
     compile,
     device_put,
     devices,
@@ -20,6 +22,7 @@ from calque_xla_backend import (
     make_mesh,
     with_sharding_constraint,
 )
+from calque_xla_backend.compilation_cache import cache
 
 config.cpu_devices(8)
 HERE = r"partitions\.py:\d+"
@@ -210,6 +213,60 @@ def check_an_eager_constraint_moves_an_array():
     (out,) = [sharding_constraint_p.bind(x, mesh=MESH, spec=P("y"))]
     assert (out.sharding, with_sharding_constraint(x, over(None, "y")).sharding) == (over("y"), over(None, "y"))
     assert with_sharding_constraint({"a": V, "b": x}, {"a": over("x"), "b": None})["b"] is x
+
+
+def check_every_kind_of_operation_gives_the_values_of_one_device():
+    rng = np.random.default_rng(1)
+    square = rng.normal(size=(8, 8))
+    positive = square @ square.T + 8 * np.eye(8)
+    programs = [
+        (lambda x: lax.sort(x, dimension=0), square),
+        (lambda x: lax.cumsum(x, axis=0), square),
+        (lambda x: lax.rev(x, (0,)), square),
+        (lambda x: lax.concatenate([x, x], 0), square),
+        (lambda x: lax.linalg.cholesky(x), positive),
+        (lambda x: lax.linalg.eigh(x)[0], positive),
+        (lambda x: lax.fori_loop(0, 3, lambda i, x: x * i + 1.0, x), square),
+        (lambda x: lax.cond(x.sum() > 0, lambda x: x + 1.0, lambda x: x - 1.0, x), square),
+        (lambda x: lax.scan(lambda c, row: (c + row, c * row), x[0], x)[1], square),
+        (lambda x: x[np.array([7, 0, 3])], square),
+        (lambda x: lax.dynamic_slice(x, (3, 2), (4, 4)), square),
+    ]
+    for fun, x in programs:
+        for entries in (("x",), (None, "x"), ("x", "y")):
+            np.testing.assert_allclose(
+                np.asarray(jit(fun)(put(x, *entries))), np.asarray(fun(x)), rtol=1e-12, atol=1e-12
+            )
+
+
+def check_settings_hold_for_divided_arrays():
+    x = put(V, "x")
+    with config.enable_x64(False):
+        assert (x * 2.0).dtype == jit(lambda x: x * 2.0)(x).dtype == np.float32
+    with config.debug_nans(), np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="log of "):
+        jit(lambda x: lax.log(x - 1.0))(x)
+    with config.disable_jit():
+        assert jit(lambda x: x * 2.0)(x).sharding == over("x")
+
+
+def check_programs_are_kept_on_disk_for_their_devices_and_divisions():
+    turned = Mesh(np.array(devices())[::-1].reshape(4, 2), ("x", "y"))
+    seconds, cache.MIN_COMPILE_SECONDS = cache.MIN_COMPILE_SECONDS, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        compilation_cache.set_cache_dir(folder)
+        try:
+            first = jit(lambda x: lax.sin(x @ x.T).sum(0))(put(V, "x"))
+            info = compilation_cache.cache_info()
+            again = jit(lambda x: lax.sin(x @ x.T).sum(0))(put(V, "x"))
+            assert compilation_cache.cache_info().hits == info.hits + 1
+            jit(lambda x: lax.sin(x @ x.T).sum(0))(device_put(V, over("x", mesh=turned)))
+            jit(lambda x: lax.sin(x @ x.T).sum(0))(put(V, "y"))
+            assert compilation_cache.cache_info().hits == info.hits + 1
+        finally:
+            compilation_cache.set_cache_dir(None)
+            cache.MIN_COMPILE_SECONDS = seconds
+    assert again.sharding == first.sharding
+    np.testing.assert_array_equal(np.asarray(again), np.asarray(first))
 
 
 # jit(in_shardings=, out_shardings=)

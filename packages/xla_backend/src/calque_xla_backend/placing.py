@@ -15,7 +15,8 @@ from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, typeof
 from calque_core.extend import AnyMesh, jaxprs_outside, nested_jaxprs, where
 from calque_core.lax import pmap_p
 from calque_xla_backend.runtime.array import Array
-from calque_xla_backend.runtime.clients import Device, local_devices
+from calque_xla_backend.runtime.clients import Device
+from calque_xla_backend.runtime.devices import devices
 from calque_xla_backend.runtime.mesh import mesh_of_first
 from calque_xla_backend.runtime.partition import Partition, Place, whole_on
 from calque_xla_backend.runtime.placement import Placement, mesh_of, placement, placement_of, text_of
@@ -176,4 +177,4 @@ def on_first_devices(caller: str, mesh: AnyMesh) -> Mesh:
 
     Raises: ValueError if there are too few.
     """
-    return mesh_of_first(f"{caller}{where()} has {mesh!r}, which", mesh.axis_sizes, mesh.axis_names, local_devices())
+    return mesh_of_first(f"{caller}{where()} has {mesh!r}, which", mesh.axis_sizes, mesh.axis_names, devices())

@@ -10,7 +10,8 @@ import numpy as np
 
 from calque_core import Mesh
 from calque_core.extend import where
-from calque_xla_backend.runtime.clients import Device, local_devices
+from calque_xla_backend.runtime.clients import Device
+from calque_xla_backend.runtime.devices import devices as all_devices
 from calque_xla_backend.runtime.placement import text_of
 
 
@@ -26,7 +27,7 @@ def make_mesh(
     Mesh('data': 1, 'model': 1)
     """
     sizes = tuple(map(int, axis_shapes))
-    chosen = local_devices() if devices is None else list(devices)
+    chosen = all_devices() if devices is None else list(devices)
     return mesh_of_first(f"make_mesh{where()} got axes of the sizes {sizes}; the mesh", sizes, axis_names, chosen)
 
 
