@@ -17,8 +17,20 @@ from table import row
 
 EAGER = ("calque", "numpy", "autograd", "jax", "torch")
 GRADIENTS = ("calque", "autograd", "jax", "torch")
+MAPPING = ("calque", "jax")
 LENGTH = 100
 CAPTURING_STEPS = 1_000
+MAPPED_STEPS = 10
+MAPPED: dict[str, Any] = {  # of a kit and one row: operations of a kind each, without a jit
+    "dot": lambda k, x: k.lax.dot(x, x),
+    "sin": lambda k, x: k.lax.sin(x),
+    "sum": lambda k, x: k.numpy.sum(x),
+    "reshape": lambda k, x: k.lax.reshape(x, (2, 4)),
+    "concatenate": lambda k, x: k.lax.concatenate([x, x], 0),
+    "index": lambda k, x: x[1],
+    "max": lambda k, x: k.numpy.max(x),
+    "broadcast": lambda k, x: k.lax.broadcast_in_dim(x, (3, 8), (1,)),
+}
 X = 2.0
 
 
@@ -72,7 +84,7 @@ def four_operations(effort: Effort) -> Samples:
     """The derivative is made and applied once: little arithmetic, so that the cost of the call itself shows."""
     programs = {k.name: (k, partial(waves, plain(k))) for k in kits("calque", "autograd")}
     pullbacks = {name: partial(pulled, k, program, np.linspace(0.1, 0.9, 3)) for name, (k, program) in programs.items()}
-    check_agreement({name: pullback() for name, pullback in pullbacks.items()})
+    check_agreement({name: np.ravel(pullback()) for name, pullback in pullbacks.items()})
     return race(effort, pullbacks, per=1, unit=1e-6)
 
 
@@ -93,6 +105,29 @@ def second_derivative(effort: Effort) -> Samples:
     derivatives = {k.name: partial(twice(plain(k), k.grad), k.scalar(0.5)) for k in kits("calque", "autograd")}
     check_agreement({name: derivative() for name, derivative in derivatives.items()})
     return race(effort, derivatives, per=1, unit=1e-6)
+
+
+@row("eager vmap, per operation", "us", budget=0.08, jax=1.0)
+def mapped_operations(effort: Effort) -> Samples:
+    """Each kind of `MAPPED` is repeated in a function of its own; the call of `vmap` itself is shared out."""
+    functions = {k.name: [k.vmap(partial(repeated_operation, op, k)) for op in MAPPED.values()] for k in kits(*MAPPING)}
+    rows = np.linspace(0.1, 0.9, 40, dtype=np.float32).reshape(5, 8)
+    arguments = {k.name: rows if k.name == "calque" else k.numpy.asarray(rows) for k in kits(*MAPPING)}
+    for same in zip(*functions.values()):
+        check_agreement({name: function(rows) for name, function in zip(functions, same)})
+    calls = {name: partial(call_each, each, arguments[name]) for name, each in functions.items()}
+    return race(effort, calls, per=MAPPED_STEPS * len(MAPPED), unit=1e-6)
+
+
+def repeated_operation(operation: Any, kit: Any, x: Any) -> Any:
+    for _ in range(MAPPED_STEPS):
+        out = operation(kit, x)
+    return out
+
+
+def call_each(functions: Any, x: Any) -> None:
+    for function in functions:
+        function(x)
 
 
 def plain(kit: Any) -> Any:
