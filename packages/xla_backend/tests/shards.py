@@ -24,7 +24,7 @@ from calque_core import (
 )
 from calque_core import PartitionSpec as P
 from calque_pytree import tree_leaves
-from calque_xla_backend import NamedSharding, device_put, devices, jit
+from calque_xla_backend import ExportError, NamedSharding, device_put, devices, export, jit
 
 config.cpu_devices(8)
 MESH = AbstractMesh((4, 2), ("i", "j"))
@@ -263,6 +263,16 @@ def check_an_ordered_effect_inside_is_refused():
     f = divided(lambda x: io_callback(np.sin, x, x, ordered=True))
     with pytest.raises(TypeError, match=r"shard_map of .* has an ordered effect.*Use an effect without order"):
         jit(f).lower(X)
+
+
+def check_a_program_over_a_mesh_is_not_exported():
+    words = r"export of f at .*shards\.py:\d+.* runs on the devices of Mesh.*, and .* on one device\. Export"
+
+    def f(x):
+        return divided(lambda x: lax.psum(x, "i"))(x)
+
+    with pytest.raises(ExportError, match=words):
+        export(jit(f))(X)
 
 
 # Functions of the host

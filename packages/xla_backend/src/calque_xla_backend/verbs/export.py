@@ -23,6 +23,7 @@ from calque_xla_backend.artefacts.format import MAX_VJP_ORDER, Contents, decode
 from calque_xla_backend.artefacts.module import check_targets
 from calque_xla_backend.modules.module import lower_jaxpr_to_module
 from calque_xla_backend.runtime.clients import default_platform
+from calque_xla_backend.runtime.partition import Partition
 from calque_xla_backend.runtime.portable import to_portable
 from calque_xla_backend.verbs.jit import jit
 from calque_xla_backend.verbs.stages import Traced
@@ -65,6 +66,11 @@ def export(fun: Any, *, platforms: Sequence[str] | None = None, vjp: VJP | None 
 
 def _exported(traced: Traced, platform: str, vjp: VJP | None) -> Exported:
     jaxpr, origin = traced.jaxpr, traced._origin
+    if isinstance(origin.place, Partition):
+        raise ExportError(
+            f"export of {traced.fun_name}{where()}: the program runs on the devices of {origin.place.mesh!r}, and an "
+            "exported program runs on one device. Export the function without its shard_map, pmap and shardings."
+        )
     with entered(settings=origin.settings), eval_context():
         lowered = lower_jaxpr_to_module(jaxpr, name=traced.fun_name, platform=platform)
         if jaxpr.effects or lowered.callbacks:
