@@ -58,7 +58,7 @@ class CompiledCall:
         targets = [_as_given(x, target) for x, target in zip(call.leaves, program.in_types)]
         args_tree = call.in_tree.children()[0]
         self.is_flat = args_tree == tree_structure((0,) * args_tree.num_leaves) and not call.dynamic[1]
-        self.device_types: Any = tuple(targets) if self.is_flat else targets
+        self.device_types = targets
         self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
         self.static_keys = call.static_keys
         self.inputs = Inputs(call.leaves, program) if has_plain_types(call.leaves, targets) else None

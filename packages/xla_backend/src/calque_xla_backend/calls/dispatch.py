@@ -41,8 +41,8 @@ def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, ex
    if not compiled.is_direct: return compiled.call(general, ({arguments}))
    try:
     if compiled.is_flat:
-     if ({device_types}) != compiled.device_types: return general(({arguments}), kwargs)
-     buffers = ({buffers})
+     if [{device_types}] != compiled.device_types: return general(({arguments}), kwargs)
+     buffers = [{buffers}]
     else:
      leaves = compiled.fit(({arguments}))
      if [x._device_type for x in leaves] != compiled.device_types: return general(({arguments}), kwargs)
@@ -71,7 +71,7 @@ def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, ex
 @cache  # of templates by arity, for all functions: compiling one takes 0.5 ms and more
 def _code(arity: int) -> CodeType:
     if not arity:  # any number of arguments, `*extra`
-        return _compiled("", "kwargs", "*extra, ", "", "*[x.{} for x in extra], ")
+        return _compiled("", "kwargs", "*extra, ", "", "x.{} for x in extra")
     each = _repeat("a{}.{{}}, ", arity)
     parameters = _repeat("a{}=MISSING, ", arity) + "/, "
     return _compiled(parameters, "extra or kwargs", _repeat("a{}, ", arity), "*extra,", each)
