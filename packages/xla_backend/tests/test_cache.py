@@ -129,10 +129,12 @@ def test_the_key_of_a_call_holds_settings_axes_and_rule_epoch():
         take()
     with entered(axis_env=(("i", 3),)):
         take()
+    with entered(axis_env=(("i", 3),), varying_axes=frozenset("i")):
+        take()
     advance_rule_epoch()
     take()
-    assert len(set(keys)) == len(keys) == 4
-    assert [len({key[i] for key in keys}) for i in (3, 4, 5)] == [2, 2, 2]
+    assert len(set(keys)) == len(keys) == 5
+    assert [len({key[i] for key in keys}) for i in (3, 4, 5, 6)] == [2, 2, 2, 2]
 
 
 def test_a_wrapper_has_separate_programs_for_calls_by_keyword_and_by_position():

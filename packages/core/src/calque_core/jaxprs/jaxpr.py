@@ -107,6 +107,7 @@ class Jaxpr:
         "_is_closed",
         "_last_uses",
         "_memo",
+        "_program_eqns",
         "constvars",
         "consts",
         "debug_name",
@@ -133,6 +134,7 @@ class Jaxpr:
         self._effects: Effects | None = None
         self._is_closed: bool | None = None
         self._last_uses: list[tuple[Var, ...]] | None = None
+        self._program_eqns: list[JaxprEqn] | None = None
 
     @property
     def jaxpr(self) -> Jaxpr:
@@ -199,6 +201,13 @@ class Jaxpr:
             self._last_uses = drops[::-1]
         return self._last_uses
 
+    @property
+    def program_eqns(self) -> list[JaxprEqn]:
+        """The equations that hold jaxprs themselves, as loops and calls do."""
+        if self._program_eqns is None:
+            self._program_eqns = [eqn for eqn in self.eqns if eqn.params and any(jaxprs_in_params(eqn.params))]
+        return self._program_eqns
+
     def replace(self, **fields: Any) -> Jaxpr:
         """Return the jaxpr with some fields changed."""
         names = ("constvars", "invars", "eqns", "outvars", "consts", "debug_name")
@@ -228,5 +237,5 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     """Yield the jaxprs that the equations of `jaxpr` hold themselves."""
-    for eqn in jaxpr.eqns:
+    for eqn in jaxpr.program_eqns:
         yield from jaxprs_in_params(eqn.params)

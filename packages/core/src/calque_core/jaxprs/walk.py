@@ -52,7 +52,7 @@ def jaxprs_outside(jaxpr: Jaxpr, holders: Collection[Any]) -> list[Jaxpr]:
     order = [jaxpr]
     seen = {id(jaxpr)}
     for outer in order:  # the list grows
-        inners = [x for eqn in outer.eqns if eqn.primitive not in holders for x in jaxprs_in_params(eqn.params)]
+        inners = [x for eqn in outer.program_eqns if eqn.primitive not in holders for x in jaxprs_in_params(eqn.params)]
         for inner in inners:
             if id(inner) not in seen:
                 seen.add(id(inner))

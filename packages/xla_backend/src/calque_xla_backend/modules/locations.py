@@ -51,16 +51,15 @@ class Locations:
 
     def inside(self, eqn: JaxprEqn) -> Locations:
         """Return the locations of a program that `eqn` holds."""
-        return Locations(f"{self._name(eqn)}/", self.tables)
+        return Locations(f"{self._name(eqn, self.tables.resolve(eqn.position))}/", self.tables)
 
     def _make(self, eqn: JaxprEqn) -> ir.Location:
         info = self.tables.resolve(eqn.position)
         assert info is not None, eqn
         function = ir.Location.name(info.function, ir.Location.file(info.file_name, info.line, 0))
-        return ir.Location.name(self._name(eqn), function)
+        return ir.Location.name(self._name(eqn, info), function)
 
-    def _name(self, eqn: JaxprEqn) -> str:
-        info = self.tables.resolve(eqn.position)
+    def _name(self, eqn: JaxprEqn, info: Any) -> str:
         operation = f"jit({eqn.params['name']})" if eqn.primitive is jit_p else eqn.primitive.name
         return f"{self.prefix}{info.name_stack}/{operation}" if info and info.name_stack else self.prefix + operation
 

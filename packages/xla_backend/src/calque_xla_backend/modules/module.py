@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
+from calque_core import Jaxpr, JaxprEqn, Primitive, subjaxprs
 from calque_core.extend import HostCall, has_ordered, jaxprs_outside, nested_jaxprs
 from calque_core.lax import jit_p, pmap_p, shard_map_p
 from calque_xla_backend.modules.host_calls import check_regions
@@ -128,12 +128,11 @@ def lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> Consta
     Return the large constants of `jaxpr` and of its inner jaxprs.
     """
     every = nested_jaxprs(jaxpr)
-    is_divided = any(eqn.primitive in _DIVIDED for inner in every for eqn in inner.eqns)
+    is_divided = any(eqn.primitive in _DIVIDED for inner in every for eqn in inner.program_eqns)
     whole = {id(inner) for inner in (jaxprs_outside(jaxpr, _DIVIDED) if is_divided else every)}
     for inner in every:
-        outer_eqns = [eqn for eqn in inner.eqns if eqn.params]
-        module_context.constants[id(inner)] = _large_constants(module_context, inner, outer_eqns)
-        for eqn in outer_eqns:
+        module_context.constants[id(inner)] = _large_constants(module_context, inner)
+        for eqn in inner.program_eqns:
             if eqn.primitive is jit_p and id(inner) in whole:
                 _function_of(module_context, eqn.params["jaxpr"], eqn.params["name"])
     return module_context.constants[id(jaxpr)]
@@ -142,13 +141,12 @@ def lower_inner_functions(module_context: ModuleContext, jaxpr: Jaxpr) -> Consta
 _DIVIDED = frozenset((shard_map_p, pmap_p))  # their programs are for one shard, and are lowered for their mesh
 
 
-def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr, outer_eqns: Sequence[JaxprEqn]) -> Constants:
+def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr) -> Constants:
     """Return the constants of a jaxpr and of its inner jaxprs that are not embedded, each once."""
     pairs = zip(jaxpr.constvars, jaxpr.consts)
     constants = {(id(const), var.aval): (const, var.aval) for var, const in pairs if not _is_embedded(const)}
-    for eqn in outer_eqns:
-        for inner in jaxprs_in_params(eqn.params):
-            constants.update(module_context.constants[id(inner)])
+    for inner in subjaxprs(jaxpr):
+        constants.update(module_context.constants[id(inner)])
     return constants
 
 

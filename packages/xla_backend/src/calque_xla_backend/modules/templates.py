@@ -32,10 +32,11 @@ _create, _aval = ir.Operation.create, attrgetter("aval")
 
 
 def template_key(eqn: JaxprEqn) -> Any:
-    """Return what a rule may ask of an equation: primitive, types, literals, parameters; None if it must see each."""
+    """Return what a rule may ask of an equation: primitive, types, literals, parameters; None if it must see each.
+
+    Keys of equations with effects have no template.
+    """
     primitive, invars, outvars, params, _ = eqn
-    if primitive.effects or primitive.adapted["effects"]:
-        return None
     key = (primitive, *map(_aval, invars), None, *map(_aval, outvars))
     if Literal in map(type, invars):
         key += (*[literal_key(x) if type(x) is Literal else None for x in invars],)
@@ -143,7 +144,10 @@ class Templates:
         self._aside: Any = None
 
     def record(self, key: Any, eqn: JaxprEqn, location: ir.Location, emit: Emit) -> Template | None:
-        """Run `emit(*values)` aside; return its template, kept under `key`."""
+        """Run `emit(*values)` aside; return its template, kept under `key`; None for an equation with effects."""
+        if eqn.primitive.effects or eqn.primitive.adapted["effects"]:
+            self.by_key[key] = None
+            return None
         if self._aside is None:
             self._aside = func.FuncOp("aside", ir.FunctionType.get([], []), ip=_DETACHED)
         block = self._aside.body.blocks.append()
