@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_autodiff import custom_vjp, grad
+from calque_autodiff import custom_jvp, custom_vjp, grad, jvp
 from calque_core import AbstractMesh, lax, shard_map
 from calque_core import PartitionSpec as P
 
@@ -30,6 +30,17 @@ def product(x, w):
 
 product.defvjp(lambda x, w: (product(x, w), (x, w)), lambda res, ct: (ct * res[1], ct * res[0]))
 
+
+@custom_vjp
+def product_with_sum(x, w):
+    return (x * w).sum()
+
+
+# As a rule for jax must, it sums over the positions itself.
+product_with_sum.defvjp(
+    lambda x, w: (product_with_sum(x, w), (x, w)), lambda res, ct: (ct * res[1], lax.psum(ct * res[0], "i"))
+)
+
 FUNCTIONS = {
     "a branch that each position chooses": lambda x, w: lax.cond(x[0] > 3.0, lambda: np.sin(x * w).sum(), lambda: w[0]),
     "an operand of such a branch": lambda x, w: lax.cond(x[0] > 3.0, lambda w: (x * w).sum(), lambda w: w[1], w),
@@ -50,6 +61,27 @@ def test_the_gradient_is_that_of_the_function_on_one_device(name):
 
     np.testing.assert_allclose(total(f)(W), whole(f)(W))
     np.testing.assert_allclose(grad(total(f))(W), grad(whole(f))(W))
+
+
+def test_a_rule_of_a_user_that_sums_over_positions_itself_is_not_summed_again():
+    f = lambda x, w: (x * w).sum()
+
+    np.testing.assert_allclose(grad(total(product_with_sum))(W), grad(whole(f))(W))
+
+
+def test_a_rule_of_a_user_that_loses_a_sum_over_positions_is_refused():
+    @custom_jvp
+    def all_sum(x):
+        return lax.psum(x.sum(), "i")
+
+    all_sum.defjvp(lambda primals, dots: (all_sum(primals[0]), dots[0].sum()))
+    f = shard_map(all_sum, mesh=MESH, in_specs=P("i"), out_specs=P())
+
+    assert f(X) == 28.0
+    with pytest.raises(
+        ValueError, match=r"shard_map at .*: the result 1 of the program, float64\[\]\{V:i\}, varies over 'i'"
+    ):
+        jvp(f, (X,), (X,))
 
 
 def test_a_gradient_inside_is_summed_over_positions():

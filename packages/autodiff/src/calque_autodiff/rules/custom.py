@@ -23,6 +23,8 @@ from calque_autodiff.transpose import backward_pass, transpose_jaxpr, transpose_
 from calque_core import (
     CustomRules,
     Jaxpr,
+    UndefinedPrimal,
+    Zero,
     current_trace,
     eval_jaxpr,
     evaluation,
@@ -34,6 +36,7 @@ from calque_core.extend import (
     Mask,
     Pullback,
     close_rules,
+    here,
     is_float,
     is_linear,
     is_nonzero,
@@ -45,7 +48,7 @@ from calque_core.extend import (
     with_integer_zeros,
     zero_tangent,
 )
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
+from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p, psum
 
 Value = Any
 
@@ -138,8 +141,20 @@ custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its fun
 
 @custom_vjp_linear_p.def_rule("transpose")
 def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, pullback: Pullback) -> list[Value]:
-    """Run the backward half."""
-    return pullback.transpose(operands, cts)
+    """Run the backward half.
+
+    A cotangent that varies along an axis of a mesh along which its operand does not is the share of one position.
+    """
+    bars = pullback.transpose(operands, cts)
+    return [_summed(bar, x.aval.vma) if type(x) is UndefinedPrimal else bar for bar, x in zip(bars, operands)]
+
+
+def _summed(bar: Value, vma: frozenset[Any]) -> Value:
+    """Return the sum of a cotangent over the axes of a mesh along which it varies, without `vma`."""
+    if bar is None or type(bar) is Zero or not here().varying_axes:
+        return bar
+    axes = tuple(name for name, _ in here().axis_env if name in typeof(bar).vma - vma)
+    return psum(bar, axes) if axes else bar
 
 
 # Functions with a rule for batches alone

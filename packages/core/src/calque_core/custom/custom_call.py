@@ -31,7 +31,7 @@ from calque_core.memory.separate import copy_shared_tree
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
 from calque_core.ops.custom_rules import CustomRules
-from calque_core.ops.varying import as_varying, jointly_varying
+from calque_core.ops.varying import as_varying
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_map
@@ -196,8 +196,6 @@ class CustomCall:
         """Return the function's result under the current trace, which may use the rules."""
         jvp_or_none = custom_vmap_call_p if rules.jvp is None else custom_jvp_call_p
         primitive = jvp_or_none if rules.fwd is None else custom_vjp_call_p
-        if here().varying_axes:  # each rule sees operands that vary along the same axes, as those of an operation do
-            leaves = jointly_varying(leaves)
         outs = current_trace().process_custom_derivative(primitive, self.fun, narrow(leaves), {"rules": rules})
         assert self.out_tree is not None
         return self.out_tree.unflatten(outs)

@@ -62,10 +62,24 @@ def shard_map_abstract_eval(
 ) -> list[ShapedArray]:
     for aval, spec in zip(avals, in_specs):
         check_spec(f"shard_map: an operand {aval}", aval.shape, mesh, spec)
+    check_out_specs(jaxpr, out_specs, axis_names)
     check_operands("shard_map", jaxpr, [shard_type(aval, mesh, spec) for aval, spec in zip(avals, in_specs)])
     return [
         shaped_array(full_shape(aval.shape, mesh, spec), aval.dtype) for aval, spec in zip(jaxpr.out_avals, out_specs)
     ]
+
+
+def check_out_specs(jaxpr: Jaxpr, out_specs: Sequence[PartitionSpec], axis_names: AxisNames) -> None:
+    """Check that no result varies along an axis that its spec does not name: its shards would be dropped in silence."""
+    for number, (aval, spec) in enumerate(zip(jaxpr.out_avals, out_specs)):
+        dropped = aval.vma.intersection(axis_names).difference(spec.names)
+        if dropped:
+            axes = ", ".join(sorted(map(repr, dropped)))
+            raise ValueError(
+                f"shard_map{where()}: the result {number} of the program, {aval}, varies over {axes}, but its spec "
+                f"{spec!r} does not name {axes}. If a derivative rule inside returns the share of one position, let it "
+                "return the psum of it."
+            )
 
 
 @shard_map_p.def_rule("vma")
@@ -99,6 +113,7 @@ shard_map_p.def_rule("dce", dce_of_program("jaxpr", "in_specs", "out_specs"))
 
 @shard_map_p.def_impl
 def shard_map_impl(*args: Value, mesh: AnyMesh, axis_names: AxisNames, **params: Any) -> list[Value]:
+    check_out_specs(params["jaxpr"], params["out_specs"], axis_names)
     manual = manual_mesh(mesh, axis_names)
     columns = [[x] * manual.size for x in args]
     outs = run_shards(Positions((), ((),)), columns, manual, **params)
