@@ -27,8 +27,19 @@ DEVICES = 4
 
 @row("data-parallel MLP step by shard_map, 4 devices", "us", budget=1.0, jax=1.0, needs="calque_xla_backend")
 def by_shard_map(effort: Effort) -> Samples:
-    """Run `main` in a process with four devices."""
-    command = [sys.executable, __file__, json.dumps(asdict(effort))]
+    """Time steps that are programs of one device."""
+    return in_process(effort, "manual_step")
+
+
+@row("data-parallel MLP step divided by XLA, 4 devices", "us", budget=1.0, jax=1.0, needs="calque_xla_backend")
+def by_xla(effort: Effort) -> Samples:
+    """Time steps that XLA divides as their arrays are."""
+    return in_process(effort, "automatic_step")
+
+
+def in_process(effort: Effort, step: str) -> Samples:
+    """Run `main` for the steps of a method of `Training`, in a process with four devices."""
+    command = [sys.executable, __file__, json.dumps(asdict(effort)), step]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     samples: Samples = json.loads(done.stdout)
@@ -38,19 +49,32 @@ def by_shard_map(effort: Effort) -> Samples:
 class Training:
     """A training loop: a call is one step, and returns the last layer's bias when it is there."""
 
-    def __init__(self, library: SimpleNamespace) -> None:
-        mesh = library.Mesh(np.array(library.devices()), "data")
-        whole, divided = library.P(), library.P("data")
-        loss = mlp_loss(library)
+    def __init__(self, library: SimpleNamespace, step: str) -> None:
+        self.library, self.mesh = library, library.Mesh(np.array(library.devices()), "data")
+        self.whole, self.divided = library.P(), library.P("data")
+        self.step = library.jit(getattr(self, step)())
+        self.params = library.device_put(mlp_params(), library.NamedSharding(self.mesh, self.whole))
+        self.batch = library.device_put(mlp_batch(), library.NamedSharding(self.mesh, self.divided))
+
+    def manual_step(self) -> Any:
+        """Return a step as a program of one device, which sums over the devices."""
+        loss = mlp_loss(self.library)
+        step = self.descent(lambda *args: self.library.lax.pmean(loss(*args), "data"))
+        specs = {"in_specs": (self.whole, self.divided, self.divided), "out_specs": self.whole}
+        return self.library.shard_map(step, mesh=self.mesh, **specs)
+
+    def automatic_step(self) -> Any:
+        """Return a step as for one device."""
+        return self.descent(mlp_loss(self.library))
+
+    def descent(self, loss: Any) -> Any:
+        """Return a step of gradient descent."""
 
         def step(params: Any, images: Any, labels: Any) -> Any:
-            grads = library.grad(lambda *args: library.lax.pmean(loss(*args), "data"))(params, images, labels)
-            return library.tree_map(lambda p, g: p - 0.1 * g, params, grads)
+            grads = self.library.grad(loss)(params, images, labels)
+            return self.library.tree_map(lambda p, g: p - 0.1 * g, params, grads)
 
-        specs = {"mesh": mesh, "in_specs": (whole, divided, divided), "out_specs": whole}
-        self.step = library.jit(library.shard_map(step, **specs))
-        self.params = library.device_put(mlp_params(), library.NamedSharding(mesh, whole))
-        self.batch = library.device_put(mlp_batch(), library.NamedSharding(mesh, divided))
+        return step
 
     def __call__(self) -> np.ndarray:
         self.params = self.step(self.params, *self.batch)
@@ -84,9 +108,9 @@ def jax_library() -> SimpleNamespace:
 
 def main() -> None:
     """Print the samples of the libraries that are installed."""
-    effort = Effort(**json.loads(sys.argv[1]))
+    effort, step = Effort(**json.loads(sys.argv[1])), sys.argv[2]
     libraries = {"calque": calque_library, "jax": jax_library}
-    steps = {name: Training(make()) for name, make in libraries.items() if installed(name)}
+    steps = {name: Training(make(), step) for name, make in libraries.items() if installed(name)}
     check_agreement({name: step() for name, step in steps.items()})
     print(json.dumps(race(effort, steps, per=1, unit=1e-6)))
 
