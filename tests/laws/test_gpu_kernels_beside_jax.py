@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from calque import jit
+from calque.export import deserialize, export
 from calque_core.lax import linalg
 
 jax = pytest.importorskip("jax", reason="jax, which only this module needs, is not installed")
@@ -99,3 +100,11 @@ def test_qr_with_pivoting_is_refused():
 def test_operations_without_a_kernel_say_so():
     with pytest.raises(NotImplementedError, match=r"schur.*cuda"):
         jit(linalg.schur).trace(SQUARE).lower(platform="cuda")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_program_for_cuda_can_be_exported(name):
+    """Reading an exported program checks that it calls known kernels alone."""
+    fun, _, args = CASES[name]
+    exported = deserialize(export(jit(fun), platforms=("cuda",))(*args).serialize())
+    assert exported.platforms == ("cuda",)

@@ -21,8 +21,6 @@ from typing import Any
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 
-from calque_xla_backend.runtime.targets import register_kernel
-
 log = logging.getLogger("calque")
 
 XLA_NAME = "CUDA"  # of the platform where custom calls are registered
@@ -100,7 +98,7 @@ def register_kernels(interface: Any, generation: str) -> None:
     for name, type_id in extension.ffi_types().items():
         xc.register_custom_type(name, type_id, platform=XLA_NAME)
     for name, kernel in extension.ffi_handlers().items():
-        register_kernel(name, kernel, XLA_NAME)
+        _register(name, kernel)
     for module in _KERNELS:
         _register_module(import_module(f"{package}.{module}"))
 
@@ -109,7 +107,11 @@ def _register_module(module: ModuleType) -> None:
     if hasattr(module, "initialize"):
         module.initialize()
     for name, kernel in module.registrations().items():
-        register_kernel(name, kernel, XLA_NAME)
+        _register(name, kernel)
+
+
+def _register(name: str, kernel: Any) -> None:
+    xc.register_custom_call_target(name, kernel, platform=XLA_NAME, api_version=1)
 
 
 def _kernels_problem(distribution: str) -> str:

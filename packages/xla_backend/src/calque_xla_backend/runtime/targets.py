@@ -23,24 +23,17 @@ def load_lapack() -> None:
     _lapack.initialize()
 
 
+@cache
 def jaxlib_targets() -> frozenset[str]:
     """Return the names of the targets that every process can register: a program that calls them can be stored."""
-    return _lapack_targets() | _kernels
+    return frozenset(_lapack.registrations()) | _GPU_KERNELS
 
 
-@cache
-def _lapack_targets() -> frozenset[str]:
-    return frozenset(_lapack.registrations())
-
-
-_kernels: set[str] = set()  # the names of jaxlib's kernels for accelerators
-
-
-def register_kernel(name: str, function: Any, platform: str) -> None:
-    """Register a kernel that jaxlib's makers publish for an accelerator; `platform` is the name that XLA uses."""
-    xc.register_custom_call_target(name, function, platform=platform, api_version=1)
-    if "callback" not in name:
-        _kernels.add(name)
+# The kernels of NVIDIA's libraries that lowering rules call; the package of kernels brings them.
+_GPU_KERNELS = frozenset((
+    "cusolver_potrf_ffi", "cusolver_getrf_ffi", "cusolver_geqrf_ffi", "cusolver_orgqr_ffi", "cusolver_syevd_ffi",
+    "cusolver_gesvd_ffi", "cusparse_gtsv2_ffi",
+))  # fmt: skip
 
 
 # The user's targets
