@@ -1,12 +1,13 @@
 """Several platforms in one process.  A second client of the host's processor plays the client of a plugin."""
 
 import logging
+import re
 
 import numpy as np
 import pytest
 from jaxlib import xla_client as xc
 
-from calque_core import MissingRuleError, Primitive, config, start_requests
+from calque_core import MissingRuleError, Primitive, ShapeDtypeStruct, config, pure_callback, start_requests
 from calque_core.lax import linalg
 from calque_xla_backend import (
     default_backend,
@@ -18,7 +19,7 @@ from calque_xla_backend import (
     register_lowering,
     register_plugin,
 )
-from calque_xla_backend.runtime import clients
+from calque_xla_backend.runtime import clients, distributed
 from calque_xla_backend.runtime import plugins as plugins_module
 
 
@@ -140,6 +141,19 @@ def test_memory_settings_are_options_of_a_gpu_alone(chip, tmp_path):
     assert chosen == {"platform_name": "cuda", "preallocate": False, "memory_fraction": 0.5, "allocator": "bfc"}
     assert options["visible_devices"] == "0"
     assert plugins_module._options("chip") == {}
+
+
+def test_a_plugin_joins_the_processes_of_the_program(chip, monkeypatch):
+    monkeypatch.setattr(distributed, "_groups", [distributed.Group(1, 2, "localhost", "the connection", None)])
+    assert plugins_module._options("chip") == {"node_id": 1, "num_nodes": 2}
+
+
+def test_calls_to_python_have_a_target_for_gpus():
+    traced = jit(lambda x: pure_callback(np.sin, ShapeDtypeStruct((), np.float64), x)).trace(1.0)
+    targets = {
+        name: re.findall(r"xla_ffi_python_\w+", traced.lower(platform=name).as_text()) for name in ("cpu", "cuda")
+    }
+    assert targets == {"cpu": ["xla_ffi_python_cpu_callback"], "cuda": ["xla_ffi_python_gpu_callback"]}
 
 
 def test_each_platform_has_programs_of_its_own_on_disk(chip):

@@ -22,6 +22,7 @@ from jaxlib import xla_client as xc
 
 from calque_core.extend import fix_device_memory, requested_device_memory, where
 from calque_xla_backend.runtime.cuda import load_cuda, register_kernels
+from calque_xla_backend.runtime.distributed import current_group
 
 Client = Any  # jaxlib's Client
 
@@ -181,7 +182,8 @@ def _start(plugin: Plugin) -> Client:
         interface = xc.load_pjrt_plugin_dynamically(name, plugin.library)
     if not xc.pjrt_plugin_initialized(name):
         xc.initialize_pjrt_plugin(name)
-    client = xc.make_c_api_client(name, _options(name))
+    group = current_group()
+    client = xc.make_c_api_client(name, _options(name), None if group is None else group.client)
     if name in _GPUS:
         fix_device_memory(requested_device_memory())
     if is_cuda and interface is not None:
@@ -207,7 +209,8 @@ def _options(name: str) -> dict[str, Any]:
         }
         chosen = {key: value for key, value in chosen.items() if value is not None}
         options = {**xc.generate_pjrt_gpu_plugin_options(), "platform_name": name, **chosen, **options}
-    return options
+    group = current_group()
+    return options if group is None else {"node_id": group.process_id, "num_nodes": group.num_processes, **options}
 
 
 def _cause(plugin: Plugin, error: RuntimeError) -> str:
