@@ -30,6 +30,7 @@ from calque_core.extend import (
     settings_key,
     split_results,
     unmarked,
+    where,
 )
 from calque_core.lax import div, psum, pvary, pvary_p, reshape, shard_map_p
 
@@ -200,6 +201,7 @@ def shard_map_transpose(
         program, nonzero = transpose_jaxpr(_varied(jaxpr, tuple(out_specs), how), linear_mask, ct_mask)
         bar_specs = marked(marked(in_specs, linear_mask), nonzero)
         program = _summed(program, [_unnamed(spec, **how) for spec in bar_specs])
+        _check_summed(program, bar_specs, how["axis_names"])
     shares = [_share(ct, _unnamed(spec, **how), how["mesh"]) for ct, spec in zip(marked(cts, ct_mask), ct_specs)]
     bars = shard_map_p.bind(
         *unmarked(operands, linear_mask),
@@ -221,6 +223,21 @@ def _share(ct: Value, axes: AxisNames, mesh: AnyMesh) -> Value:
 def _summed(jaxpr: Jaxpr, axes: Sequence[AxisNames]) -> Jaxpr:
     """Return a program whose results are summed over some axes."""
     return _with_results(jaxpr, "summed", axes, psum)
+
+
+def _check_summed(jaxpr: Jaxpr, specs: Specs, axis_names: AxisNames) -> None:
+    """Check that the cotangent of an operand varies along no axis along which the operand does not.
+
+    Raises: ValueError.
+    """
+    for aval, spec in zip(jaxpr.out_avals, specs):
+        for name in axis_names:
+            if name in aval.vma and name not in spec.names:
+                raise ValueError(
+                    f"the transpose of shard_map{where()}: the cotangent {aval} of an operand with the spec {spec!r} "
+                    f"varies over {name!r}, over which the operand does not vary. A derivative rule in the body returned "
+                    f"a cotangent for each position; let it return their sum, lax.psum(ct, {name!r})."
+                )
 
 
 def _varied(jaxpr: Jaxpr, specs: Specs, how: How) -> Jaxpr:

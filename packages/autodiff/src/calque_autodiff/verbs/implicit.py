@@ -86,6 +86,10 @@ def custom_root(
     if trace is evaluation:
         return run_solver(caller, solver, space, guess)
     f_jaxpr, _ = trace_in("custom_root", space, function, f)
+    start = guess
+    guess, space = space.joined(start, f_jaxpr.out_avals)
+    if guess is not start:
+        f_jaxpr, _ = trace_in("custom_root", space, function, f)
     tangent_solver = _linearized_solver(space, function, space.with_type_check(caller, "tangent_solve", tangent_solve))
     tangent_jaxpr = stage(tangent_solver, space.avals * 2, verb="custom_root", user_fun=tangent_solve)
     if not knows_values(trace):

@@ -21,6 +21,7 @@ from calque_core.extend import (
     arg_names,
     check_arrays,
     check_callable,
+    check_free_name,
     copy_shared,
     describe_function,
     entered,
@@ -61,8 +62,9 @@ def vmap(
     no argument is mapped.
     An operation without a batching rule is an error, or with `missing="loop"` runs for one element after the other.
     Shapes: x [.., n, ..] -> [.., n, ..].
-    Raises: ValueError if the mapped axes differ in size, or an axis is out of range; TypeError if `in_axes` or
-    `out_axes` does not fit; MissingRuleError for an operation without a batching rule.
+    Raises: ValueError if the mapped axes differ in size, or an axis is out of range, or `axis_name` names an axis of the
+    mesh in `shard_map`; TypeError if `in_axes` or `out_axes` does not fit; MissingRuleError for an operation without a
+    batching rule.
 
     >>> import numpy as np
     >>> from calque_batching import vmap
@@ -84,6 +86,8 @@ def vmap(
         spec = in_axes if is_one_axis else _prefix(caller, fun, in_axes, args, kwargs)
         dims = _in_dims(caller, leaves, names, _flat_axes(caller, "in_axes", in_tree, spec))
         size = _axis_size(caller, leaves, names, dims, axis_size)
+        if axis_name is not None:
+            check_free_name(caller, axis_name)
         flat = FlatFunction(fun, in_tree, "vmap", is_leaf=is_leaf)
         trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing))
         record_call(trace, fun)

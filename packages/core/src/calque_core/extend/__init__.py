@@ -54,6 +54,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.batch_axes import merge_axis, split_axis
     from calque_core.ops.broadcast import spread
     from calque_core.ops.callback import register_effects_barrier
+    from calque_core.ops.collective import check_free_name
     from calque_core.ops.complex import real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
@@ -159,6 +160,7 @@ _LATE = {
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.broadcast": "spread",
     "calque_core.ops.callback": "register_effects_barrier",
+    "calque_core.ops.collective": "check_free_name",
     "calque_core.ops.complex": "real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
@@ -288,7 +290,8 @@ __all__ = [
     "polar_slope", "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
     "sylvester_product", "factor_triangle", "column_by_column", "with_diagonal",
     # Named axes, arrays outside NumPy
-    "named_axes", "bound_axes", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
+    "named_axes", "bound_axes", "check_free_name",
+    "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
     # Requests for the start of a backend
     "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms", "requested_device_memory",
     "fix_device_memory",

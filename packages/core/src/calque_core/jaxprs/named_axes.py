@@ -33,6 +33,12 @@ def named_axes(params: Mapping[str, Any]) -> Names:
     return _own_names(params).union(*programs) - _bound_names(params)
 
 
+def placed_axes(params: Mapping[str, Any]) -> Names:
+    """Return the axes of `named_axes` along which places of positions matter: `pvary` names axes for types alone."""
+    programs = [_names_in(jaxpr, "placed axes", _names_of_placed) for jaxpr in jaxprs_in_params(dict(params))]
+    return _own_names(params).union(*programs) - _bound_names(params)
+
+
 def communicated_axes(jaxprs: Iterable[Jaxpr]) -> Names:
     """Return the axes along which the positions of a mesh meet in collectives of these programs.
 
@@ -61,9 +67,12 @@ def _all_names(eqn: JaxprEqn) -> Names:
     return _own_names(eqn.params)
 
 
+def _names_of_placed(eqn: JaxprEqn) -> Names:
+    return _own_names(eqn.params) if eqn.primitive.adapted["lockstep"] is not None else NO_NAMES
+
+
 def _names_of_collective(eqn: JaxprEqn) -> Names:
-    is_collective = eqn.invars and eqn.primitive.adapted["lockstep"] is not None
-    return _own_names(eqn.params) if is_collective else NO_NAMES
+    return _names_of_placed(eqn) if eqn.invars else NO_NAMES
 
 
 def _own_names(params: Mapping[str, Any]) -> Names:

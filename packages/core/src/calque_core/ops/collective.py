@@ -229,7 +229,7 @@ pvary_p.def_impl(pvary_impl, leaf=True)
 
 @pvary_p.def_rule("vma")
 def pvary_vma(vmas: Sequence[AxisSet], *, axes: tuple[AxisName, ...]) -> list[AxisSet]:
-    return [vmas[0].union(typed_axes(axes))]
+    return [vmas[0].union(here().varying_axes.intersection(axes))]
 
 
 def pvary(x: Tree, axis_name: AxisNames) -> Tree:
@@ -253,6 +253,18 @@ def pvary(x: Tree, axis_name: AxisNames) -> Tree:
 def _varied(x: Value, axes: tuple[AxisName, ...]) -> Value:
     missing = tuple([axis for axis in axes if axis not in typeof(x).vma])
     return pvary_p.bind(x, axes=missing) if missing else x
+
+
+def check_free_name(caller: str, axis_name: AxisName) -> None:
+    """Check that types do not name an axis: with two axes of one name, nobody could tell which one a type means.
+
+    Raises: ValueError.
+    """
+    if axis_name in here().varying_axes:
+        raise ValueError(
+            f"{caller}{where()}: the axis {axis_name!r} has a meaning here already, from an outer shard_map. Use "
+            "another axis_name."
+        )
 
 
 def typed_axes(axes: tuple[AxisName, ...]) -> tuple[AxisName, ...]:

@@ -9,6 +9,7 @@ core binds it, and `calque_autodiff` transposes the program when a rule needs it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from calque_core.calls.api_util import FlatFunction, check_callable, leaf_names
@@ -19,12 +20,14 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import join_constants
 from calque_core.ops.jit import check_operands, means, run_strongly
+from calque_core.ops.lockstep import Column, Positions, run_in_lockstep
 from calque_core.ops.loops import loop_name, strong_leaves
 from calque_core.ops.spaces import check_floating, space_of
 from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage
-from calque_core.types.avals import typeof
+from calque_core.types.avals import NO_AXES, typeof
 from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
@@ -67,6 +70,9 @@ def linear_call(
 
     flat = FlatFunction(fun, _pair(res_tree, space.tree), "linear_call")
     callee = stage(flat, [*res_avals, *space.avals], verb="linear_call", user_fun=fun)
+    joined, space = space.joined(linear, callee.out_avals)
+    if joined is not linear:  # so that the transpose need not sum the cotangents of all shards
+        linear, callee = joined, stage(flat, [*res_avals, *space.avals], verb="linear_call", user_fun=fun)
     out_tree, out_avals = flat.out_tree, [aval.strip_weak_type() for aval in callee.out_avals]
     check_floating(caller, lambda: leaf_names("the result", _values(out_tree)), out_avals)
 
@@ -100,13 +106,27 @@ linear_transpose_p = Primitive("linear_transpose", multiple_results=True)
 def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> list[Any]:
     linear_avals = jaxpr.in_avals[num_res:]
     check_operands("linear_transpose", jaxpr, [*avals[:num_res], *linear_avals])
-    out_types, cotangent_types = (", ".join(str(a) for a in types) for types in (jaxpr.out_avals, avals[num_res:]))
+    out_avals = [aval.varying(NO_AXES) for aval in jaxpr.out_avals]
+    out_types, cotangent_types = (", ".join(str(a) for a in types) for types in (out_avals, avals[num_res:]))
     if out_types != cotangent_types:
         raise TypeError(
             f"linear_transpose got cotangents of types ({cotangent_types}), but the program returns ({out_types}). "
             "Give cotangents of these types."
         )
     return [aval.strip_weak_type() for aval in linear_avals]
+
+
+@linear_transpose_p.def_rule("vma")
+def linear_transpose_vma(vmas: Sequence[Any], *, jaxpr: Jaxpr, num_res: int) -> list[Any]:
+    return [aval.vma for aval in jaxpr.in_avals[num_res:]]
+
+
+@linear_transpose_p.def_rule("lockstep")
+def linear_transpose_lockstep(positions: Positions, *columns: Column, jaxpr: Jaxpr, num_res: int) -> list[Column]:
+    avals = [*jaxpr.in_avals[:num_res], *jaxpr.out_avals]
+    key = ("linear_transpose", num_res, *settings_key())
+    run = partial(linear_transpose_impl, jaxpr=jaxpr, num_res=num_res)
+    return run_in_lockstep(jaxpr.memo(key, lambda: stage(run, avals)), positions, columns)
 
 
 @linear_transpose_p.def_impl

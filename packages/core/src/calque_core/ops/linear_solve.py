@@ -25,6 +25,7 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.ops.jit import check_operands, means, run_strongly
 from calque_core.ops.linear_call import linear_transpose_p
 from calque_core.ops.spaces import Space, space_of
+from calque_core.ops.varying import as_varying
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import stage
@@ -120,11 +121,15 @@ def custom_linear_solve(
     for fun in (matvec, solve, *(() if transpose_solve is None else (transpose_solve,))):
         check_callable(fun, "custom_linear_solve")
     caller = f"custom_linear_solve{where()}"
-    leaves, space = space_of(caller, "b", b)
+    vector, space = space_of(caller, "b", b)
     solver = partial(space.with_type_check(caller, "solve", solve, has_aux), matvec)
     if trace_state_clean():
-        return run_solver(caller, solver, space, leaves)
-    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, space.with_type_check(caller, "matvec", matvec), matvec)
+        return run_solver(caller, solver, space, vector)
+    checked_matvec = space.with_type_check(caller, "matvec", matvec)
+    matvec_jaxpr, _ = trace_in("custom_linear_solve", space, checked_matvec, matvec)
+    leaves, space = space.joined(vector, matvec_jaxpr.out_avals)
+    if leaves is not vector:
+        matvec_jaxpr, _ = trace_in("custom_linear_solve", space, checked_matvec, matvec)
     solve_jaxpr, out_tree = trace_in("custom_linear_solve", space, solver, solve)
     programs = [matvec_jaxpr, solve_jaxpr]
     if transpose_solve is not None:
@@ -169,7 +174,8 @@ def _vecmat(matvec: Jaxpr, space: Space, ct: Any) -> Any:
             f"vecmat got the structure {tree}{where()}, but b has the structure {space.tree}. Give it a vector like b."
         )
     weak = [typeof(x).weak_type for x in leaves]
-    operands = [convert_element_type(x, a.dtype) if w else x for x, a, w in zip(leaves, space.avals, weak)]
+    converted = [convert_element_type(x, a.dtype) if w else x for x, a, w in zip(leaves, space.avals, weak)]
+    operands = [as_varying(x, aval.vma) for x, aval in zip(converted, space.avals)]
     (program,), consts = join_constants([matvec])
     return tree.unflatten(linear_transpose_p.bind(*consts, *operands, jaxpr=program, num_res=len(consts)))
 

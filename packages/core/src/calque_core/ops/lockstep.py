@@ -22,7 +22,7 @@ import numpy as np
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
-from calque_core.jaxprs.named_axes import named_axes
+from calque_core.jaxprs.named_axes import placed_axes
 from calque_core.jaxprs.walk import has_jaxpr
 from calque_core.primitives.primitive import results_of
 from calque_core.primitives.rules import missing_rule
@@ -105,7 +105,7 @@ def run_in_lockstep(jaxpr: Jaxpr, positions: Positions, columns: Sequence[Column
 
 def _apply(eqn: JaxprEqn, positions: Positions, columns: list[Column]) -> list[Column]:
     primitive, params = eqn.primitive, eqn.params
-    if not named_axes(params).isdisjoint(positions.axis_names):
+    if not placed_axes(params).isdisjoint(positions.axis_names):
         rule, program_of = primitive.adapted["lockstep"], primitive.adapted["means"]
         if rule is not None:
             outs = rule(positions, *columns, **params)

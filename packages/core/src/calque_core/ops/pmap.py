@@ -24,6 +24,7 @@ from calque_core.meshes.mesh import AbstractMesh, AnyMesh, Mesh
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.ops.batch_axes import moveaxis
 from calque_core.ops.broadcast import expand_dims
+from calque_core.ops.collective import check_free_name
 from calque_core.ops.cond import join_constants
 from calque_core.ops.jit import Compiler, check_operands, dce_of_program, jit_p, one_equation_jaxpr
 from calque_core.ops.shape import squeeze
@@ -104,6 +105,7 @@ def pmap_decomposition(*args: Value, compiler: Compiler | None, **params: Any) -
 def _over_axis(mesh: AnyMesh, depth: int, args: Sequence[Value], params: Params) -> list[Value]:
     """Bind a `shard_map` over one axis of the mesh of a nest, for the `pmap` at a depth of the nest."""
     name, in_axes, out_axes = _axis_name(params, depth), params["in_axes"], params["out_axes"]
+    check_free_name(f"pmap of {params['name']}", name)
     operands = [x if axis is None else moveaxis(x, axis, 0) for x, axis in zip(args, in_axes)]
     in_specs, out_specs = _specs(name, in_axes), _specs(name, out_axes)
     call_jaxpr: Jaxpr = params["call_jaxpr"]

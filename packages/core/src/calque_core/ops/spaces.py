@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from calque_core.calls.api_util import call, describe_value, leaf_names, split_aux
 from calque_core.frames.source import describe_function
 from calque_core.ops.loops import strong_leaves
-from calque_core.types.avals import is_array_like, typeof
+from calque_core.ops.varying import as_varying
+from calque_core.types.avals import NO_AXES, is_array_like, typeof
 from calque_core.types.dtypes import is_float
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
@@ -47,6 +48,16 @@ class Space(NamedTuple):
                     f"{source} returned {describe_value(leaf)} for {leaf_names(self.name, returned)[i]}, which is "
                     f"{aval}. Return the shapes and dtypes of {self.name}."
                 )
+
+    def joined(self, leaves: Sequence[Value], results: Sequence[Any]) -> tuple[Sequence[Value], Space]:
+        """Return leaves and their space, varying along the axes of a mesh along which values of types `results` vary.
+
+        A function that closes over a value of each shard maps a value that all shards share to one of each shard.
+        """
+        vma = NO_AXES.union(*[aval.vma for aval in (*self.avals, *results)])
+        if all(aval.vma == vma for aval in self.avals):
+            return leaves, self
+        return [as_varying(x, vma) for x in leaves], self._replace(avals=[aval.varying(vma) for aval in self.avals])
 
     def check_structure(self, source: str, returned: Any) -> None:
         """Check that `returned`, a result of `source`, has this structure.  Raises: TypeError with both structures."""

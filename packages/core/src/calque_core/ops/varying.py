@@ -13,7 +13,7 @@ Read next: `collective.py`, which has `pvary`; `Primitive` for the types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calque_core.context import here
@@ -56,11 +56,11 @@ def jointly_varying(args: Sequence[Value]) -> Sequence[Value]:
 
 def as_varying(x: Value, vma: AxisNames) -> Value:
     """Return a value that varies along the axes `vma` too, by its type."""
-    axes = _missing(typeof(x).vma, [name for name, _ in here().axis_env if name in vma]) if vma else ()
+    axes = _missing(typeof(x).vma, {name: None for name, _ in here().axis_env if name in vma}) if vma else ()
     return pvary_p.bind(x, axes=axes) if axes else x
 
 
-def _missing(vma: AxisNames, axes: Sequence[Any]) -> tuple[Any, ...]:
+def _missing(vma: AxisNames, axes: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([name for name in axes if name not in vma])
 
 
