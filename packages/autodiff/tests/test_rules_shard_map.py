@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calque_autodiff import grad, jvp, linear_transpose, linearize, partial_eval_jaxpr, vjp
-from calque_core import AbstractMesh, check_jaxpr, lax, make_jaxpr, shard_map
+from calque_autodiff import deflinear, grad, jvp, linear_call, linear_transpose, linearize, partial_eval_jaxpr, vjp
+from calque_core import AbstractMesh, Primitive, check_jaxpr, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
 from calque_core.extend import nested_jaxprs
 from calque_core.lax import shard_map_p
@@ -150,3 +150,27 @@ def test_an_operand_without_a_tangent_has_none_inside():
 def test_the_constraint_of_a_sharding_holds_for_cotangents():
     f = lambda x: lax.sharding_constraint_p.bind(lax.sin(x), mesh=MESH, spec=ROWS)
     assert count(lambda x: vjp(f, x)[1](x), "sharding_constraint", X) == 2
+
+
+def test_a_cotangent_that_nobody_summed_is_refused():
+    odd_p = Primitive("odd")
+    odd_p.def_impl(lambda x: x)
+    odd_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    deflinear(odd_p, lambda ct, x: [ct * lax.convert_element_type(lax.axis_index("i"), np.float64)])
+    words = (
+        r"^the transpose of shard_map at .*: the cotangent float64\[8\]\{V:i\} of an operand with the spec "
+        r"PartitionSpec\(\) varies over 'i', over which the operand does not vary\. .* lax\.psum\(ct, 'i'\)\."
+    )
+    with pytest.raises(ValueError, match=words):
+        grad(total(over(odd_p.bind, ALL, ALL)))(X)
+
+
+def test_a_linear_function_of_own_values_sums_the_cotangents_of_a_common_operand():
+    """Its transpose multiplies by a value of the shard: a cotangent for each shard."""
+
+    def scaled(factor, x):
+        return linear_call(lambda r, x: r * x, lambda r, ct: r * ct, factor, x)
+
+    product = over(lambda w, x: scaled(x, w) + scaled(x + 1.0, lax.sin(w)), (ALL, ROWS))
+    want = (X + (X + 1.0) * np.cos(0.5)).reshape(4, 2).sum(0)
+    np.testing.assert_allclose(grad(total(product))(np.full(2, 0.5), X), want)

@@ -80,3 +80,10 @@ def test_the_compiler_may_divide_the_batch_axis_of_a_constraint():
     (eqn,) = make_jaxpr(vmap(f))(X).eqns
     assert eqn.params["spec"] == P(P.UNCONSTRAINED, "i")
     np.testing.assert_array_equal(vmap(f)(X), X)
+
+
+def test_the_name_of_an_axis_of_the_mesh_is_refused_in_the_body():
+    body = lambda x: vmap(lambda y: lax.psum(y, "i"), axis_name="i")(x)
+    words = r"^vmap of <lambda> .*: the axis 'i' has a meaning here already, from an outer shard_map\. Use another"
+    with pytest.raises(ValueError, match=words):
+        over(body)(X[0])

@@ -1,7 +1,19 @@
 import numpy as np
 import pytest
 
-from calque_core import AbstractMesh, Mesh, check_jaxpr, dce_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
+from calque_core import (
+    AbstractMesh,
+    Mesh,
+    PartitionSpec,
+    check_jaxpr,
+    dce_jaxpr,
+    eval_jaxpr,
+    lax,
+    make_jaxpr,
+    shard_map,
+    stage,
+    typeof,
+)
 from calque_core.context import entered, here
 from calque_core.extend import nested_jaxprs
 from calque_core.lax import pmap_p
@@ -171,3 +183,12 @@ def test_unused_operands_go_with_their_axes():
     check_jaxpr(jaxpr)
     assert used == [True, False]
     assert jaxpr.eqns[0].params["in_axes"] == (0,)
+
+
+def test_the_name_of_an_axis_of_a_mesh_around_it_is_refused():
+    inner = mapped(lambda a: a * 2.0, "i", 4)
+    outer = shard_map(inner, mesh=AbstractMesh((2,), ("i",)), in_specs=PartitionSpec("i"), out_specs=PartitionSpec("i"))
+    with pytest.raises(
+        ValueError, match=r"^pmap of f .*: the axis 'i' has a meaning here already, from an outer shard"
+    ):
+        outer(np.zeros(8))

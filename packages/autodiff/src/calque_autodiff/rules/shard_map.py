@@ -235,8 +235,8 @@ def _check_summed(jaxpr: Jaxpr, specs: Specs, axis_names: AxisNames) -> None:
             if name in aval.vma and name not in spec.names:
                 raise ValueError(
                     f"the transpose of shard_map{where()}: the cotangent {aval} of an operand with the spec {spec!r} "
-                    f"varies over {name!r}, over which the operand does not vary. A derivative rule in the body returned "
-                    f"a cotangent for each position; let it return their sum, lax.psum(ct, {name!r})."
+                    f"varies over {name!r}, over which the operand does not vary. A derivative rule in the body "
+                    f"returned a cotangent for each position; let it return their sum, lax.psum(ct, {name!r})."
                 )
 
 

@@ -62,9 +62,9 @@ def vmap(
     no argument is mapped.
     An operation without a batching rule is an error, or with `missing="loop"` runs for one element after the other.
     Shapes: x [.., n, ..] -> [.., n, ..].
-    Raises: ValueError if the mapped axes differ in size, or an axis is out of range, or `axis_name` names an axis of the
-    mesh in `shard_map`; TypeError if `in_axes` or `out_axes` does not fit; MissingRuleError for an operation without a
-    batching rule.
+    Raises: ValueError if the mapped axes differ in size, an axis is out of range, or `axis_name` is the name of an axis
+    of the mesh in `shard_map`; TypeError if `in_axes` or `out_axes` does not fit; MissingRuleError for an operation
+    without a batching rule.
 
     >>> import numpy as np
     >>> from calque_batching import vmap

@@ -168,7 +168,10 @@ def _retyped_body(body: Body, before: Types, after: Types, ys: Types, num_xs: in
     start = stop - len(before)
 
     def converted(*args: Value) -> list[Value]:
-        carry = [x if a is b else weak(x, scalar_kind(b)) for x, a, b in zip(args[start:stop], after, before)]
+        carry = [
+            weak(x, scalar_kind(b)) if b.weak_type and a is not b else x
+            for x, a, b in zip(args[start:stop], after, before)
+        ]
         outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args[:start], *carry, *args[stop:])
         return list(map(_in_type, outs, [*after, *ys]))
 

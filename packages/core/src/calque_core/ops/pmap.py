@@ -44,8 +44,16 @@ pmap_p = Primitive("xla_pmap", multiple_results=True)
 
 @pmap_p.def_abstract_eval
 def pmap_abstract_eval(
-    *avals: ShapedArray, call_jaxpr: Jaxpr, axis_size: int, in_axes: Axes, out_axes: Axes, name: str, **_: Any
+    *avals: ShapedArray,
+    call_jaxpr: Jaxpr,
+    axis_name: AxisName,
+    axis_size: int,
+    in_axes: Axes,
+    out_axes: Axes,
+    name: str,
+    **_: Any,
 ) -> list[ShapedArray]:
+    check_free_name(f"pmap of {name}", axis_name)
     for aval, axis in zip(avals, in_axes):
         if axis is not None and aval.shape[axis] != axis_size:
             raise TypeError(f"pmap of {name}: axis {axis} of {aval} has another size than {axis_size}. Give that size.")
@@ -105,7 +113,6 @@ def pmap_decomposition(*args: Value, compiler: Compiler | None, **params: Any) -
 def _over_axis(mesh: AnyMesh, depth: int, args: Sequence[Value], params: Params) -> list[Value]:
     """Bind a `shard_map` over one axis of the mesh of a nest, for the `pmap` at a depth of the nest."""
     name, in_axes, out_axes = _axis_name(params, depth), params["in_axes"], params["out_axes"]
-    check_free_name(f"pmap of {params['name']}", name)
     operands = [x if axis is None else moveaxis(x, axis, 0) for x, axis in zip(args, in_axes)]
     in_specs, out_specs = _specs(name, in_axes), _specs(name, out_axes)
     call_jaxpr: Jaxpr = params["call_jaxpr"]

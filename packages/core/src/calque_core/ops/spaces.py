@@ -49,7 +49,7 @@ class Space(NamedTuple):
                     f"{aval}. Return the shapes and dtypes of {self.name}."
                 )
 
-    def joined(self, leaves: Sequence[Value], results: Sequence[Any]) -> tuple[Sequence[Value], Space]:
+    def joined(self, leaves: list[Value], results: Sequence[Any]) -> tuple[list[Value], Space]:
         """Return leaves and their space, varying along the axes of a mesh along which values of types `results` vary.
 
         A function that closes over a value of each shard maps a value that all shards share to one of each shard.
