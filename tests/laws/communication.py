@@ -86,6 +86,13 @@ class Programs:
         f = self.divided(self.library.grad(loss), (self.P(), self.P(("i", "j"))), self.P())
         return self.library.jit(f), (X, X)
 
+    def the_gradient_of_a_layer_with_a_bias(self):
+        def loss(w, b, x):
+            return self.lax.pmean(self.np.mean(self.np.tanh(x @ w + b) ** 2), ("i", "j"))
+
+        f = self.divided(self.library.grad(loss, argnums=(0, 1)), (self.P(), self.P(), self.P(("i", "j"))), self.P())
+        return self.library.jit(f), (X, X[0], X)
+
     def the_gradient_through_gathered_weights(self):
         def loss(w, x):
             w = self.lax.all_gather(w, "i", axis=0, tiled=True)

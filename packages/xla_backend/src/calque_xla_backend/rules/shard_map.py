@@ -15,6 +15,7 @@ from calque_core import Jaxpr, PartitionSpec
 from calque_core.extend import AnyMesh
 from calque_core.lax import shard_map_p
 from calque_xla_backend.define import IrValue
+from calque_xla_backend.modules.early_sums import early_sums
 from calque_xla_backend.modules.joined_exchanges import joined_exchanges
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.manual import inside, manual_computation
@@ -43,7 +44,7 @@ def shard_map_lowering(
             "io_callback(ordered=True), but its shards run at the same time. Use an effect without order, or call it "
             "outside of shard_map."
         )
-    module_context, jaxpr = ctx.module_context, joined_exchanges(jaxpr)
+    module_context, jaxpr = ctx.module_context, joined_exchanges(early_sums(jaxpr))
     if mesh.size == 1:  # XLA removes the region from programs of several devices only
         with inside(module_context, mesh, axis_names):
             lower_inner_functions(module_context, jaxpr)
