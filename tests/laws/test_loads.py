@@ -45,13 +45,14 @@ CORE = {  # the modules of core by folder; the lists are what `import calque_cor
     "calls": "api_util",
     "frames": "recursion source tracebacks",
     "jaxprs": "effects jaxpr",
+    "meshes": "mesh",
     "ops": (
         "arithmetic axes batch_axes broadcast compare complex convert create declare dot exponential formulas "
         "operands rounding scalars shape trigonometric weakness windows"
     ),
     "primitives": "conversion families primitive rule_results rules",
     "traces": "in_place trace tracer",
-    "types": "array_methods avals dtypes limits promotion",
+    "types": "array_methods avals dtypes limits promotion stand_in",
 }
 LATE = ["calque", "calque_core", "calque_core.extend", "calque_core.lax"]  # packages with names that are loaded late
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]

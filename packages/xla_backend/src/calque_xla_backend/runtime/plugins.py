@@ -70,8 +70,7 @@ def register_plugin(name: str, library_path: str | os.PathLike[str], options: Ma
         raise ValueError(f"{caller} got the name {name!r}. Use letters, digits and underscores, such as 'my_chip'.")
     if name == "cpu":
         raise ValueError(
-            f"register_plugin got the name 'cpu', which is the platform of the host's processor{where()}. Choose "
-            "another name."
+            "register_plugin got the name 'cpu', which is the platform of the host's processor. Choose another name."
         )
     path = os.path.abspath(os.path.expanduser(library_path))
     if name in _registered and _registered[name][0].library != path:
