@@ -23,9 +23,9 @@ from calque_core.context import (
     context_chain,
     entered,
     here,
+    mesh_classes,
 )
 from calque_core.errors import similar_name
-from calque_core.meshes.mesh import AbstractMesh, Mesh
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
 
 
@@ -377,7 +377,7 @@ _WORDS = {
 
 
 def _check_mesh(value: Any) -> None:
-    if value is not None and not isinstance(value, (Mesh, AbstractMesh)):
+    if value is not None and type(value) not in mesh_classes:
         raise ValueError(f"mesh was set to {value!r}. Use a Mesh, an AbstractMesh or None.")
 
 

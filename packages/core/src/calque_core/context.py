@@ -41,6 +41,7 @@ class Settings(NamedTuple):
 
 
 DEFAULT_SETTINGS = Settings()
+mesh_classes: set[type] = set()  # the classes of the setting `mesh`; `meshes`, which adds them, is loaded at first use
 
 
 class Reports(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
+from calque_core.context import mesh_classes
 from calque_core.frames.source import where
 
 AxisName = Hashable
@@ -152,6 +153,7 @@ class Mesh:
 
 
 AnyMesh = Mesh | AbstractMesh
+mesh_classes.update((Mesh, AbstractMesh))
 
 
 def axes_text(mesh: AnyMesh) -> str:
