@@ -297,9 +297,9 @@ def test_an_unused_argument_is_not_read_unless_keep_unused_says_so():
     assert [signature.count("tensor<f64>") for signature in signatures] == [1, 2]
 
 
-def test_options_that_are_unknown_or_not_yet_there_are_refused_with_the_list():
-    with pytest.raises(TypeError, match=r"keyword argument 'out_shardings'\. It takes fun, static_argnums, "):
-        jit(abs, out_shardings=None)
+def test_options_that_are_unknown_are_refused_with_the_list():
+    with pytest.raises(TypeError, match=r"keyword argument 'abstracted_axes'\. It takes fun, static_argnums, "):
+        jit(abs, abstracted_axes=None)
     with pytest.raises(TypeError, match=r"'static_argnum'\. Did you mean 'static_argnums'\?"):
         jit(static_argnum=0)
 
