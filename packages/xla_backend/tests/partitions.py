@@ -212,6 +212,9 @@ def check_an_eager_constraint_moves_an_array():
     x = put(V, "x")
     (out,) = [sharding_constraint_p.bind(x, mesh=MESH, spec=P("y"))]
     assert (out.sharding, with_sharding_constraint(x, over(None, "y")).sharding) == (over("y"), over(None, "y"))
+    weak = jit(lambda: 2.0)()
+    for result in (with_sharding_constraint(weak, over()), jit(lambda x: with_sharding_constraint(x, over()))(weak)):
+        assert repr(result) == "Array(2., dtype=float64)"
     assert with_sharding_constraint({"a": V, "b": x}, {"a": over("x"), "b": None})["b"] is x
 
 

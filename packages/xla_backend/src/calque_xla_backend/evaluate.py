@@ -61,10 +61,10 @@ from calque_pytree import static_key
 from calque_xla_backend.compile import Program, compile_jaxpr
 from calque_xla_backend.exact_keys import exact_key
 from calque_xla_backend.placing import common_place, meshes_of
-from calque_xla_backend.runtime.array import Array, array_from_numpy
+from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.devices import device_put
 from calque_xla_backend.runtime.partition import Partition, Place
-from calque_xla_backend.runtime.placement import DeviceType
+from calque_xla_backend.runtime.placement import DeviceType, device_type
 from calque_xla_backend.runtime.runtime import Buffer, put
 from calque_xla_backend.runtime.sharding import NamedSharding
 
@@ -94,7 +94,7 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
     if primitive is sharding_constraint_p and is_complete(**params):
-        return [device_put(args[0], NamedSharding(**params))]
+        return [_as_strong(device_put(args[0], NamedSharding(**params)))]
     place = common_place(primitive.name, args, meshes_of(primitive, params))
     if _runs_on_host(primitive, place) or (is_debugging() and any(jaxprs_in_params(params))):
         # The debugger checks the operations of a loop or a branch, which only evaluation runs one by one.
@@ -121,6 +121,14 @@ def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> A
         return (primitive, rule_epoch(), *kinds, *params, exact_key((*params.values(),)))
     except TypeError:
         return None
+
+
+def _as_strong(x: Array) -> Array:
+    """Return an array of a weak type as one of the strong type, with the same buffer."""
+    kind = x._device_type
+    return (
+        wrap([x._buffer], [device_type(kind.aval.strip_weak_type(), kind.placement)])[0] if kind.aval.weak_type else x
+    )
 
 
 def is_complete(mesh: AnyMesh, spec: PartitionSpec) -> bool:

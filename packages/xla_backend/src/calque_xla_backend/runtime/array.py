@@ -186,7 +186,7 @@ class Array(ArrayMethods):
 
     def _gathered(self) -> np.ndarray[Any, Any]:
         """Return the elements of all devices as one read-only array."""
-        if not (self.is_fully_addressable or self.is_fully_replicated):
+        if not self._is_whole_here():
             raise RuntimeError(
                 f"an array of type {self._device_type.aval}, divided as {self.sharding}, has elements on devices of "
                 f"other processes{where()}. Use multihost.process_allgather, or read its addressable_shards."
@@ -201,10 +201,15 @@ class Array(ArrayMethods):
         elements.flags.writeable = False
         return elements
 
+    def _is_whole_here(self) -> bool:
+        """Tell whether the devices of this process hold all elements."""
+        return self.is_fully_addressable or self.is_fully_replicated
+
     def _reader(self) -> Callable[[int], np.ndarray[Any, Any]]:
         """Return a function that reads the elements on a device of this process, by the number of the device."""
         place = self._device_type.placement
-        if place.platform == "cpu" and self._device_type.dtype.isbuiltin == 1:
+        has_capsules = self._device_type.dtype.isbuiltin == 1 and self.is_fully_addressable
+        if place.platform == "cpu" and has_capsules:
             return partial(host_piece, self._live(), place)
         data = {shard.device: shard.data for shard in self.addressable_shards}
         return lambda number: data[place.devices[number]].__array__()
@@ -296,11 +301,13 @@ class Array(ArrayMethods):
         return format(self.__array__()[()], spec)
 
     def __str__(self) -> str:
-        return str(self.__array__())
+        return str(self.__array__()) if self._is_whole_here() else repr(self)
 
     def __repr__(self) -> str:
         if self.is_deleted():
             return f"Array(deleted, {self._device_type.aval!r})"
+        if not self._is_whole_here():
+            return f"Array({self._device_type.aval!r}, {self.sharding})"
         body = np.array2string(self.__array__(), separator=", ", prefix="Array(")
         shape = "" if all(self.shape) else f", shape={self.shape}"
         weak = ", weak_type=True" if self._device_type.aval.weak_type else ""

@@ -12,6 +12,7 @@ from calque_core.extend import check_arrays, check_spec, describe_value, here, l
 from calque_core.lax import sharding_constraint_p
 from calque_pytree import flatten_axes, tree_flatten
 from calque_xla_backend.calls.shardings import ADVICE, resolve
+from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.devices import device_put
 from calque_xla_backend.runtime.sharding import NamedSharding
 
@@ -52,6 +53,6 @@ def _constrained(name: str, x: Value, target: Any) -> Value:
         return x
     aval = typeof(x)
     check_spec(f"with_sharding_constraint of {name}, {aval},", aval.shape, sharding.mesh, sharding.spec)
-    if here().trace is evaluation and not is_tracer(x):
+    if here().trace is evaluation and not (is_tracer(x) or type(x) is Array):
         return device_put(x, sharding)
     return sharding_constraint_p.bind(x, mesh=sharding.mesh, spec=sharding.spec)
