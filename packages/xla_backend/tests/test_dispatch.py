@@ -258,3 +258,27 @@ def test_device_arrays_take_the_fast_path_of_a_variadic_function():
     assert len(f(xs[0], np.ones(3))) == 2  # another number of arguments, on NumPy's arrays too
     assert len(f(*xs)) == 4
     assert f.cache_info().traces == 3
+
+
+def test_a_deleted_argument_is_named_by_its_path():
+    def step(params, *more, rate=1.0):
+        return params["w"] * rate + (more[0] if more else 0.0)
+
+    x, gone = device_put(np.ones(3)), device_put(np.ones(3))
+    gone.delete()
+    calls = {
+        r"params\['w'\]": lambda f, y: f({"b": x, "w": y}),
+        r"args\[1\]": lambda f, y: f({"b": x, "w": x}, y),
+        "rate": lambda f, y: f({"b": x, "w": np.ones(3)}, rate=y),
+    }
+    for path, call in calls.items():
+        f = jit(step)
+        for _ in range(2):  # by the general path, then by the program at hand
+            with pytest.raises(RuntimeError, match=f"^step, {path}: an array of type .* was used after it was deleted"):
+                call(f, gone)
+            call(f, x)
+    compiled = jit(step).lower({"b": x, "w": x}).compile()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"^step, params\['w'\]: an array of type"):
+            compiled({"b": x, "w": gone})
+        compiled({"b": x, "w": x})

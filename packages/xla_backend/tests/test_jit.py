@@ -870,7 +870,7 @@ def test_a_donated_argument_is_deleted_and_using_it_is_an_error_that_says_so():
     assert f(x, y)[0] == 2.0
     assert x.is_deleted()
     assert not y.is_deleted()
-    with pytest.raises(RuntimeError, match=r"<lambda>, argument 0 .*deleted or donated\. Keep a copy"):
+    with pytest.raises(RuntimeError, match=r"<lambda>, x: .*deleted or donated\. Keep a copy"):
         f(x, y)
     with pytest.raises(RuntimeError, match="deleted or donated"):
         jit(lambda x: x * 2.0)(x)

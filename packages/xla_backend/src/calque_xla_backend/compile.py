@@ -33,6 +33,7 @@ from calque_xla_backend.runtime.runtime import Buffer, Executable, XlaRuntimeErr
 Value = Any
 Options = tuple[tuple[str, Any], ...]
 Run = Callable[[Sequence[Buffer]], Any]
+ArgNames = Callable[[], Sequence[str]]
 
 
 class LoweredProgram(NamedTuple):
@@ -86,16 +87,18 @@ class Program:
             self.run_with_token = _take_jaxpr_arguments(with_token, consts, lowered.used)
         self.run: Run = _take_jaxpr_arguments(execute, consts, lowered.used)
 
-    def __call__(self, args: Sequence[Value]) -> list[Array]:
+    def __call__(self, args: Sequence[Value], arg_names: ArgNames | None = None) -> list[Array]:
         """Return the results on arrays, NumPy values and scalars, converted to the program's types."""
-        return self.on_buffers([to_buffer(x, target) for x, target in zip(args, self.in_types)], args)
+        return self.on_buffers([to_buffer(x, target) for x, target in zip(args, self.in_types)], args, arg_names)
 
-    def on_buffers(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> list[Array]:
-        """Return the results on the buffers of `args`."""
+    def on_buffers(
+        self, buffers: Sequence[Buffer], args: Sequence[Value], arg_names: ArgNames | None = None
+    ) -> list[Array]:
+        """Return the results on the buffers of `args`, whose paths are `arg_names` in messages."""
         try:
             return wrap(self.run(buffers).consume_with_handlers(self.handlers), self.out_types)
         except RuntimeError as error:
-            explain(error, self.name, args)
+            explain(error, self.name, args, arg_names)
             raise
 
     def run_one(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> Array:
@@ -162,14 +165,15 @@ def to_buffer(x: Value, target: DeviceType) -> Buffer:
     return put(np.asarray(x, target.dtype), target)
 
 
-def explain(error: RuntimeError, name: str, args: Sequence[Value]) -> None:
-    """Add the name of the program to an error of the runtime.
+def explain(error: RuntimeError, name: str, args: Sequence[Value], arg_names: ArgNames | None = None) -> None:
+    """Add the name of the program to an error of the runtime; `arg_names` are the paths of the arguments.
 
     Raises: RuntimeError that names the argument, if one was deleted, or is donated and used a second time; MemoryError.
     """
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
-            raise RuntimeError(f"{name}, argument {i} of the flattened arguments: {deleted_message(x)}") from error
+            path = f"argument {i} of the flattened arguments" if arg_names is None else arg_names()[i]
+            raise RuntimeError(f"{name}, {path}: {deleted_message(x)}") from error
     if "donate" in str(error) and "same call" in str(error):
         raise RuntimeError(
             f"{name}{where()}: a donated array is used a second time in the same call, as another argument or as a "

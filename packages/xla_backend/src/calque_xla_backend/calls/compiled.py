@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import rule_epoch
+from calque_core.extend import leaf_names
 from calque_pytree import tree_structure
 from calque_xla_backend.calls.arena import Arenas
 from calque_xla_backend.calls.call import Call, TracedCall
@@ -36,11 +37,13 @@ class CompiledCall:
         "fit",
         "fit_call",
         "handlers",
+        "in_tree",
         "inputs",
         "is_direct",
         "is_flat",
         "name",
         "out_types",
+        "positions",
         "program",
         "run",
         "run_with_token",
@@ -49,7 +52,8 @@ class CompiledCall:
         "unflatten",
     )
 
-    def __init__(self, program: Program, call: Call, traced: TracedCall) -> None:
+    def __init__(self, program: Program, call: Call, traced: TracedCall, positions: Sequence[str]) -> None:
+        self.in_tree, self.positions = call.in_tree, positions  # the names of parameters, for messages
         self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.run_with_token: Any = program.run_with_token
@@ -81,7 +85,7 @@ class CompiledCall:
             arenas = self.inputs.arenas
             return self._run(self.inputs, leaves) if arenas is None else self._run_in_arena(self.inputs, arenas, leaves)
         except RuntimeError as error:
-            explain(error, self.name, leaves)
+            self.explain(error, leaves)
             raise
 
     def _run(self, inputs: Inputs, leaves: Sequence[Value]) -> Sequence[Buffer] | None:
@@ -104,6 +108,17 @@ class CompiledCall:
         outs: Sequence[Buffer] = results.consume_with_handlers(self.handlers)
         arenas.give_back(arena, results.consume_token())
         return outs
+
+    def explain(self, error: RuntimeError, leaves: Sequence[Value]) -> None:
+        """Say more about an error of the runtime.  Raises: as `compile.explain`."""
+        explain(error, self.name, leaves, self.paths)
+
+    def paths(self) -> list[str]:
+        """Return the expression for each leaf, as a user writes it: `x`, `params['w']`, `args[1]`."""
+        args, kwargs = self.in_tree.unflatten(range(self.in_tree.num_leaves))
+        unnamed = [f"args[{i}]" for i in range(len(self.positions), len(args))]
+        trees = [*zip((*self.positions, *unnamed), args), *((name, kwargs[name]) for name in sorted(kwargs))]
+        return [path for name, tree in trees for path in leaf_names(name, tree)]
 
     def result(self, outs: Sequence[Buffer]) -> Any:
         """Return the result of the function, with `outs` as the buffers of its arrays."""

@@ -19,7 +19,6 @@ from calque_core import rule_epoch
 from calque_core.extend import active, hide_frames, mark_boundary
 from calque_xla_backend.calls.cache import Programs
 from calque_xla_backend.calls.compiled import NOT_COMPILED
-from calque_xla_backend.compile import explain
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.interrupts import GENERATED
 
@@ -33,7 +32,7 @@ class Missing:
 MISSING = Missing()
 
 _TEMPLATE = """
-def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, explain, hide_frames):
+def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, hide_frames):
  def call({parameters}*extra, **kwargs):
   try:
    if {other}: return general(({arguments}{others}), kwargs)
@@ -51,7 +50,7 @@ def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, ex
    if compiled.epoch != rule_epoch(): return general(({arguments}), kwargs)
    try: outs = compiled.run(buffers).consume_with_handlers(compiled.handlers)
    except RuntimeError as error:
-    explain(error, compiled.name, leaves if not compiled.is_flat else ({arguments}))
+    compiled.explain(error, leaves if not compiled.is_flat else ({arguments}))
     raise
    if compiled.unflatten is None:
     x = Array()
@@ -101,7 +100,7 @@ def generate_call(arity: int, programs: Programs, general: Callable[..., Any]) -
     namespace: dict[str, Any] = {}
     exec(_code(arity), namespace)  # noqa: S102  the text is made of the template above and integers
     call: Callable[..., Any] = namespace["make"](
-        programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, explain, hide_frames
+        programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, hide_frames
     )
     mark_boundary(call.__code__)
     return call

@@ -134,7 +134,7 @@ class JitFunction:
             self._check_bounds(compiled, call)
         self.programs.record(compiled)
         with phase("run", self.name):
-            return compiled.result([x._buffer for x in compiled.program(call.leaves)])
+            return compiled.result([x._buffer for x in compiled.program(call.leaves, compiled.paths)])
 
     def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
         fun = self.traced.fun
@@ -161,7 +161,7 @@ class JitFunction:
         place = self.place(call, traced) or placement()
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
-        return CompiledCall(program, call, traced)
+        return CompiledCall(program, call, traced, self.traced.names)
 
     def place(self, call: Call, traced: TracedCall) -> Place | None:
         """Return the place of the program of a call; None if nothing decides."""

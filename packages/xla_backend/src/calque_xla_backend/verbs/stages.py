@@ -263,10 +263,11 @@ class Compiled(Stage):
         origin.signature.check_values(leaves, self._place)
         origin.signature.check_divisions(leaves, program.in_types)
         check_fit(program.bounds, leaves, origin.signature.caller, lambda: origin.signature.names)
-        outs = program(leaves)
+        outs = program(leaves, lambda: origin.signature.names)
         if is_debugging() and not program.donated:  # the check may evaluate the program again
             check_program(program.name, self.jaxpr, leaves, outs)
-        self._last = CompiledCall(program, Call((), (), (args, kwargs), leaves, in_tree), origin.call)
+        call = Call((), (), (args, kwargs), leaves, in_tree)
+        self._last = CompiledCall(program, call, origin.call, origin.signature.parameters)
         return self.out_tree.unflatten(outs)
 
     def cost_analysis(self) -> dict[str, float]:
