@@ -77,7 +77,7 @@ def _run(*operands: Value, jaxpr: Jaxpr) -> list[Value]:
 def custom_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
     """Apply the transpose rule, or transpose the program: a function that is applied to tangents is linear in them."""
     if rules.transpose is not None:
-        return rules.transpose(operands, cts)
+        return _summed(rules.transpose(operands, cts), operands)
     return backward_pass(jaxpr, jaxpr.consts, operands, cts)
 
 
@@ -141,19 +141,25 @@ custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its fun
 
 @custom_vjp_linear_p.def_rule("transpose")
 def custom_vjp_linear_transpose(cts: Sequence[Value], *operands: Value, pullback: Pullback) -> list[Value]:
-    """Run the backward half.
+    """Run the backward half."""
+    return _summed(pullback.transpose(operands, cts), operands)
+
+
+def _summed(bars: Sequence[Value], operands: Sequence[Value]) -> list[Value]:
+    """Return the cotangents that a user's rule returned, summed over the shards that have one value of the operand.
 
     A cotangent that varies along an axis of a mesh along which its operand does not is the share of one position.
     """
-    bars = pullback.transpose(operands, cts)
-    return [_summed(bar, x.aval.vma) if type(x) is UndefinedPrimal else bar for bar, x in zip(bars, operands)]
+    names = [name for name, _ in here().axis_env] if here().varying_axes else []
+    if not names:
+        return list(bars)
+    return [_summed_over(bar, x, names) if type(x) is UndefinedPrimal else bar for bar, x in zip(bars, operands)]
 
 
-def _summed(bar: Value, vma: frozenset[Any]) -> Value:
-    """Return the sum of a cotangent over the axes of a mesh along which it varies, without `vma`."""
-    if bar is None or type(bar) is Zero or not here().varying_axes:
+def _summed_over(bar: Value, x: UndefinedPrimal, names: Sequence[Any]) -> Value:
+    if bar is None or type(bar) is Zero:
         return bar
-    axes = tuple(name for name, _ in here().axis_env if name in typeof(bar).vma - vma)
+    axes = tuple(name for name in names if name in typeof(bar).vma - x.aval.vma)
     return psum(bar, axes) if axes else bar
 
 
