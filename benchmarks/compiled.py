@@ -17,7 +17,7 @@ from table import row
 from trees import tree_of_198
 
 BOTH = ("calque", "jax")
-MANY = 5_000  # calls: transfers of NumPy arrays must cost as much as compiling before ours joins them
+MANY = 5_000  # calls before a figure is taken, unless the time for warming ends first
 compiled_row = partial(row, needs="calque_xla_backend")
 
 
