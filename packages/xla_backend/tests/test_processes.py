@@ -74,7 +74,9 @@ def variables(port, number):
 def test_in_two_processes(claim, ended):
     for process in ended[None]:
         assert process.returncode == 0, process.stderr
-        outcomes = dict(map(ast.literal_eval, process.stdout.splitlines()))
+        outcomes = dict(
+            ast.literal_eval(line) for line in process.stdout.splitlines() if line.startswith("('check_")
+        )  # and Gloo's
         assert outcomes[claim] == "ok", outcomes[claim]
 
 

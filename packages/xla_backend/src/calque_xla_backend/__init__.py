@@ -21,6 +21,7 @@ from calque_xla_backend.modules.lowering import (
 )
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
 from calque_xla_backend.modules.types import aval_to_ir_type, dtype_to_ir_type, ir_constant
+from calque_xla_backend.processes.arrays import make_array_from_process_local_data
 from calque_xla_backend.processes.devices import local_device_count, local_devices, process_count, process_index
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.assembly import make_array_from_callback, make_array_from_single_device_arrays
@@ -97,11 +98,12 @@ __all__ = [
     "local_devices",
     "lower_fun",
     "lower_jaxpr_to_module",
-    "multihost",
-    "plugins",
     "make_array_from_callback",
+    "make_array_from_process_local_data",
     "make_array_from_single_device_arrays",
     "make_mesh",
+    "multihost",
+    "plugins",
     "pmap",
     "process_count",
     "process_index",

@@ -133,12 +133,8 @@ def shutdown() -> None:
 
 
 def _leave(connection: Connection) -> None:
-    group, watch = connection.group, connection.watch
-    watch.say_goodbye()
-    watch.close()
-    group.leave()
-    group.stop_service()
-    watch.join()
+    connection.watch.close()
+    connection.watch.leave()
     connection.ignore_aborts()
     set_group(None)
     set_watch(None)

@@ -2,7 +2,7 @@
 
 One idea: these functions exchange host values through the coordinator, without a compiled program; every process
 calls them in the same order.  They are for values of moderate size, such as seeds, settings and metrics, 512 MiB in
-all; large arrays are combined by the devices, in a jitted function over a global array.
+all; large arrays are combined by the devices, in a jitted function over an array of all processes.
 
 >>> from calque_xla_backend import multihost
 >>> multihost.broadcast_one_to_all({"seed": 3})
@@ -18,12 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import typeof
+from calque_core import PartitionSpec, typeof
 from calque_core.extend import array_leaves, leaf_names, short_repr, where
 from calque_pytree import PyTreeDef
 from calque_xla_backend.processes.devices import process_index
 from calque_xla_backend.processes.messages import Message, exchange
+from calque_xla_backend.runtime.array import Array as DeviceArray
 from calque_xla_backend.runtime.distributed import current_group
+from calque_xla_backend.runtime.sharding import NamedSharding
+from calque_xla_backend.verbs.constraint import with_sharding_constraint
+from calque_xla_backend.verbs.jit import jit
 
 __all__ = ["assert_equal", "broadcast_one_to_all", "process_allgather", "sync_global_devices"]
 
@@ -59,8 +63,9 @@ def process_allgather(in_tree: Tree, tiled: bool = False) -> Tree:
     """Return a pytree whose leaves hold the arrays of all processes, as NumPy arrays.
 
     The processes give trees of one structure, with equal shapes and dtypes.  The arrays are stacked along a new axis 0,
-    in the order of the processes; with `tiled`, they are joined along axis 0, scalars as arrays of one element.
-    Raises: TypeError if a leaf is not an array; ValueError if the trees do not fit.
+    in the order of the processes; with `tiled`, they are joined along axis 0, scalars as arrays of one element.  A leaf
+    that is an array over the devices of several processes needs `tiled`, and becomes the whole array.
+    Raises: TypeError if a leaf is not an array; ValueError if the trees do not fit, or if `tiled` is missing.
 
     >>> import numpy as np
     >>> from calque_xla_backend import multihost
@@ -68,12 +73,29 @@ def process_allgather(in_tree: Tree, tiled: bool = False) -> Tree:
     array([[0., 1., 2.]])
     """
     caller = f"multihost.process_allgather{where()}"
-    leaves, names, tree = _host_leaves(in_tree, caller)
-    messages = _exchange("multihost.process_allgather", _types(tree, leaves), leaves)
+    leaves, tree = array_leaves(caller, "in_tree", in_tree)
+    names, divided = leaf_names("in_tree", in_tree), [_is_divided(x) for x in leaves]
+    if any(divided) and not tiled:
+        name = names[divided.index(True)]
+        raise ValueError(f"{caller}: {name} is an array over devices of several processes. Use tiled=True.")
+    arrays = [np.zeros(0) if whole else _on_host(x) for x, whole in zip(leaves, divided)]
+    messages = _exchange("multihost.process_allgather", _types(tree, leaves), arrays)
     _check_types(caller, names, messages)
     gathered = zip(*(message.arrays for message in messages), strict=True)
     join = (lambda xs: np.concatenate([np.atleast_1d(x) for x in xs])) if tiled else np.stack
-    return tree.unflatten([join(arrays) for arrays in gathered])
+    return tree.unflatten([_whole(x) if whole else join(xs) for x, whole, xs in zip(leaves, divided, gathered)])
+
+
+def _is_divided(x: Any) -> bool:
+    return type(x) is DeviceArray and not x.is_fully_addressable
+
+
+def _whole(x: Any) -> Array:
+    """Return an array over devices of several processes as a NumPy array."""
+    return np.array(_replicated(x, NamedSharding(x.sharding.mesh, PartitionSpec())))
+
+
+_replicated = jit(with_sharding_constraint, static_argnums=1)
 
 
 def assert_equal(in_tree: Tree, fail_message: str = "") -> None:
@@ -128,10 +150,14 @@ def _exchange(call: str, note: Any, arrays: Sequence[Array] = ()) -> Sequence[Me
 def _host_leaves(in_tree: Tree, caller: str) -> tuple[list[Array], list[str], PyTreeDef]:
     """Return the leaves as NumPy arrays, their names, and the structure."""
     leaves, tree = array_leaves(caller, "in_tree", in_tree)
-    return [np.array(x, typeof(x).dtype) for x in leaves], leaf_names("in_tree", in_tree), tree
+    return [_on_host(x) for x in leaves], leaf_names("in_tree", in_tree), tree
 
 
-def _types(tree: PyTreeDef, leaves: Sequence[Array]) -> dict[str, Any]:
+def _on_host(x: Any) -> Array:
+    return np.array(x, typeof(x).dtype)
+
+
+def _types(tree: PyTreeDef, leaves: Sequence[Any]) -> dict[str, Any]:
     return {"tree": str(tree), "types": [typeof(x).str_short() for x in leaves]}
 
 

@@ -49,7 +49,7 @@ def exchange(
     if group.increment(f"{folder}/count") == group.num_processes:
         group.write(f"{folder}/complete", b"1")
     _wait(group, call, f"{folder}/complete", seconds)
-    messages = [_decode(value) for value in group.values(f"{folder}/message")]
+    messages = [_decode(value) for _, value in group.items(f"{folder}/message")]
     if group.process_id == 0 and round_number:
         group.delete(f"calque/round/{round_number - 1}")  # all processes have read it: they are in this round
     _check_calls(message, messages)

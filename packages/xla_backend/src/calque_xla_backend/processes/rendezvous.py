@@ -119,15 +119,18 @@ def _accept_all(meeting: Meeting, listener: socket.socket, partners: dict[int, s
         if hello is None:
             partner.close()  # not one of ours
             continue
-        earlier = partners.get(hello["process_id"])
-        if earlier is not None and _has_left(earlier):
-            earlier.close()
-            del partners[hello["process_id"]]
+        _drop_ended(partners)
         if (fault := _fault(meeting, hello, partners)) is not None:
             _answer({0: partner}, {"error": fault})
             partner.close()
             raise meeting.fail(fault)
         partners[hello["process_id"]] = partner
+
+
+def _drop_ended(partners: dict[int, socket.socket]) -> None:
+    """Forget the processes that have ended, which may be started again while the other ones still come."""
+    for process_id in [i for i, partner in partners.items() if _has_left(partner)]:
+        partners.pop(process_id).close()
 
 
 def _missing(meeting: Meeting, partners: dict[int, socket.socket]) -> str:
@@ -160,7 +163,7 @@ def _fault(meeting: Meeting, hello: Hello, partners: dict[int, socket.socket]) -
 
 
 def _has_left(partner: socket.socket) -> bool:
-    """Tell whether the process at the other end has closed its connection, as a restarted process has."""
+    """Tell whether the process at the other end has closed its connection, which it does when it ends."""
     partner.setblocking(False)
     try:
         return not partner.recv(1, socket.MSG_PEEK)

@@ -1,9 +1,9 @@
 """How a process notices that another one of the program has ended.
 
-One idea: two threads.  One asks the coordinator which processes are alive, the other waits for a message there about a
-failure, which the first process to notice it leaves.  A failure becomes a `PeerError` in the main thread, through a
-signal that interrupts whatever Python waits for; a main thread that waits in C++ cannot be interrupted, and then the
-process ends with a message.
+One idea: two threads.  One counts at the coordinator, so that the other processes see that this one is alive, and looks
+at their counts; the other one waits there for a message about a failure, which the first process to notice it leaves.
+A failure becomes a `PeerError` in the main thread, through a signal that interrupts whatever Python waits for; a main
+thread that waits in C++ cannot be interrupted, and then the process ends with a message.
 
 Read next: `endings.py`, the end of a process; `messages.py`, the exchange of values.
 """
@@ -21,10 +21,10 @@ from calque_xla_backend.processes.endings import end_process
 from calque_xla_backend.processes.rendezvous import Meeting
 from calque_xla_backend.runtime.distributed import Group
 
-_FAILURE, _LEFT = "calque/failure", "calque/left"
+_FAILURE, _ALIVE, _LEFT = "calque/failure", "calque/alive", "calque/left"
 _GRACE = 5.0  # seconds in which the main thread must return to Python
 _LONG = 5.0  # seconds of one wait for a message
-_SOON = 0.05  # seconds between two looks at the last processes
+_SOON = 0.02  # seconds between two looks at the last processes
 _PROBE = 2.0  # seconds that the coordinator has to answer
 _SIGNAL: int | None = getattr(signal, "SIGRTMAX", None)
 
@@ -41,7 +41,8 @@ class Watch:
         self.failure: str | None = None
         self._told, self._closing, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._raises = False
-        self._live_thread = threading.Thread(target=self._watch_processes, name="calque processes", daemon=True)
+        self._silent = set[int]()
+        self._alive_thread = threading.Thread(target=self._watch_processes, name="calque processes", daemon=True)
         self._failure_thread = threading.Thread(target=self._watch_failure, name="calque failures", daemon=True)
 
     def start(self) -> None:
@@ -50,21 +51,30 @@ class Watch:
         if in_main and _SIGNAL is not None and signal.getsignal(_SIGNAL) in (signal.SIG_DFL, _raise_in_main_thread):
             signal.signal(_SIGNAL, _raise_in_main_thread)
             self._raises = True
-        self._live_thread.start()
+        self._alive_thread.start()
         self._failure_thread.start()
 
     def close(self) -> None:
-        """End the watch: from now on the other processes may leave.  Process 0 waits until they have left."""
+        """End the watch: from now on the other processes may leave."""
         self._closing.set()
-        self._live_thread.join(self.heartbeat_timeout)
 
-    def join(self) -> None:
-        """Wait for the threads, whose calls to the coordinator end when this process has left the group.
+    def leave(self) -> None:
+        """End the connection of this process; process 0 waits until the other ones have left, then ends its service.
 
-        A thread that returns from C++ while the interpreter ends would end the process.
+        jaxlib would end each process that is still connected then.
         """
-        self._live_thread.join(_GRACE)
+        self.group.leave()
+        self._write(f"{_LEFT}/{self.group.process_id}", "")
+        end = time.monotonic() + self.heartbeat_timeout
+        while self.group.service is not None and self._are_others_here() and time.monotonic() < end:
+            time.sleep(_SOON)
+        self.group.stop_service()
+        # a thread that returns from C++ while the interpreter ends would end the process
+        self._alive_thread.join(_GRACE)
         self._failure_thread.join(_GRACE)
+
+    def _are_others_here(self) -> bool:
+        return len(self.group.items(_LEFT)) + len(self._silent) < self.group.num_processes
 
     def check(self) -> None:
         """Raise the PeerError of a failure, if there was one."""
@@ -85,10 +95,6 @@ class Watch:
                 self.failure = failure
                 self._write(_FAILURE, failure)
 
-    def say_goodbye(self) -> None:
-        """Let the other processes know that this one leaves without a failure, or after having told it."""
-        self._write(f"{_LEFT}/{self.group.process_id}", str(self.group.process_id))
-
     def reason_of_abort(self) -> str | None:
         """Return why jaxlib ends this process, if it is for the loss of the coordinator."""
         return None if self._is_coordinator_there() else self._coordinator_lost()
@@ -96,21 +102,25 @@ class Watch:
     # The threads
 
     def _watch_processes(self) -> None:
-        pause = min(1.0, self.heartbeat_timeout / 4)
+        group, pause, now = self.group, min(1.0, self.heartbeat_timeout / 4), time.monotonic()
+        seen = dict.fromkeys(range(1, group.num_processes) if group.process_id == 0 else (0,), (b"", now))
         try:
-            while not self._closing.wait(pause):  # after a failure too: an answer waits until all live ones have asked
-                self._look_for_lost_processes()
-            while self.group.service is not None and self.group.live() != {0}:
-                time.sleep(_SOON)
+            while not self._closing.wait(pause):
+                group.increment(f"{_ALIVE}/{group.process_id}/count")
+                self._look_for_silent_processes(seen)
         except RuntimeError:
             self._check_coordinator()
 
-    def _look_for_lost_processes(self) -> None:
-        lost = set(range(self.group.num_processes)) - self.group.live()
-        if lost and self.failure is None:
-            lost -= set(map(int, self.group.values(_LEFT)))
-            if lost:  # the other thread reads the first message about a failure, which may be another
-                self._write(_FAILURE, self._lost(lost))
+    def _look_for_silent_processes(self, seen: dict[int, tuple[bytes, float]]) -> None:
+        """Update each process' last count and its time; process 0 looks at all of them, the other ones at process 0."""
+        now = time.monotonic()
+        for key, count in self.group.items(_ALIVE if self.group.process_id == 0 else f"{_ALIVE}/0"):
+            process = int(key.split("/")[-2])
+            if process in seen and seen[process][0] != count:
+                seen[process] = count, now
+        self._silent.update(i for i, (_, since) in seen.items() if now - since > self.heartbeat_timeout)
+        if self._silent and self.failure is None:  # the other thread reads the first message about a failure
+            self._write(_FAILURE, self._lost(self._silent))
 
     def _watch_failure(self) -> None:
         try:

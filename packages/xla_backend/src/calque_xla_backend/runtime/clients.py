@@ -98,6 +98,11 @@ def local_devices(platform: str | None = None) -> list[Device]:
     return list(client(platform).local_devices())
 
 
+def all_devices(platform: str | None = None) -> list[Device]:
+    """Return the devices of a platform in all processes of the program, by default of `default_platform()`."""
+    return list(client(platform).devices())
+
+
 def devices_of(platform: str, caller: str) -> list[Device]:
     """Return the devices of a platform.
 

@@ -13,7 +13,7 @@ from calque_core import is_tracer, typeof
 from calque_core.extend import UNCONSTRAINED, arg_names, check_arrays, check_spec, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
-from calque_xla_backend.runtime.clients import GPUS, Device, DeviceClass, devices_of, local_devices
+from calque_xla_backend.runtime.clients import GPUS, Device, DeviceClass, all_devices, devices_of, local_devices
 from calque_xla_backend.runtime.placement import Placement, device_type, placement, placement_of_sharding
 from calque_xla_backend.runtime.runtime import live_buffers
 from calque_xla_backend.runtime.sharding import SHARDINGS, NamedSharding, SingleDeviceSharding
@@ -31,8 +31,7 @@ def devices(backend: str | None = None) -> list[Device]:
     >>> [device.platform for device in devices()]
     ['cpu']
     """
-    local = local_devices() if backend is None else devices_of(backend, "devices")
-    return list(local[0].client.devices())
+    return all_devices() if backend is None else list(devices_of(backend, "devices")[0].client.devices())
 
 
 def device_count() -> int:
@@ -42,7 +41,7 @@ def device_count() -> int:
     >>> device_count()
     1
     """
-    return len(devices())
+    return len(all_devices())
 
 
 def default_backend() -> str:
@@ -119,6 +118,11 @@ def _put_leaf(x: Any, target: Any) -> Any:
     aval = x._device_type.aval
     if place.canonical is x._device_type.placement.canonical:
         return wrap([x._buffer], [device_type(aval, place)])[0]
+    if not (x.is_fully_addressable or x.is_fully_replicated):
+        raise ValueError(
+            f"device_put{where()} got an array of type {aval} with elements on devices of other processes, which only "
+            "programs move. Use jit(lambda x: x, out_shardings=sharding) in all processes."
+        )
     return array_from_numpy(x.__array__(), place, aval.weak_type)
 
 

@@ -62,22 +62,18 @@ class Group:
         """Add 1 to the number at a key, at first 0; return the sum."""
         return int(self.client.key_value_increment(key, 1))
 
-    def values(self, folder: str) -> list[bytes]:
-        """Return the values of the keys that begin with `folder` and a slash, in the order of the keys."""
-        return [bytes(value) for _, value in sorted(self.client.key_value_dir_get_bytes(folder + "/"))]
+    def items(self, folder: str) -> list[tuple[str, bytes]]:
+        """Return the keys that begin with `folder` and a slash, in order, with their values."""
+        return sorted((key, bytes(value)) for key, value in self.client.key_value_dir_get_bytes(folder + "/"))
 
     def delete(self, key: str) -> None:
         """Delete a key, and all keys that begin with it and a slash."""
         self.client.key_value_delete(key)
 
-    # Processes
-
-    def live(self) -> set[int]:
-        """Return the processes that are alive, once each of them has asked."""
-        return set(self.client.get_live_nodes(list(range(self.num_processes))))
+    # The end
 
     def leave(self) -> None:
-        """End the connection of this process; without a coordinator it has ended."""
+        """End the connection of this process, except for keys and values; without a coordinator it has ended."""
         with contextlib.suppress(xc.XlaRuntimeError):
             self.client.shutdown()
 

@@ -159,6 +159,7 @@ def placement(device: Device | None = None) -> Placement:
     place = _placements.get(device)
     if place is None:
         _check_own(device)
+        _check_addressable([device])
         place = _placements.setdefault(device, Placement(SingleDeviceSharding(device)))
     return place
 
@@ -171,6 +172,7 @@ def placement_of_sharding(sharding: Sharding, ndim: int) -> Placement:
     if place is None:
         for device in sharding.mesh.devices.flat:
             _check_own(device)
+        _check_addressable(list(sharding.mesh.devices.flat))
         place = _placements.setdefault((sharding, ndim), Placement(sharding, ndim))
     return place
 
@@ -192,6 +194,16 @@ def _check_own(device: Any) -> None:
         raise ValueError(
             f"the device {device!r}{where()} belongs to another library of this process, such as jax, whose "
             f"devices cannot run programs of calque. Use a device from calque_xla_backend.devices(): {known}."
+        )
+
+
+def _check_addressable(devices: Sequence[Device]) -> None:
+    """Check that an array on these devices has elements in this process."""
+    if not any(map(is_addressable, devices)):
+        known = ", ".join(map(repr, local_devices()))
+        raise ValueError(
+            f"{text_of(devices)}{where()}: only other processes have these devices; this process, number "
+            f"{devices[0].client.process_index()}, has {known}. Use one of these, or a mesh with one of them."
         )
 
 
