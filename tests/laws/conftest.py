@@ -10,7 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 # Scripts; they need jax, SciPy, or several devices.
-collect_ignore = ["communication.py", "neighbours.py", "record_random.py", "scipy_functions.py", "soak.py"]
+collect_ignore = ["communication.py", "data_parallel.py", "neighbours.py", "record_random.py", "scipy_functions.py"]
+collect_ignore += ["soak.py"]
 
 
 @pytest.fixture
