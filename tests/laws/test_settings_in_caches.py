@@ -94,6 +94,7 @@ CONTAINERS = {
     "calque_xla_backend.processes.watch._watches": "the watch over other processes",
     "calque_xla_backend.runtime.distributed._groups": "the processes of a program; set before the first program",
     "calque_batching.plans._current": "used under the default settings only",
+    "calque_core.context.mesh_classes": "a registry: classes",
     "calque_core.types.avals._aval_functions": "a registry: classes",
     "calque_core.types.avals._types": "types, by their own fields",
     "calque_core.memory.captures._held": "arrays in use now",
