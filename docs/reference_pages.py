@@ -30,6 +30,8 @@ MODULES = {
     "calque_xla_backend": "Compiled functions, device arrays",
     "calque_xla_backend.ffi": "Kernels",
     "calque_xla_backend.compilation_cache": "Compiled programs on disk",
+    "calque_xla_backend.distributed": "Several processes",
+    "calque_xla_backend.multihost": "Data of several processes",
     "calque_pytree": "Containers of arrays",
     "calque_core": "Types, primitives, traces, programs",
     "calque_core.lax": "Operations",
