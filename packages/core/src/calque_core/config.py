@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.backends import check_default_device
 from calque_core.context import (
     DEFAULT_SETTINGS,
     RESTING,
@@ -23,9 +22,8 @@ from calque_core.context import (
     context_chain,
     entered,
     here,
-    mesh_classes,
 )
-from calque_core.errors import similar_name
+from calque_core.setting_values import with_report, with_setting
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
 
 
@@ -36,10 +34,10 @@ class scope(entered):
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
-        super().__init__(settings=_with_setting(here().settings, name, value))
+        super().__init__(settings=with_setting(here().settings, name, value))
 
     def __enter__(self) -> None:
-        self.settings = _with_setting(here().settings, self.name, self.value)
+        self.settings = with_setting(here().settings, self.name, self.value)
         super().__enter__()
 
 
@@ -50,13 +48,13 @@ class report(entered):
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
-        _with_report(here().reports, name, value)  # refuses the value here, not at the `with`
+        with_report(here().reports, name, value)  # refuses the value here, not at the `with`
         super().__init__()
 
     def __enter__(self) -> None:
         super().__enter__()
         inner: Any = self.inner
-        inner.reports = _with_report(inner.reports, self.name, self.value)
+        inner.reports = with_report(inner.reports, self.name, self.value)
 
 
 def current() -> Settings:
@@ -353,12 +351,12 @@ def update(name: str, value: Any) -> None:
     >>> update("default_dtype_bits", 64)
     """
     if name in Reports._fields:
-        before, RESTING.reports = RESTING.reports, _with_report(RESTING.reports, name, value)
+        before, RESTING.reports = RESTING.reports, with_report(RESTING.reports, name, value)
         for context in (*at_rest, *context_chain(here())):
             if context.reports is before:  # otherwise it is in a block
                 context.reports = RESTING.reports
         return
-    settings = _with_setting(RESTING.settings, name, value)
+    settings = with_setting(RESTING.settings, name, value)
     RESTING.settings = settings
     for context in (*at_rest, *context_chain(here())):
         if not context.own_settings:
@@ -367,52 +365,3 @@ def update(name: str, value: Any) -> None:
         active.pop(update, None)
     else:
         active[update] = None
-
-
-_WORDS = {
-    "traceback_filtering": ("remove_frames", "off"),
-    "numpy_dtype_promotion": ("standard", "strict"),
-    "numpy_rank_promotion": ("allow", "warn", "raise"),
-}
-
-
-def _check_mesh(value: Any) -> None:
-    if value is not None and type(value) not in mesh_classes:
-        raise ValueError(f"mesh was set to {value!r}. Use a Mesh, an AbstractMesh or None.")
-
-
-_CHECKS = {"default_device": check_default_device, "mesh": _check_mesh}
-
-
-def _with_setting(settings: Settings, name: str, value: Any) -> Settings:
-    if name not in Settings._fields:
-        names = (*Settings._fields, *Reports._fields)
-        similar = similar_name(name.removeprefix("jax_"), names)
-        advice = f"Did you mean {similar!r}?" if similar else f"The settings are: {', '.join(names)}."
-        raise AttributeError(f"there is no setting named {name!r}. {advice}")
-    if name == "default_dtype_bits":
-        if isinstance(value, bool) or value not in (32, 64):
-            raise ValueError(f"default_dtype_bits was set to {value!r}. Use 32 or 64.")
-        if value == 64 and not settings.enable_x64:
-            raise ValueError("default_dtype_bits was set to 64 while enable_x64 is off. Turn enable_x64 on first.")
-    elif name in _WORDS:
-        if value not in _WORDS[name]:
-            *words, last = map(repr, _WORDS[name])
-            raise ValueError(f"{name} was set to {value!r}. Use {', '.join(words)} or {last}.")
-    elif name in _CHECKS:
-        _CHECKS[name](value)
-    elif not isinstance(value, bool):
-        raise ValueError(f"{name} was set to {value!r}. Use True or False.")
-    if name == "enable_x64" and value != settings.enable_x64:
-        settings = settings._replace(default_dtype_bits=64 if value else 32)
-    settings = settings._replace(**{name: value})
-    return DEFAULT_SETTINGS if settings == DEFAULT_SETTINGS else settings
-
-
-def _with_report(reports: Reports, name: str, value: Any) -> Reports:
-    if name == "log_compiles" and not isinstance(value, bool):
-        raise ValueError(f"log_compiles was set to {value!r}. Use True or False.")
-    is_size = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if name == "captured_constants_bytes" and not (value is None or is_size):
-        raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")
-    return reports._replace(**{name: value})

@@ -1,0 +1,65 @@
+"""The values that settings may have, and the errors about others.
+
+Read next: `config.py`, the public functions; `context.py`, where settings are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calque_core.backends import check_default_device
+from calque_core.context import DEFAULT_SETTINGS, Reports, Settings, mesh_classes
+from calque_core.errors import similar_name
+
+_WORDS = {
+    "traceback_filtering": ("remove_frames", "off"),
+    "numpy_dtype_promotion": ("standard", "strict"),
+    "numpy_rank_promotion": ("allow", "warn", "raise"),
+}
+
+
+def _check_mesh(value: Any) -> None:
+    if value is not None and type(value) not in mesh_classes:
+        raise ValueError(f"mesh was set to {value!r}. Use a Mesh, an AbstractMesh or None.")
+
+
+_CHECKS = {"default_device": check_default_device, "mesh": _check_mesh}
+
+
+def with_setting(settings: Settings, name: str, value: Any) -> Settings:
+    """Return settings with one of them changed.
+
+    Raises: AttributeError if there is no setting of that name; ValueError if the value does not fit it.
+    """
+    if name not in Settings._fields:
+        names = (*Settings._fields, *Reports._fields)
+        similar = similar_name(name.removeprefix("jax_"), names)
+        advice = f"Did you mean {similar!r}?" if similar else f"The settings are: {', '.join(names)}."
+        raise AttributeError(f"there is no setting named {name!r}. {advice}")
+    if name == "default_dtype_bits":
+        if isinstance(value, bool) or value not in (32, 64):
+            raise ValueError(f"default_dtype_bits was set to {value!r}. Use 32 or 64.")
+        if value == 64 and not settings.enable_x64:
+            raise ValueError("default_dtype_bits was set to 64 while enable_x64 is off. Turn enable_x64 on first.")
+    elif name in _WORDS:
+        if value not in _WORDS[name]:
+            *words, last = map(repr, _WORDS[name])
+            raise ValueError(f"{name} was set to {value!r}. Use {', '.join(words)} or {last}.")
+    elif name in _CHECKS:
+        _CHECKS[name](value)
+    elif not isinstance(value, bool):
+        raise ValueError(f"{name} was set to {value!r}. Use True or False.")
+    if name == "enable_x64" and value != settings.enable_x64:
+        settings = settings._replace(default_dtype_bits=64 if value else 32)
+    settings = settings._replace(**{name: value})
+    return DEFAULT_SETTINGS if settings == DEFAULT_SETTINGS else settings
+
+
+def with_report(reports: Reports, name: str, value: Any) -> Reports:
+    """Return report settings with one of them changed.  Raises: ValueError if the value does not fit it."""
+    if name == "log_compiles" and not isinstance(value, bool):
+        raise ValueError(f"log_compiles was set to {value!r}. Use True or False.")
+    is_size = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if name == "captured_constants_bytes" and not (value is None or is_size):
+        raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")
+    return reports._replace(**{name: value})
