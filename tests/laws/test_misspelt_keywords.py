@@ -12,7 +12,7 @@ SPELLINGS = [
     (
         calque.jit,
         "in_axes",
-        "donate_argnums, donate_argnames, keep_unused, device, backend, inline, compiler_options.",
+        "keep_unused, in_shardings, out_shardings, device, backend, inline, compiler_options.",
     ),
     (calque.grad, "argnum", "Did you mean 'argnums'?"),
     (calque.value_and_grad, "hasaux", "Did you mean 'has_aux'?"),

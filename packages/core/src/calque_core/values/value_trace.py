@@ -26,6 +26,7 @@ from calque_core.primitives.rules import missing_rule, rules
 from calque_core.traces.trace import Trace, hand_custom_down, hand_down, only_evaluates, run_under
 from calque_core.traces.tracer import Tracer, check_lift, known, unknown
 from calque_core.types.avals import is_array_like, short_repr, typeof
+from calque_core.values import value_shards as _value_shards  # noqa: F401  the rule of shard_map
 from calque_core.values.value_custom import custom_call_on_values
 from calque_core.values.value_programs import run_inline
 
