@@ -10,8 +10,7 @@ import numpy as np
 
 from calque_core import Mesh
 from calque_core.extend import where
-from calque_xla_backend.runtime.clients import Device
-from calque_xla_backend.runtime.devices import devices as all_devices
+from calque_xla_backend.runtime.clients import Device, all_devices
 from calque_xla_backend.runtime.placement import text_of
 
 
