@@ -162,8 +162,11 @@ def check_an_array_tells_its_shards():
     np.testing.assert_array_equal(np.asarray(x.addressable_data(6)), V[6:])
     one = device_put(V, devices()[2])
     (shard,) = one.addressable_shards
-    assert (shard.device, shard.index, shard.data) == (devices()[2], (slice(None), slice(None)), one)
-    assert (one.is_fully_replicated, one.global_shards) == (True, [shard])
+    assert (shard.device, shard.index, shard.replica_id) == (devices()[2], (slice(None), slice(None)), 0)
+    assert shard.data is one
+    assert one.is_fully_replicated
+    assert [(s.device, s.data) for s in one.global_shards] == [(devices()[2], one)]
+    assert shard != one.global_shards[0]
 
 
 def check_an_array_is_read_copied_and_pickled_as_a_whole():

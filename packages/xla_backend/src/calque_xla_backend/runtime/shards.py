@@ -18,7 +18,7 @@ from calque_xla_backend.runtime.runtime import Buffer
 from calque_xla_backend.runtime.sharding import Index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equality would be that of arrays, element by element
 class Shard:
     """The elements of an array that one device holds: `data`, the array's elements at `index`.
 
