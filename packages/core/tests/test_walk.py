@@ -1,5 +1,6 @@
 from calque_core import Jaxpr, JaxprEqn, ShapedArray, Var, count_eqns, lax, make_jaxpr
-from calque_core.jaxprs.walk import has_jaxpr, jaxprs_outside, nested_jaxprs, rebuild
+from calque_core.jaxprs.jaxpr import has_jaxpr
+from calque_core.jaxprs.walk import jaxprs_outside, nested_jaxprs, rebuild
 
 F64 = ShapedArray((), "float64")
 

@@ -60,15 +60,6 @@ def jaxprs_outside(jaxpr: Jaxpr, holders: Collection[Any]) -> list[Jaxpr]:
     return order
 
 
-def has_jaxpr(params: dict[str, Any]) -> bool:
-    """Tell whether the parameters of an equation hold a jaxpr.
-
-    >>> has_jaxpr({"axes": (0,)})
-    False
-    """
-    return any(True for _ in jaxprs_in_params(params))
-
-
 def rebuild(jaxpr: Jaxpr, change: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
     """Return `jaxpr` with `change` applied to every jaxpr inside it, inner jaxprs first, then to itself.
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
-from calque_core.jaxprs.walk import has_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.joining import stack

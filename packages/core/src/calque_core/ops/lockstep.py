@@ -21,9 +21,8 @@ import numpy as np
 
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.jaxprs.named_axes import placed_axes
-from calque_core.jaxprs.walk import has_jaxpr
 from calque_core.primitives.primitive import results_of
 from calque_core.primitives.rules import missing_rule
 from calque_core.primitives.rules import rules as rule_table

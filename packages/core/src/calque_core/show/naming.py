@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
-from calque_core.jaxprs.walk import has_jaxpr, nested_jaxprs
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_jaxpr, jaxprs_in_params
+from calque_core.jaxprs.walk import nested_jaxprs
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RESERVED = frozenset(("in", "let", "lambda", "inf", "nan"))  # keywords and numbers are no names

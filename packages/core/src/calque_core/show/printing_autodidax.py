@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
-from calque_core.jaxprs.walk import has_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var, has_jaxpr, jaxprs_in_params
 from calque_core.show.layout import Row
 from calque_core.show.naming import Options, Scope, effects_text, fresh_names, param_text, shown_params
 

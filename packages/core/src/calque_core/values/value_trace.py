@@ -19,7 +19,7 @@ from typing import Any
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import where
 from calque_core.jaxprs.captured import captured_tracers
-from calque_core.jaxprs.walk import has_jaxpr
+from calque_core.jaxprs.jaxpr import has_jaxpr
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.primitives.rules import missing_rule, rules

@@ -214,6 +214,7 @@ def lower_equations(
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
     templates, block = module_context.templates.by_key, Block()
+    create, point = ir.Operation.create, block.point
     context = own_context()
     before, around = context.source, module_context.locations
     eqn = None
@@ -228,6 +229,10 @@ def lower_equations(
                 if template is _UNKNOWN and key is not None:
                     template = _record(module_context, constants, eqn, key, location)
             if template:
+                if template.only is not None:  # as `emit`, in 0.5 us less; three of four equations
+                    name, types, attributes = template.only
+                    env[eqn.outvars[0]] = create(name, types, values, attributes, None, 0, location, point).result
+                    continue
                 outs = template.emit(values, location, block)
             else:
                 with location:

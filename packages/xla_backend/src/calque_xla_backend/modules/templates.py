@@ -86,21 +86,21 @@ class Block:
 class Template:
     """The operations of a rule.
 
-    Most rules emit one operation, on the operands as they are, with one result: `only` holds it, to save 1 us of 2.
+    Most rules emit one operation, on the operands as they are, with one result: `only` holds its name, its types and
+    its attributes, for a shorter way.
     """
 
     __slots__ = ("only", "outs", "steps")
 
     def __init__(self, steps: Sequence[Step], outs: Sequence[int], count: int) -> None:
         self.steps, self.outs = steps, outs
-        self.only = steps[0] if len(steps) == 1 and _is_plain(steps[0], outs, count) else None
+        self.only: tuple[str, Sequence[ir.Type], dict[str, ir.Attribute]] | None = None
+        if len(steps) == 1 and _is_plain(steps[0], outs, count):
+            self.only = steps[0].name, steps[0].types, steps[0].attributes
 
     def emit(self, values: list[IrValue], location: ir.Location, block: Block) -> list[IrValue]:
         """Emit the operations on the operands `values`, which this extends; return the results of the equation."""
         point = block.point
-        if self.only is not None:
-            name, types, _, attributes, _ = self.only
-            return [_create(name, types, values, attributes, None, 0, location, point).result]
         for name, types, operands, attributes, original in self.steps:
             inputs = [values[i] for i in operands]
             if original is not None:
