@@ -11,6 +11,7 @@
 | A-60 | every order of `jit`, `jvp` and `grad` gives the same numbers |
 | A-76 | `linearize` of `cond` under `jit` |
 | J-9 | the text of a jitted function inside another |
+| J-10 | the text of a mapped function with a sum over devices, and its values |
 | P-02 | the function of the P examples in NumPy's names, called and differentiated |
 | P-14, P-17, P-20 | `jit` of `jvp`, `grad` and `vmap` of a new primitive |
 
@@ -28,7 +29,7 @@ import calque
 import calque_autodiff as ad
 import calque_batching as batching
 import calque_xla_backend as xla_backend
-from calque import config, grad, jacfwd, jit, jvp, lax, linearize, make_jaxpr, vmap
+from calque import config, grad, jacfwd, jit, jvp, lax, linearize, make_jaxpr, numpy, pmap, vmap
 from calque_core import Primitive, ShapedArray, Zero, check_jaxpr, is_tracer, is_undefined_primal
 from calque_core.compat import zeros_like_array
 from calque_core.lax import cond, cos, full, sin
@@ -263,6 +264,40 @@ def test_J_9_an_array_stays_inside_as_a_constant():
     assert [c.tolist() for c in call.params["jaxpr"].consts] == [[1.0]]
 
 
+J10 = """\
+{ lambda ; a:f32[1,3] b:f32[]. let
+    c:f32[1,3] = xla_pmap[
+      name=inner
+      axis_name=rows
+      axis_size=1
+      call_jaxpr={ lambda ; d:f32[] e:f32[3]. let
+          f:f32[3] = add e d
+          g:f32[1] = broadcast_in_dim[broadcast_dimensions=() shape=(1,)] 1.0
+          h:f32[3] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(3,)] g
+          i:f32[3] = add f h
+          j:f32[3] = psum[axes=('rows',)] e
+          k:f32[3] = div i j
+        in (k,) }
+      in_axes=(None, 0)
+      out_axes=(0,)
+    ] b a
+  in (c,) }"""
+
+
+def test_J_10_a_function_mapped_over_devices_with_a_sum_over_them():
+    def mapped(arr, extra):
+        def inner(x):
+            return (x + extra + numpy.ones(1)) / lax.psum(x, axis_name="rows")
+
+        return pmap(inner, axis_name="rows")(arr)
+
+    rows = np.ones((1, 3), np.float32)
+    with config.enable_x64(False):
+        assert str(make_jaxpr(mapped)(rows, 5.0)) == J10
+        for compiled in (mapped, jit(mapped)):
+            np.testing.assert_array_equal(compiled(rows, 5.0), np.full((1, 3), 7.0, np.float32))
+
+
 # Examples P, in both regimes.
 
 
@@ -396,7 +431,7 @@ def test_P_20_jit_of_vmap(dtype):
 REQUIRED = {
     *(f"A-{n:02}" for n in (*range(1, 14), 18, *range(20, 28), *range(30, 37), *range(40, 46), *range(50, 55), 60)),
     *(f"A-{n}" for n in range(70, 79)),
-    *("J-1", "J-2", "J-3", "J-9"),
+    *("J-1", "J-2", "J-3", "J-9", "J-10"),
     *(f"P-{n:02}" for n in range(1, 23)),
 }
 ROOT = Path(__file__).parents[2]
