@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from calque_core.calls.api_util import arg_names, check_callable, leaf_names
 from calque_core.frames.source import describe_function, where
@@ -188,29 +188,47 @@ def shard_map(
     check_callable(f, "shard_map")
     caller = f"shard_map of {describe_function(f)}"
     check_mesh(caller, mesh)
+    mapping = _Mapping(f, caller, mesh, in_specs, out_specs, axis_names, bool(check_vma))
 
     @api_boundary
     @wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             raise TypeError(f"{caller}{where()} got the keyword argument {min(kwargs)!r}. Pass arguments by position.")
-        own_mesh = mesh_of(caller, mesh)
-        names = manual_axes(caller, own_mesh, axis_names)
+        return mapping.bind(args)
+
+    return mapped
+
+
+class _Mapping(NamedTuple):
+    """A function with the options of its `shard_map`."""
+
+    f: Callable[..., Any]
+    caller: str
+    mesh: AnyMesh | None
+    in_specs: Specs
+    out_specs: Specs
+    axis_names: Collection[AxisName] | None
+    check_vma: bool
+
+    def bind(self, args: tuple[Value, ...]) -> Any:
+        """Trace the function for shards of the arguments, and return its result as one equation."""
+        f, caller = self.f, self.caller
+        mesh = mesh_of(caller, self.mesh)
+        names = manual_axes(caller, mesh, self.axis_names)
         leaves, in_tree = operand_leaves("shard_map", f, args)
-        flat_in_specs = flat_specs(caller, "in_specs", in_specs, args, names)
-        params: dict[str, Any] = {"mesh": own_mesh, "axis_names": names, "check_vma": bool(check_vma)}
-        avals = _shard_types(f"{caller}: ", arg_names(f, args, {}), leaves, own_mesh, flat_in_specs)
-        if check_vma:
-            avals = [aval.varying(aval.vma.union(spec.names)) for aval, spec in zip(avals, flat_in_specs)]
+        in_specs = flat_specs(caller, "in_specs", self.in_specs, args, names)
+        params: dict[str, Any] = {"mesh": mesh, "axis_names": names, "check_vma": self.check_vma}
+        avals = _shard_types(f"{caller}: ", arg_names(f, args, {}), leaves, mesh, in_specs)
+        if self.check_vma:
+            avals = [aval.varying(aval.vma.union(spec.names)) for aval, spec in zip(avals, in_specs)]
         with body_axes(**params):
             program, out_tree = stage_once("shard_map", f, in_tree, avals)
         (jaxpr,), consts = join_constants(detach([program]))
-        params["in_specs"] = (*(PartitionSpec() for _ in consts), *flat_in_specs)
-        params["out_specs"] = _out_specs(caller, out_specs, out_tree, jaxpr, names)
+        params["in_specs"] = (*(PartitionSpec() for _ in consts), *in_specs)
+        params["out_specs"] = _out_specs(caller, self.out_specs, out_tree, jaxpr, names)
         outs = shard_map_p.bind(*consts, *leaves, jaxpr=jaxpr, **params)
         return out_tree.unflatten(copy_shared(outs, consts, leaves))
-
-    return mapped
 
 
 def _shard_types(

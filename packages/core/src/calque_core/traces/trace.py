@@ -383,9 +383,8 @@ def no_value_message(x: Value) -> str:
 
 def canonical_value(x: Value) -> Value:
     """Return `x` in the dtype that the current settings give it; Python scalars become NumPy scalars."""
-    kind = type(x)
-    if kind is float or kind is int or kind is complex or kind is bool:
-        return scalar_dtype(kind).type(x)
+    if type(x) in _PYTHON_SCALARS:
+        return scalar_dtype(type(x)).type(x)
     dtype = canonicalize_dtype(x.dtype)
     return x if dtype == x.dtype else x.astype(dtype)
 
