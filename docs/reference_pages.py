@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from calque_core import Primitive
+from calque_core import Primitive, rule_matrix
 
 FOLDER = Path(__file__).parent / "reference"
 
@@ -82,6 +82,7 @@ def write_reference() -> None:
             for entry in group.entries:
                 if entry.page == page_of(path, entry.name) and has_page(entry.value):
                     write(FOLDER / f"{entry.page}.rst", name_page(path, entry, group))
+    write(FOLDER / "rule_matrix.md", matrix_page())
     write(FOLDER / "index.md", index_page(modules))
 
 
@@ -152,7 +153,21 @@ def index_page(modules: dict[str, list[Group]]) -> Iterator[str]:
     for path, groups in modules.items():
         yield f"| [`{path}`]({path}.md) | {MODULES[path]} | {sum(len(group.entries) for group in groups)} |"
     yield ""
-    yield from toctree([f"{path}" for path in modules])
+    yield "[The rule matrix](rule_matrix.md) says which primitive has a rule for which transformation."
+    yield ""
+    yield from toctree([*modules, "rule_matrix"])
+
+
+def matrix_page() -> Iterator[str]:
+    """Yield the table of all primitives and kinds of rules, with the reasons of the holes."""
+    yield "# The rule matrix"
+    yield ""
+    yield "`+` is a rule, or a decomposition into operations that have one; `.` is a declared hole, whose reason stands"
+    yield "below the table; `-` is a missing rule. `calque_core.rule_matrix()` prints the same."
+    yield ""
+    yield "```text"
+    yield rule_matrix()
+    yield "```"
 
 
 def module_page(path: str, groups: list[Group]) -> Iterator[str]:

@@ -70,3 +70,10 @@ def test_a_page_names_its_module_its_subject_and_its_neighbours(folder):
 def test_a_name_of_two_modules_has_one_page(folder):
     assert "(calque_autodiff/grad.rst)" in (folder / "calque.md").read_text(encoding="utf-8")
     assert not (folder / "calque" / "grad.rst").exists()
+
+
+def test_the_matrix_has_every_primitive(folder):
+    page = (folder / "rule_matrix.md").read_text(encoding="utf-8")
+    assert re.search(r"^sin  +\+ +\+ +\+", page, re.MULTILINE)
+    assert re.search(r"^shard_map  +\+", page, re.MULTILINE)
+    assert "floor, transpose: " in page
