@@ -73,7 +73,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
 # The laws are asked of the oldest and the newest jaxlib that we take.  Each run has a sample of its own and, where both
-# Pythons are there, tests half of the programs: all of them on both take 10 minutes more.
+# Pythons are there, tests half of the programs: all of them on both take 6 minutes more.
 LAW_PYTHONS = [PYTHONS[0], PYTHONS[-1]]
 LAWS = [f"laws-{version}" for version in LAW_PYTHONS]
 # Long sessions start first, so that no processor waits for one at the end.

@@ -26,7 +26,7 @@ def all_gather_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, 
 
 
 def all_gather_invariant_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, axis: int) -> list[Value]:
-    """All elements have one cotangent, of which each takes its slice; without types, each has its own."""
+    """With types, all elements have one cotangent, and each takes its slice; without types, cotangents are summed."""
     if axis_name not in x.aval.vma:
         return all_gather_transpose(ct, x, axis_name=axis_name, axis=axis)
     return [dynamic_index_in_dim(ct, axis_index(axis_name), axis, keepdims=False)]
