@@ -25,24 +25,6 @@ PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "num
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 # Libraries that take our arrays by protocol; each has a test.
 NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
-EXAMPLES = [
-    "digits.py",
-    "digits_cnn.py",
-    "data_parallel.py",
-    "characters.py",
-    "plain_numpy.py",
-    "matrix_product.py",
-    "gaussian_process.py",
-    "kalman_filter.py",
-    "hmc.py",
-    "pca_ridge.py",
-    "kmeans.py",
-    "spectral_solver.py",
-    "neural_ode.py",
-    "vae.py",
-    "sinkhorn.py",
-    "attention.py",
-]
 
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
@@ -77,7 +59,7 @@ nox.options.error_on_missing_interpreters = False
 LAW_PYTHONS = [PYTHONS[0], PYTHONS[-1]]
 LAWS = [f"laws-{version}" for version in LAW_PYTHONS]
 # Long sessions start first, so that no processor waits for one at the end.
-nox.options.sessions = ["wheels", *LAWS, "tests", "docs", "types", "lint", "imports", "examples"]
+nox.options.sessions = ["wheels", *LAWS, "tests", "examples", "docs", "types", "lint", "imports"]
 
 
 @nox.session
@@ -142,9 +124,9 @@ def imports(session: nox.Session) -> None:
     session.run("lint-imports")
 
 
-@nox.session(requires=["wheels"])
+@nox.session(requires=["wheels", "examples"])
 def docs(session: nox.Session) -> None:
-    """Build the pages, warnings being errors, and run every example in them and in the READMEs."""
+    """Build the pages with what the examples wrote, warnings being errors, and run every block of code in them."""
     session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "sphinx>=8", "myst-parser>=4", "furo")
     session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html")
     run_pytest(session, ROOT / "tests" / "docs")
@@ -152,10 +134,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def examples(session: nox.Session) -> None:
-    """Run the examples as a user would."""
+    """Run the examples as a user would, and keep their pictures and their output for the documentation."""
     session.install(*wheel_paths(PACKAGES), "-r", "examples/requirements.txt")
-    for script in EXAMPLES:
-        session.run("python", f"examples/{script}", env={"MPLBACKEND": "Agg", "PYTHONPATH": None, **NO_CACHE})
+    session.run("python", "examples/run.py", env={"PYTHONPATH": None})
 
 
 # pip, since it honours a local folder of wheels where torch has a build without CUDA; alone, since it measures time.

@@ -1,16 +1,11 @@
 """The pictures of the examples: one style, `gallery.mplstyle`, and one folder, `examples/output`.
 
-A program imports `plt` and `save` from here.  The documentation shows copies of the pictures, which this command makes
-anew: `python examples/gallery.py` runs the program of each picture in `docs/gallery`; for a picture that is not there
-yet, name the program: `python examples/gallery.py kalman_filter`.
+A program imports `plt` and `save` from here.  Read next: `run.py`, which runs the programs for the documentation.
 """
 
 from __future__ import annotations
 
 import io
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -22,7 +17,6 @@ from matplotlib import pyplot as plt
 __all__ = ["plt", "save"]
 
 EXAMPLES = Path(__file__).parent
-DOCS = EXAMPLES.parent / "docs" / "gallery"
 COLOURS, LIMIT = (256, 128, 64, 32, 16), 40 * 1024  # the most colours of which the file has at most LIMIT bytes
 
 plt.style.use(EXAMPLES / "gallery.mplstyle")
@@ -49,14 +43,3 @@ def encode(image: Image.Image, colours: int) -> bytes:
     # Means of the pixels nearest to each entry make the palette; else a small patch of a strong colour would fade.
     image.quantize(colours, kmeans=2, dither=Image.Dither.NONE).save(png, "PNG", optimize=True)
     return png.getvalue()
-
-
-def main(programs: list[str]) -> None:
-    """Run the programs and copy their pictures into the documentation."""
-    for program in programs or sorted(picture.stem for picture in DOCS.glob("*.png")):
-        subprocess.run([sys.executable, EXAMPLES / f"{program}.py"], check=True)  # noqa: S603, our own files
-        shutil.copy(EXAMPLES / "output" / f"{program}.png", DOCS)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

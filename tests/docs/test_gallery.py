@@ -1,71 +1,174 @@
-"""CI runs every program of `examples/`, a table names it, and a program of the gallery is short and has a picture."""
+"""Each program of `examples/` has a page in the gallery with what it draws and prints, and runs once."""
 
 from __future__ import annotations
 
-import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "gallery.md"
-LONGER = {"characters.py", "data_parallel.py", "digits.py", "digits_cnn.py", "matrix_product.py", "plain_numpy.py"}
-MODULES = {"adam.py", "conjugate_gradients.py", "digits_data.py", "gallery.py", "lloyd.py"}
-PROGRAMS = {path.name for path in EXAMPLES.glob("*.py")} - LONGER - MODULES
+EXAMPLES, PAGES = ROOT / "examples", ROOT / "docs" / "gallery"
+sys.path.insert(0, str(EXAMPLES))
+import run as runner  # noqa: E402  # the folder of the examples is no package
+
+PROGRAMS = set(runner.programs())
+LONGER = {"characters", "data_parallel", "digits", "digits_cnn", "matrix_product", "plain_numpy"}
+MODULES = {"adam", "conjugate_gradients", "digits_data", "gallery", "lloyd", "run"}
 
 
-def names_in_noxfile() -> list[str]:
-    for node in ast.parse((ROOT / "noxfile.py").read_text()).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id == "EXAMPLES":
-            return ast.literal_eval(node.value)
-    raise LookupError("noxfile.py has no list EXAMPLES")
+def source(name: str) -> str:
+    return (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+
+
+def page(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+DRAWING = {name for name in PROGRAMS if "save(figure, __file__)" in source(name)}
 
 
 def linked(text: str) -> set[str]:
-    return set(re.findall(r"^\| \[`(\w+\.py)`\]\(\1\)", text, re.MULTILINE))
+    return set(re.findall(r"^\| \[`(\w+)\.py`\]\(\1\.py\)", text, re.MULTILINE))
 
 
-def test_ci_runs_every_program_once() -> None:
-    assert sorted(names_in_noxfile()) == sorted(PROGRAMS | LONGER)
+# The pages
+
+
+def test_every_file_is_a_program_that_runs_or_a_module() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == PROGRAMS | MODULES
+    assert PROGRAMS.isdisjoint(MODULES)
+    assert LONGER < PROGRAMS
+    assert len(DRAWING) >= 13
 
 
 def test_the_tables_name_every_program() -> None:
-    longer, gallery = (EXAMPLES / "README.md").read_text().split("## The gallery")
+    longer, gallery = (EXAMPLES / "README.md").read_text(encoding="utf-8").split("## The gallery")
     assert linked(longer) == LONGER
-    assert linked(gallery) == PROGRAMS
+    assert linked(gallery) == PROGRAMS - LONGER
 
 
-def test_the_page_shows_code_of_every_program() -> None:
-    assert set(re.findall(r"{literalinclude} \.\./examples/(\w+\.py)", PAGE.read_text())) == PROGRAMS
-
-
-def test_the_page_shows_the_picture_of_every_program_and_no_picture_is_left_over() -> None:
-    pictures = {Path(name).with_suffix(".png").name for name in PROGRAMS}
-    assert set(re.findall(r"^!\[.+\]\(gallery/(.+)\)$", PAGE.read_text(), re.MULTILINE)) == pictures
-    assert {path.name for path in (ROOT / "docs" / "gallery").iterdir()} == pictures
+def test_every_program_has_a_page_and_no_page_is_left_over() -> None:
+    assert {path.stem for path in PAGES.glob("*.md")} == PROGRAMS
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_page_shows_the_program_its_output_and_its_picture(name: str) -> None:
+    shown = set(re.findall(r"{literalinclude} \.\./\.\./examples/([\w./]+)", page(name)))
+    assert shown >= {f"{name}.py", f"output/{name}.txt"}
+    pictures = re.findall(r"^!\[.+\]\(\.\./\.\./examples/output/(\w+)\.png\)$", page(name), re.MULTILINE)
+    assert pictures == ([name] if name in DRAWING else [])
+
+
+def test_the_gallery_leads_to_every_page_with_its_title_by_its_picture() -> None:
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    by_picture = re.findall(r"!\[.+\]\(\.\./examples/output/(\w+)\.png\)\]\(gallery/\1\.md\)", text)
+    assert sorted(by_picture) == sorted(DRAWING)
+    titles = dict(re.findall(r"\[([^\]!]+)\]\(gallery/(\w+)\.md\)\.", text))
+    assert {name: title for title, name in titles.items()} == {n: page(n).split("\n")[0][2:] for n in PROGRAMS}
+    assert set(re.findall(r"^gallery/(\w+)$", text, re.MULTILINE)) == PROGRAMS  # the table of contents
+
+
+def test_the_repository_keeps_the_picture_of_the_readme_alone() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"!\[.+\]\((.+\.png)\)\]", readme) == ["docs/gallery/neural_ode.png"]
+    assert [path.name for path in PAGES.glob("*.png")] == ["neural_ode.png"]
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS - LONGER))
 def test_a_program_of_the_gallery_has_fewer_than_80_lines(name: str) -> None:
-    assert len((EXAMPLES / name).read_text().splitlines()) < 80
+    assert len(source(name).splitlines()) < 80
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
-def test_a_picture_of_the_gallery_is_small_and_wide_enough_for_a_page(name: str) -> None:
-    picture = (ROOT / "docs" / "gallery" / name).with_suffix(".png").read_bytes()
+def test_a_program_can_fail(name: str) -> None:
+    assert "raise SystemExit(" in source(name)
+
+
+def test_the_k_means_of_the_gallery_imports_numpy_alone() -> None:
+    imports = re.findall(r"^(?:import|from) .*$", source("lloyd"), re.MULTILINE)
+    assert imports == ["import numpy as np"]
+
+
+# What the programs wrote
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_program_has_run_and_the_time_it_took_is_kept(name: str) -> None:
+    assert runner.recorded_key(name) == runner.key(name), "run `python examples/run.py`"
+    session = (runner.OUTPUT / f"{name}.txt").read_text(encoding="utf-8")
+    assert re.fullmatch(rf"\$ time python examples/{name}\.py\n.+\nreal \d+\.\d s\n", session, re.DOTALL)
+
+
+@pytest.mark.parametrize("name", sorted(DRAWING))
+def test_a_picture_is_small_and_wide_enough_for_a_page(name: str) -> None:
+    picture = (runner.OUTPUT / f"{name}.png").read_bytes()
     width = int.from_bytes(picture[16:20], "big")  # the first field of the header IHDR
     assert len(picture) <= 40 * 1024
     assert 800 <= width <= 1600
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS | LONGER))
-def test_a_program_runs_only_when_it_is_the_main_module_and_can_fail(name: str) -> None:
-    text = (EXAMPLES / name).read_text()
-    assert text.endswith('\nif __name__ == "__main__":\n    main()\n')
-    assert "raise SystemExit(" in text
+# The command that runs them
 
 
-def test_the_k_means_of_the_gallery_imports_numpy_alone() -> None:
-    imports = re.findall(r"^(?:import|from) .*$", (EXAMPLES / "lloyd.py").read_text(), re.MULTILINE)
-    assert imports == ["import numpy as np"]
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder with one program, which counts its runs, and the module that it imports."""
+    monkeypatch.setattr(runner, "EXAMPLES", tmp_path)
+    monkeypatch.setattr(runner, "OUTPUT", tmp_path / "output")
+    (tmp_path / "gallery.mplstyle").write_text("")
+    (tmp_path / "requirements.txt").write_text("# none\npytest\n")
+    (tmp_path / "number.py").write_text("NUMBER = 5\n")
+    (tmp_path / "count.py").write_text(
+        "import number\n\n\ndef main():\n    open('runs', 'a').write('.')\n    print(number.NUMBER)\n\n" + runner.MAIN
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def runs(folder: Path) -> int:
+    return len((folder / "runs").read_text())
+
+
+def test_a_program_runs_again_only_when_its_text_or_a_module_of_its_own_changes(folder) -> None:
+    assert runner.programs() == ["count"]
+    runner.renew(["count"])
+    runner.renew(["count"])
+    assert runs(folder) == 1
+    assert "\n5\n" in (folder / "output" / "count.txt").read_text()
+    (folder / "number.py").write_text("NUMBER = 6\n")
+    runner.renew(["count"])
+    assert runs(folder) == 2
+    assert "\n6\n" in (folder / "output" / "count.txt").read_text()
+    (folder / "output" / "count.txt").unlink()
+    runner.renew(["count"])
+    assert runs(folder) == 3
+
+
+def test_a_program_runs_again_when_the_library_changes(folder, monkeypatch) -> None:
+    runner.renew(["count"])
+    monkeypatch.setattr(runner, "library_key", lambda: "another")
+    runner.renew(["count"])
+    assert runs(folder) == 2
+
+
+def test_the_key_depends_on_every_package() -> None:
+    assert {f"calque_{package}" for package in runner.PACKAGES} | {"calque"} == {
+        path.name for path in ROOT.glob("packages/*/src/*") if path.is_dir()
+    }
+
+
+def test_a_program_that_fails_stops_with_what_it_printed(folder) -> None:
+    (folder / "count.py").write_text("print('so far')\n1 / 0\n" + runner.MAIN)
+    with pytest.raises(SystemExit, match=r"(?s)so far.*ZeroDivisionError.*examples/count.py failed"):
+        runner.renew(["count"])
+    assert not (folder / "output").exists()
+
+
+def test_a_missing_requirement_is_named_with_the_command_that_installs_it(folder) -> None:
+    (folder / "requirements.txt").write_text("pytest\nno-such-library>=2\n")
+    words = "need no-such-library, which this environment does not have. Run `python -m pip install -r examples/req"
+    with pytest.raises(SystemExit, match=words):
+        runner.renew(["count"])
+    assert not (folder / "runs").exists()
