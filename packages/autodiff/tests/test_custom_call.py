@@ -1,6 +1,8 @@
 """What functions with rules of their own have in common: arguments, static ones, results, and whose fault it is."""
 
+import copy
 import functools
+import pickle
 import traceback
 
 import numpy as np
@@ -104,6 +106,35 @@ def test_a_method_gets_its_object_as_the_first_argument():
 
     assert grad(Model(2.0).apply)(1.0) == 20.0
     assert Model.apply(Model(2.0), 3.0) == 6.0
+
+
+# Copies and pickle
+
+
+@custom_jvp
+def decorated(x):
+    return x
+
+
+class Decorated:
+    @custom_vjp
+    def method(self, x):
+        return x
+
+
+@pytest.mark.parametrize("f", [decorated, Decorated.method])
+def test_a_decorated_function_is_pickled_by_its_name_as_a_function_is(f):
+    assert pickle.loads(pickle.dumps(f)) is f
+    assert copy.deepcopy({"f": f})["f"] is f
+    assert copy.copy(f) is f
+
+
+def test_a_function_that_pickle_does_not_find_by_its_name_is_refused():
+    with pytest.raises(pickle.PicklingError, match=r"<custom_jvp of power .*not the same object as .*\.power"):
+        pickle.dumps(custom_jvp(power))
+    message = r"^a function with rules and without a name cannot be pickled: .* Decorate a function of a module"
+    with pytest.raises(TypeError, match=message):
+        pickle.dumps(custom_jvp(functools.partial(power, n=3)))
 
 
 # Static arguments

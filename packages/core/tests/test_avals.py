@@ -243,7 +243,11 @@ NO_OPERANDS = {
     "strings": (np.array(["a"]), r"an array of dtype <U1 is not an operand\. Convert it to a number dtype first\."),
     "times": (np.array([1], "m8[s]"), r"an array of dtype timedelta64\[s\] is not an operand"),
     "records": (np.zeros(2, [("a", "f8")]), r"an array of dtype \[\('a', '<f8'\)\] is not an operand"),
-    "bytes": (np.zeros(2, "V8"), r"an array of dtype \|V8 is not an operand"),
+    "bytes": (np.zeros(2, "V8"), r"an array of dtype \|V8 is not an operand\. Convert it to a number dtype first\."),
+    "bfloat16 of a file": (
+        np.zeros(2, "V2"),
+        r"dtype \|V2 is not an operand\. NumPy's files keep the bytes of bfloat16 .*: x\.view\(ml_dtypes\.bfloat16\)",
+    ),
     "a list": (
         [1.0, 2.0],
         r"\[1\.0, 2\.0\] of type list is not an array or a scalar\. Wrap it in numpy\.asarray first\.",

@@ -358,7 +358,7 @@ def test_without_calque_numpy_the_error_names_the_package():
     for name, words in zip(names, functions, strict=True):
         assert words.startswith(f"{name} of a traced array at <string>:")
         assert "needs the package calque-numpy. Install it: pip install calque-numpy." in words
-        assert words.endswith("Or write it with the functions of calque_core.lax, or define a primitive.")
+        assert words.endswith("call it by calque_core.pure_callback, or define a primitive.")
     assert ufunc.startswith("numpy.spacing of a traced array")
 
 
@@ -368,7 +368,7 @@ EMPTY = "import types; sys.modules['calque_numpy'] = types.ModuleType('calque_nu
 def test_a_function_that_nobody_implements_is_named():
     [words] = run("np.unwrap(x)", setup=EMPTY)
     assert words.startswith("numpy.unwrap of a traced array at <string>:")
-    assert words.endswith("has no rule. Write it with the functions of calque_core.lax, or define a primitive.")
+    assert words.endswith("call it by calque_core.pure_callback, or define a primitive.")
 
 
 ANSWERS = """

@@ -1,5 +1,7 @@
 """Exported functions: what they return, what they refuse, and what damage does to their bytes."""
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections import OrderedDict, defaultdict
@@ -395,3 +397,10 @@ def test_a_module_of_other_types_is_damage(exported_layer):
 
 def test_exported_is_public():
     assert isinstance(round_trip(lambda x: x, 1.0), Exported)
+
+
+def test_copies_share_an_exported_function_and_pickle_names_serialize(exported_layer):
+    assert copy.deepcopy(exported_layer) is exported_layer
+    message = r"^an exported function cannot be pickled: .* Store exported\.serialize\(\); deserialize reads it\.$"
+    with pytest.raises(TypeError, match=message):
+        pickle.dumps(exported_layer)

@@ -1,7 +1,9 @@
 """The stages of a jitted function ahead of its calls."""
 
+import copy
 import functools
 import operator
+import pickle
 import re
 import subprocess
 import sys
@@ -402,3 +404,11 @@ print(len(started_clients()))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out == "cpu 0\n1\n"
+
+
+@pytest.mark.parametrize("make", [lambda traced: traced, lambda traced: traced.lower(), lambda t: t.lower().compile()])
+def test_copies_share_a_stage_and_pickle_names_export(make):
+    stage = make(jit(layer).trace({"w": X}, 3.0))
+    assert copy.deepcopy([stage])[0] is stage
+    with pytest.raises(TypeError, match=r"^a stage of a compiled function cannot be pickled: .* calque\.export\.$"):
+        pickle.dumps(stage)

@@ -90,7 +90,8 @@ _ADVICE = {
     "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y",
     "where": "Select afterwards, and avoid a derivative of infinity where the mask is false: "
     "numpy.where(mask, numpy.log(numpy.where(mask, x, 1)), 0)",
-    "function": "write it with the functions of calque_core.lax, or define a primitive",
+    "function": "write it with the functions of calque_core.lax, "
+    "call it by calque_core.pure_callback, or define a primitive",
 }
 
 

@@ -28,6 +28,7 @@ from calque_core.context import here, own_context
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.memory.separate import copy_shared_tree
+from calque_core.memory.uncopied import Uncopied
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
 from calque_core.ops.custom_rules import CustomRules
@@ -220,10 +221,11 @@ def one_spelling(stem: str, static: Any, nondiff: Any) -> Any:
     return static if is_passed[0] else nondiff
 
 
-class CustomFunction(Generic[P, R]):
+class CustomFunction(Uncopied, Generic[P, R]):
     """The base of `custom_jvp`, `custom_vjp`, `custom_vmap` and `custom_rules`: a function with its rules."""
 
     verb = ""
+    _in_words, _instead = "a function with rules and without a name", "Decorate a function of a module: @custom_jvp."
 
     def __init__(
         self,
@@ -262,6 +264,10 @@ class CustomFunction(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<{self.signature.caller}>"
+
+    def __reduce__(self) -> str:
+        """Pickle by name, as a function is pickled: its name holds this object, and not the undecorated function."""
+        return self.__dict__.get("__qualname__") or super().__reduce__()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind to an instance, as a method does, which makes `self` the first argument."""

@@ -43,6 +43,7 @@ if _TYPE_CHECKING:
     from calque_core.kits.straight_line import Plans, StraightLine, is_straight
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
+    from calque_core.memory.uncopied import Uncopied
     from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
     from calque_core.late import import_at_rest, late_names
     from calque_core.meshes.mesh import AnyMesh, axes_text
@@ -151,6 +152,7 @@ _LATE = {
     "calque_core.kits.straight_line": "Plans, StraightLine, is_straight",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
+    "calque_core.memory.uncopied": "Uncopied",
     "calque_core.ops.approximate": "chebyshev, declare_formula, deviance, polynomial, summed, where_any",
     "calque_core.late": "import_at_rest, late_names",
     "calque_core.meshes.mesh": "AnyMesh, axes_text",
@@ -245,7 +247,7 @@ __all__ = [
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
     "highest", "lowest", "narrow", "strong",
     # Memory
-    "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed",
+    "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied",
     # Tangents and cotangents that are zero or not known yet
     "zero_tangent", "zero_for", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "split_results",
     # Masks of operands and results

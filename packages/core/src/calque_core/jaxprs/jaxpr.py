@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from calque_core.frames.source import Position, SourceInfo, resolve
 from calque_core.hooks import program_printer
 from calque_core.jaxprs.effects import Effects, no_effects
+from calque_core.memory.uncopied import Uncopied
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
 
@@ -95,7 +96,7 @@ def new_jaxpr_eqn(
     return JaxprEqn(primitive, invars, outvars, params, position)
 
 
-class Jaxpr:
+class Jaxpr(Uncopied):
     """A closed program: `{ lambda constvars ; invars. let eqns in outvars }`, with the values of its constvars.
 
     It never changes; `memo` keeps derived results as long as the jaxpr lives.
@@ -115,6 +116,8 @@ class Jaxpr:
         "invars",
         "outvars",
     )
+    _in_words = "a jaxpr"
+    _instead = "Pickle the arguments, and trace the function again, or write it to bytes: calque.export."
 
     def __init__(
         self,

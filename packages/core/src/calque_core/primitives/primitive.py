@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 from calque_core.context import DEFAULT_SETTINGS, active, entered, here
 from calque_core.hooks import varying_operands
+from calque_core.memory.uncopied import Uncopied
 from calque_core.primitives import rules as tables
 from calque_core.primitives.families import AdaptedRules, declaring_module, import_family, import_rules_to_change
 from calque_core.traces.trace import Trace, evaluation, hand_down, plain_types, run_under
@@ -23,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Linearity = Literal["linear", "bilinear", "constant"]
 
 
-class Primitive:
+class Primitive(Uncopied):
     """An operation that transformations know by name, and process by its rules.
 
     >>> import numpy as np
@@ -57,6 +58,7 @@ class Primitive:
         "name",
         "weak_kinds",
     )
+    _in_words, _instead = "a primitive", "Import the module that declares it instead."
 
     def __init__(
         self,

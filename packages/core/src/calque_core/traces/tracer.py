@@ -155,8 +155,8 @@ _INDEXING = "To index an ndarray, use numpy.take(x, i, axis=0), or calque.numpy.
 
 
 _SCIPY = (
-    "{} makes NumPy's arrays of its arguments. Use calque.scipy if it has the function, or write it with NumPy's "
-    "functions"
+    "{} makes NumPy's arrays of its arguments. Use calque.scipy if it has the function, write it with NumPy's "
+    "functions, or call it by calque.pure_callback"
 )
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",

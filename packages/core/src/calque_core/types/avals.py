@@ -269,7 +269,7 @@ def _refusal(x: Value) -> str | None:
         return "a masked array is not an operand: its mask would be lost. Pass x.filled(value) instead."
     if isinstance(x, (np.ndarray, np.generic)):
         if not is_supported(x.dtype):
-            return f"an array of dtype {x.dtype} is not an operand. Convert it to a number dtype first."
+            return f"an array of dtype {x.dtype} is not an operand. {_dtype_advice(x.dtype)}"
         kind: type = type(x)
         if isinstance(x, np.ndarray) and _changes_operators(kind):
             return (
@@ -279,6 +279,16 @@ def _refusal(x: Value) -> str | None:
         return None
     hint = ASARRAY if isinstance(x, (list, tuple)) or is_convertible(x) else "Pass an array or a scalar."
     return f"{short_repr(x)} of type {type(x).__name__} is not an array or a scalar. {hint}"
+
+
+def _dtype_advice(dtype: np.dtype[Any]) -> str:
+    """Return what to do with an array of a dtype that is no number."""
+    if dtype.type is np.void and dtype.names is None and dtype.itemsize <= 2:
+        return (
+            "NumPy's files keep the bytes of bfloat16 and of other dtypes of ml_dtypes, and not their names. "
+            "Name the dtype again: x.view(ml_dtypes.bfloat16)."
+        )
+    return "Convert it to a number dtype first."
 
 
 ASARRAY = "Wrap it in numpy.asarray first."

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import CustomRules, api_boundary, current_trace, instantiate_zeros
-from calque_core.extend import is_float, marked, merged, narrow, where
+from calque_core.extend import Uncopied, is_float, marked, merged, narrow, where
 from calque_core.lax import custom_vjp_call_p, jit_p
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.artefacts.call import Callee
@@ -26,13 +26,14 @@ from calque_xla_backend.compile import compiler_of
 Value = Any
 
 
-class Exported:
+class Exported(Uncopied):
     """A function as a program of XLA, with the structures and types of its arguments and results.
 
     `export` and `deserialize` make it.
     """
 
     __slots__ = ("__weakref__", "_callee", "_contents", "_make_derivative", "_signature", "_text")
+    _in_words, _instead = "an exported function", "Store exported.serialize(); deserialize reads it."
 
     def __init__(self, contents: Contents, make_derivative: Callable[[], Exported] | None = None) -> None:
         constant_avals = contents.constant_avals

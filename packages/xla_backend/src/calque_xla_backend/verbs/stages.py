@@ -20,7 +20,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import CapturedConstant, Jaxpr, ShapeDtypeStruct, api_boundary, captured_constants
-from calque_core.extend import HostCall, Settings, Shape, check_program, entered, here, is_debugging, where
+from calque_core.extend import HostCall, Settings, Shape, Uncopied, check_program, entered, here, is_debugging, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
@@ -63,10 +63,11 @@ class Origin:
     donated: tuple[int, ...]
 
 
-class Stage:
+class Stage(Uncopied):
     """What all stages know of the function, its arguments and its results."""
 
     __slots__ = ("_origin",)
+    _in_words, _instead = "a stage of a compiled function", "Write the function to bytes: calque.export."
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
