@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from calque_batching import defbatch, vmap
+from calque_batching import AxisData, BatchTrace, BatchTracer, defbatch, vmap
 from calque_batching.plans import current_plans, plan_of
-from calque_core import Primitive, config, lax, make_jaxpr, typeof
+from calque_core import Primitive, config, evaluation, lax, make_jaxpr, typeof
 
 X = np.linspace(0.5, 1.5, 12).reshape(3, 4)
 CONSTANT = np.linspace(-1.0, 1.0, 4)
@@ -82,7 +82,8 @@ def test_a_result_that_is_the_operand_is_left_to_the_rule():
     copy_p.def_impl(lambda x: x, leaf=True)
     copy_p.def_abstract_eval(lambda x: x)
     defbatch(copy_p, lambda args, dims: (args[0], dims[0]))
-    assert plan_of(3, copy_p, [X], [typeof(X[0])], [0], {}) is None
+    trace = BatchTrace(evaluation, AxisData(None, 3))
+    assert plan_of(trace, copy_p, [BatchTracer(trace, X, 0)], {}) is None
 
 
 def test_an_error_of_an_operation_is_the_one_of_the_rule():

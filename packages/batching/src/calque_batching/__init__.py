@@ -13,7 +13,8 @@ short forms, or `primitive_batchers`, the table that they fill.  For authors of 
 
 from calque_batching import rules
 from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, not_mapped
-from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.batch_tracer import BatchTracer
 from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_batching.verbs.custom_vmap import custom_vmap, sequential_vmap

@@ -1,10 +1,10 @@
-"""Values with a batch axis, and the trace that applies batching rules to them.
+"""The trace that applies batching rules to values with a batch axis.
 
-One idea: a tracer is an array with one more axis than its type says.  A rule takes whole arrays and the positions of
-their batch axes, and returns the same.  It runs under the parent trace, which processes its operations.  In evaluation,
-an operation whose types were met before runs as straight-line code that the rule gave once: `run_plan`.
+One idea: a rule takes whole arrays and the positions of their batch axes, and returns the same.  It runs under the
+parent trace, which processes its operations.  In evaluation, an operation whose types were met before runs as
+straight-line code that the rule gave once, its plan.
 
-Read next: `vmap.py`; `define.py` for the short forms of rules.
+Read next: `plans.py`; `vmap.py`; `define.py` for the short forms of rules.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from calque_batching.batch_tracer import BatchTracer
 from calque_batching.plans import current_plans
 from calque_core import (
     CustomRules,
@@ -33,8 +34,6 @@ from calque_core import (
 )
 from calque_core.extend import (
     DEFAULT_SETTINGS,
-    SCALAR_TYPES,
-    Position,
     captured_tracers,
     check_lift,
     here,
@@ -42,7 +41,6 @@ from calque_core.extend import (
     missing_rule,
     named_axes,
     only_evaluates,
-    traced_type,
     unmarked,
     where,
 )
@@ -61,37 +59,6 @@ class AxisData(NamedTuple):
     missing: Literal["error", "loop"] = "error"
 
 
-class BatchTracer(Tracer):
-    """An element of a batch, in place of each element: the whole array and the position of its batch axis.
-
-    An element may be weak: for one element alone, the function would have a Python scalar.  An array of such elements
-    is not weak.
-    """
-
-    __slots__ = ("aval", "bdim", "val")
-
-    def __init__(self, trace: Trace, val: Value, bdim: int, is_weak: bool = False, aval: Any = None) -> None:
-        self._trace, self.val, self.bdim = trace, val, bdim
-        if aval is None:
-            shape = val.shape
-            aval = traced_type(shape[:bdim] + shape[bdim + 1 :], val.dtype, is_weak)
-            aval = aval.varying(typeof(val).vma) if self._trace.is_in_mesh else aval
-        self.aval = aval  # the type of one element
-
-    @property
-    def inner_values(self) -> tuple[Value, ...]:
-        """The whole array."""
-        return (self.val,)
-
-    @property
-    def origin(self) -> Position | None:
-        """The line that made the value, as recorded by the array in this tracer."""
-        return self.val.origin if isinstance(self.val, Tracer) else self._trace.position
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(aval={self.aval!r}, batched={typeof(self.val)!r})"
-
-
 class BatchTrace(Trace):
     """Applies batching rules to values with its batch axis; hands other operations to its parent."""
 
@@ -105,55 +72,23 @@ class BatchTrace(Trace):
         self.plans = current_plans() if parent is evaluation and not self.is_in_mesh else None
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        if self.plans is not None and primitive.is_leaf:
-            outs = self.run_plan(primitive, args, params)
-            if outs is not None:
-                return outs
+        if self.plans is not None and primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
+            key: list[Any] = [primitive]
+            for x in args:
+                kind = type(x)
+                if kind is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
+                    key.append(x._element)
+                else:
+                    key.append(typeof(x) if kind is np.ndarray else kind)
+            if params:
+                key += params.items()
+            plan = self.plans.find(key, self, primitive, args, params)
+            if plan is not None:
+                try:
+                    return plan(self, *args)
+                except Exception:  # noqa: BLE001, S110  the rule raises it again, and names the place
+                    pass
         return self.run_rule(primitive, args, params)
-
-    def run_plan(  # noqa: C901, PLR0911 - one loop over the operands; a call for each would take 0.2 us
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value] | None:
-        """Run the operation's straight-line code on whole arrays; return None where a rule has to run."""
-        if here().settings is not DEFAULT_SETTINGS:
-            return None
-        size = self.axis.size
-        key: list[Any] = [primitive, size]
-        vals: list[Value] = []
-        dims: list[int | None] = []
-        is_mapped = False
-        for x in args:
-            kind = type(x)
-            if kind is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
-                if type(x.val) is not np.ndarray:
-                    return None
-                key += (x.aval, x.bdim)
-                vals.append(x.val)
-                dims.append(x.bdim)
-                is_mapped = True
-                continue
-            if kind in SCALAR_TYPES:
-                key.append(kind)
-            elif kind is np.ndarray:
-                key.append(typeof(x))
-            else:
-                return None
-            vals.append(x)
-            dims.append(None)
-        if not is_mapped:
-            return None
-        if params:
-            key += params.items()
-        plan = self.plans.find(key, size, primitive, vals, map(typeof, args), dims, params)  # type: ignore[union-attr]
-        if plan is None:
-            return None
-        try:
-            outs = plan.run(*vals)
-        except Exception:  # noqa: BLE001  the rule raises it again, and names the place
-            return None
-        return [
-            x if d is None else BatchTracer(self, x, d, aval=aval) for x, d, aval in zip(outs, plan.dims, plan.avals)
-        ]
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's batching rule under the parent."""
@@ -163,7 +98,7 @@ class BatchTrace(Trace):
         for x in args:
             if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
                 vals.append(x.val)
-                dims.append(x.bdim)
+                dims.append(x._element.bdim)
                 is_mapped, is_weak = True, is_weak and x.aval.weak_type
             else:
                 vals.append(x)
@@ -264,14 +199,15 @@ class BatchTrace(Trace):
 
         Raises: UnexpectedTracerError for a tracer that is no constant here.
         """
-        is_mine = [self.owns(x) for x in outs]
-        for x, mine in zip(outs, is_mine):
-            if not mine and isinstance(x, Tracer):
+        vals: list[Value] = []
+        dims: list[int | None] = []
+        for x in outs:
+            is_mine = self.owns(x)
+            if not is_mine and isinstance(x, Tracer):
                 check_lift(x, self)
-        return (
-            [x.val if mine else x for x, mine in zip(outs, is_mine)],
-            [x.bdim if mine else None for x, mine in zip(outs, is_mine)],
-        )
+            vals.append(x.val if is_mine else x)
+            dims.append(x._element.bdim if is_mine else None)
+        return vals, dims
 
 
 def _closure_message(name: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis
-from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.batch_tracer import BatchTracer
 from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
 from calque_core.extend import entered, here, settings_key, shaped_array
 

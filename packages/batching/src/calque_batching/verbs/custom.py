@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
-from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.batch_tracer import BatchTracer
 from calque_core import CustomRules, UndefinedPrimal, Zero, current_trace, tracing
 from calque_core.extend import entered, here, shaped_array, undefined_of, zero_of
 from calque_core.lax import reduce_sum

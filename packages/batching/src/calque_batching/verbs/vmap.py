@@ -13,7 +13,8 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 
 from calque_batching.axes import matchaxis
-from calque_batching.batch_trace import AxisData, BatchTrace, BatchTracer
+from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.batch_tracer import BatchTracer
 from calque_batching.verbs.vmappable import Containers, check_spec, leaf_test, spec_types, vmappables
 from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.extend import (
@@ -98,9 +99,11 @@ def vmap(
                 for x, d in zip(leaves, dims)
             ]
             size = _known_size(caller, containers.size)
-            own_axis = () if axis_name is None else ((axis_name, size),)
-            with entered(axis_env=(*here().axis_env, *own_axis)):
+            if axis_name is None:
                 out_leaves = flat(*elements)
+            else:
+                with entered(axis_env=(*here().axis_env, (axis_name, size))):
+                    out_leaves = flat(*elements)
             outs, out_dims = trace.split(out_leaves)
             containers.find_differing(outs)
         axes = _flat_axes(caller, "out_axes", flat.out_tree, out_axes)
@@ -176,13 +179,13 @@ def _in_dims(
             continue
         if axis is not None and not _is_int(axis):
             raise TypeError(f"{caller}: in_axes has the entry {axis!r} for {names()[i]}. Give an int or None.")
-        aval = typeof(x)
-        if axis is not None and not -aval.ndim <= index(axis) < aval.ndim:
+        ndim = len(typeof(x).shape)
+        if axis is not None and not -ndim <= index(axis) < ndim:
             raise ValueError(
-                f"{caller}: {names()[i]} has type {aval}, which has no axis {axis} to map. Use in_axes=None "
+                f"{caller}: {names()[i]} has type {typeof(x)}, which has no axis {axis} to map. Use in_axes=None "
                 "for an argument that is not mapped."
             )
-        dims.append(None if axis is None else index(axis) % aval.ndim)
+        dims.append(None if axis is None else index(axis) % ndim)
     return dims
 
 
@@ -262,7 +265,7 @@ def _moved_results(
                 f"{caller}: out_axes is None for the output{_path(flat, outs, i)}, but it differs from element to "
                 "element. Give it an axis, or reduce it first."
             )
-        ndim = typeof(x).ndim + (dim is None)
+        ndim = len(typeof(x).shape) + (dim is None)
         if axis is not None and not (_is_int(axis) and -ndim <= index(axis) < ndim):
             raise ValueError(
                 f"{caller}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, but with the mapped "

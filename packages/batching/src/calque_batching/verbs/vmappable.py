@@ -14,7 +14,8 @@ from operator import index
 from typing import Any, NamedTuple
 
 from calque_batching.axes import matchaxis
-from calque_batching.batch_trace import BatchTrace, BatchTracer
+from calque_batching.batch_trace import BatchTrace
+from calque_batching.batch_tracer import BatchTracer
 from calque_core import lax, typeof
 from calque_core.extend import captured_tracers, check_callable, copy_shared, is_array_like, narrow
 
