@@ -158,12 +158,17 @@ def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
 
 def _contract(lhs: Value, rhs: Value, plan: _Plan) -> Value:
     lhs, rhs = lhs.transpose(plan.lhs_order), rhs.transpose(plan.rhs_order)
-    batch, contract = lhs.shape[: plan.n_batch], rhs.shape[plan.n_batch : plan.n_batch + plan.n_contract]
-    lhs_free = lhs.shape[plan.n_batch : lhs.ndim - plan.n_contract]
-    rhs_free = rhs.shape[plan.n_batch + plan.n_contract :]
-    lhs = lhs.reshape(*batch, prod(lhs_free), prod(contract))
-    rhs = rhs.reshape(*batch, prod(contract), prod(rhs_free))
-    return np.matmul(lhs, rhs).reshape(batch + lhs_free + rhs_free)[()]
+    lhs_shape, rhs_shape, out_shape = _matrix_shapes(lhs.shape, rhs.shape, plan.n_batch, plan.n_contract)
+    return np.matmul(lhs.reshape(lhs_shape), rhs.reshape(rhs_shape)).reshape(out_shape)[()]
+
+
+@lru_cache(maxsize=4096)
+def _matrix_shapes(lhs: Shape, rhs: Shape, n_batch: int, n_contract: int) -> tuple[Shape, Shape, Shape]:
+    """Return the shapes of two operands in the order of `_Plan` as matrices, and the shape of their product."""
+    batch, contract = lhs[:n_batch], rhs[n_batch : n_batch + n_contract]
+    lhs_free, rhs_free = lhs[n_batch : len(lhs) - n_contract], rhs[n_batch + n_contract :]
+    n = prod(contract)
+    return (*batch, prod(lhs_free), n), (*batch, n, prod(rhs_free)), batch + lhs_free + rhs_free
 
 
 dot_general_p.def_impl(dot_general_impl, leaf=True)

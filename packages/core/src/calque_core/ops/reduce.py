@@ -7,6 +7,7 @@ the identity of the operation; `argmax` and `argmin`, which have no identity, re
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,16 +56,26 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
     return primitive.bind(operand, axes=axes) if axes else as_result(operand)
 
 
-def _in_its_dtype(ufunc: np.ufunc, identity: Callable[[np.dtype[Any]], Value] | None = None) -> Callable[..., Value]:
+Identity = Callable[[np.dtype[Any]], Value] | None
+
+
+def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Callable[..., Value]:
     def impl(x: Value, *, axes: Shape) -> Value:
         x = np.asarray(x)
-        wide = wide_dtype(x.dtype)
-        initial = {} if identity is None else {"initial": identity(x.dtype).astype(wide)}
-        if wide is x.dtype:
-            return ufunc.reduce(x, axes, dtype=wide, **initial)
-        return ufunc.reduce(x.astype(wide), axes, dtype=wide, **initial).astype(x.dtype)
+        options = _options(x.dtype, identity)
+        wide = options["dtype"]
+        if wide == x.dtype:
+            return ufunc.reduce(x, axes, **options)
+        return ufunc.reduce(x.astype(wide), axes, **options).astype(x.dtype)
 
     return impl
+
+
+@cache  # 1 us for the identity, and 0.3 us for the dtype
+def _options(dtype: np.dtype[Any], identity: Identity) -> dict[str, Any]:
+    """Return the dtype in which NumPy reduces arrays of `dtype`, and the result for no elements if NumPy has none."""
+    wide = wide_dtype(dtype)
+    return {"dtype": wide} if identity is None else {"dtype": wide, "initial": identity(dtype).astype(wide)}
 
 
 def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Callable[..., Value]:
