@@ -22,6 +22,7 @@ LENGTH = 100
 CAPTURING_STEPS = 1_000
 MAPPED_STEPS = 10
 MAPPED: dict[str, Any] = {  # of a kit and one row: operations of a kind each, without a jit
+    "mul": lambda k, x: k.lax.mul(x, x),
     "dot": lambda k, x: k.lax.dot(x, x),
     "sin": lambda k, x: k.lax.sin(x),
     "sum": lambda k, x: k.numpy.sum(x),
@@ -107,27 +108,26 @@ def second_derivative(effort: Effort) -> Samples:
     return race(effort, derivatives, per=1, unit=1e-6)
 
 
-@row("eager vmap, per operation", "us", budget=0.08, jax=1.0)
-def mapped_operations(effort: Effort) -> Samples:
-    """Each kind of `MAPPED` is repeated in a function of its own; the call of `vmap` itself is shared out."""
-    functions = {k.name: [k.vmap(partial(repeated_operation, op, k)) for op in MAPPED.values()] for k in kits(*MAPPING)}
-    rows = np.linspace(0.1, 0.9, 40, dtype=np.float32).reshape(5, 8)
-    arguments = {k.name: rows if k.name == "calque" else k.numpy.asarray(rows) for k in kits(*MAPPING)}
-    for same in zip(*functions.values()):
-        check_agreement({name: function(rows) for name, function in zip(functions, same)})
-    calls = {name: partial(call_each, each, arguments[name]) for name, each in functions.items()}
-    return race(effort, calls, per=MAPPED_STEPS * len(MAPPED), unit=1e-6)
+def mapped_row(name: str, operation: Any) -> None:
+    @row(f"eager vmap, per operation: {name}", "us", budget=0.08, jax=1.0)
+    def mapped_operation(effort: Effort) -> Samples:
+        """The operation is repeated in a function; the call of `vmap` itself is shared out."""
+        rows = np.linspace(0.1, 0.9, 40, dtype=np.float32).reshape(5, 8)
+        functions = {k.name: k.vmap(partial(repeated_operation, operation, k)) for k in kits(*MAPPING)}
+        check_agreement({name: function(rows) for name, function in functions.items()})
+        arguments = {k.name: rows if k.name == "calque" else k.numpy.asarray(rows) for k in kits(*MAPPING)}
+        calls = {name: partial(function, arguments[name]) for name, function in functions.items()}
+        return race(effort, calls, per=MAPPED_STEPS, unit=1e-6)
+
+
+for name, operation in MAPPED.items():
+    mapped_row(name, operation)
 
 
 def repeated_operation(operation: Any, kit: Any, x: Any) -> Any:
     for _ in range(MAPPED_STEPS):
         out = operation(kit, x)
     return out
-
-
-def call_each(functions: Any, x: Any) -> None:
-    for function in functions:
-        function(x)
 
 
 def plain(kit: Any) -> Any:
