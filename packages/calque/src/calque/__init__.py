@@ -33,7 +33,7 @@ if _TYPE_CHECKING:
         custom_derivatives as custom_derivatives, debug, distributed as distributed, dlpack as dlpack,
         dtypes as dtypes, errors as errors, export as export, ffi as ffi, flatten_util, lax,
         multihost as multihost, nn, numpy, ops as ops, profiler as profiler, random, scipy as scipy,
-        sharding as sharding, stages as stages, testing, tree, tree_util as tree_util,
+        sharding as sharding, stages as stages, test_util as test_util, testing, tree, tree_util as tree_util,
     )
     from calque.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
     from calque_autodiff import (
@@ -66,7 +66,7 @@ if _TYPE_CHECKING:
 _LATE = {
     "calque": (
         "ad_checkpoint, custom_batching, custom_derivatives, debug, dtypes, errors, flatten_util, lax, nn, numpy, ops, "
-        "random, scipy, testing, tree, tree_util"
+        "random, scipy, test_util, testing, tree, tree_util"
     ),
     "calque.jacobians": "hessian, hvp, jacfwd, jacobian, jacrev",
     "calque_autodiff": (
