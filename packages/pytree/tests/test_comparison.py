@@ -244,3 +244,11 @@ def test_data_of_a_user_s_class_need_no_hash_and_are_compared():
 
     assert structure(Scale(1.0, Data(1))).key == structure(Scale(1.0, Data(1))).key
     assert structure(Scale(1.0, Data(1))).key != structure(Scale(1.0, Data(2))).key
+
+
+@pytest.mark.parametrize("data", [[1], {"a": 1}, {1}, (1, [2])])
+def test_a_structure_tells_which_data_can_change(data):
+    tree = {"a": (1.0, Scale(1.0, data))}
+    assert structure(tree).data_without_hash == (Scale, structure(tree["a"][1]).nodes[0][2])
+    assert structure({"a": (1.0, Scale(1.0, "text"))}).data_without_hash is None
+    assert structure({"a": [1.0, None]}).data_without_hash is None

@@ -290,7 +290,7 @@ def test_an_unused_argument_is_not_read_unless_keep_unused_says_so():
     gone = device_put(1.0)
     gone.delete()
     assert free(gone, 2.0) == 3.0
-    with pytest.raises(RuntimeError, match=r"<lambda>, x: .* was used after it was deleted"):
+    with pytest.raises(RuntimeError, match=r"<lambda> at .*, x: .* was used after it was deleted"):
         kept(gone, 2.0)
     assert kept(1.0, 2.0) == 3.0
     signatures = [re.search(r"@main\((.*)\) ->", f.lower(1.0, 2.0).as_text())[1] for f in (free, kept)]
@@ -370,3 +370,23 @@ def test_too_large_a_result_is_a_memory_error_and_the_next_call_works():
         with pytest.raises(MemoryError, match=r"^<lambda> at .*: the device has not enough memory: .*1125899906842624"):
             f(1.0, 2**47)
     np.testing.assert_array_equal(f(1.0, 2), [1.0, 1.0])
+
+
+@register_dataclass
+@dataclasses.dataclass
+class Named:
+    value: float
+    data: object = static(default=())
+
+
+@pytest.mark.parametrize("data", [[1], {"a": 1}, np.ones(2)])
+def test_static_data_that_can_change_are_refused_and_would_be_stale(data):
+    scaled = jit(lambda named: named.value * len(named.data))
+    message = (
+        r"jit of <lambda> \(test_arguments.py:\d+\) at test_arguments.py:\d+ .*: the static data \(.*\) of Named in "
+        r"the arguments has no hash, .* Use a tuple in place of a list, and a field that is not static for an array\."
+    )
+    for _ in range(2):
+        with pytest.raises(TypeError, match=message):
+            scaled([Named(1.0, data)])
+    assert scaled(Named(2.0, (1, 2))) == 4.0

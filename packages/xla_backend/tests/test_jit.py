@@ -223,6 +223,16 @@ def test_a_device_array_of_64_bits_counts_as_one_of_32_with_enable_x64_off():
     assert f(x).dtype == np.float64
 
 
+def test_cache_info_counts_a_program_once_for_all_kinds_of_arrays():
+    doubled = jit(lambda x: x + x)
+    first = doubled(np.ones(2))
+    doubled(first)
+    doubled(doubled(first))
+    assert doubled.cache_info() == (1, 1)
+    doubled(np.ones(3))
+    assert doubled.cache_info() == (2, 2)
+
+
 def test_clear_cache_and_clear_caches_drop_programs():
     f, notes = counted(lambda x: x + x)
     jitted = jit(f)
@@ -870,7 +880,7 @@ def test_a_donated_argument_is_deleted_and_using_it_is_an_error_that_says_so():
     assert f(x, y)[0] == 2.0
     assert x.is_deleted()
     assert not y.is_deleted()
-    with pytest.raises(RuntimeError, match=r"<lambda>, x: .*deleted or donated\. Keep a copy"):
+    with pytest.raises(RuntimeError, match=r"<lambda> at .*, x: .*deleted or donated\. Keep a copy"):
         f(x, y)
     with pytest.raises(RuntimeError, match="deleted or donated"):
         jit(lambda x: x * 2.0)(x)

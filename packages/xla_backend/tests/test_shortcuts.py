@@ -124,7 +124,9 @@ def test_a_deleted_operand_is_refused_with_the_words_of_every_call():
     x, y = device_put(VECTOR), device_put(VECTOR)
     x + y
     y.delete()
-    with pytest.raises(RuntimeError, match=r"add, argument 1 .* was used after it was deleted or donated"):
+    with pytest.raises(
+        RuntimeError, match=r"add at .*test_shortcuts.py.*, operand 1: .* was used after it was deleted or donated"
+    ):
         x + y
 
 

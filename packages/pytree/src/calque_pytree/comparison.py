@@ -160,6 +160,16 @@ def equal_nodes(left: Nodes, right: Nodes) -> bool:
         raise
 
 
+def first_without_hash(nodes: Nodes) -> Node | None:
+    """Return the first inner node whose data have no hash."""
+    for node in filter(None, nodes):
+        try:
+            hash(node[2])
+        except TypeError:
+            return node
+    return None
+
+
 def is_node_same(left: Node | None, right: Node | None) -> bool:
     """Return whether two equal nodes are identical in every respect."""
     return left is None or right is None or is_same(left[2], right[2])

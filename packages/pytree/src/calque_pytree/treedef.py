@@ -14,7 +14,7 @@ from itertools import repeat
 
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
-from calque_pytree.comparison import StructureKey, equal_nodes, has_exact_equality
+from calque_pytree.comparison import StructureKey, equal_nodes, first_without_hash, has_exact_equality
 from calque_pytree.descent import Fit, compile_fit
 from calque_pytree.generated import Unflatten, compile_unflatten
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
@@ -74,6 +74,21 @@ class PyTreeDef:
         if self._key is None:
             self._key = ITSELF if has_exact_equality(self.nodes) else StructureKey(self.nodes, hash(self))
         return self if self._key is ITSELF else self._key
+
+    @property
+    def data_without_hash(self) -> tuple[type, NodeData] | None:
+        """The class of the first node whose data have no hash, and these data; None if all have one.
+
+        Such data may change while a program is kept for this structure.
+
+        >>> from calque_pytree import structure
+        >>> structure({1: [2, 3]}).data_without_hash is None
+        True
+        """
+        if self.key is self:
+            return None
+        node = first_without_hash(self.nodes)
+        return None if node is None else (node_class(node), shown_data(node))
 
     def unflatten(self, leaves: Iterable[Leaf]) -> Tree:
         """Return the tree of this structure over `leaves`.

@@ -172,8 +172,8 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value], arg_names: Ar
     """
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
-            path = f"argument {i} of the flattened arguments" if arg_names is None else arg_names()[i]
-            raise RuntimeError(f"{name}, {path}: {deleted_message(x)}") from error
+            path = f"operand {i}" if arg_names is None else arg_names()[i]
+            raise RuntimeError(f"{name}{where()}, {path}: {deleted_message(x)}") from error
     if "donate" in str(error) and "same call" in str(error):
         raise RuntimeError(
             f"{name}{where()}: a donated array is used a second time in the same call, as another argument or as a "

@@ -25,7 +25,9 @@ from calque_core.extend import (
     check_arrays,
     describe_function,
     leaf_names,
+    short_repr,
     static_keys,
+    where,
     with_static,
 )
 from calque_pytree import tree_flatten
@@ -112,6 +114,8 @@ class TracedFunction:
         log_trace(describe_function(self.fun), arg_names(self.fun, *call.dynamic), avals, seconds, reason)
 
     def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> TracedCall:
+        if call.in_tree.data_without_hash is not None:
+            raise TypeError(data_message(f"jit of {describe_function(self.fun)}{where()}", call))
         flat = FlatFunction(with_static(self.fun, "jit", call.statics), call.in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
@@ -140,3 +144,12 @@ class TracedFunction:
             return constrain(outs, results, caller, lambda: leaf_names("result", flat.out_tree.unflatten(outs)))
 
         return fun
+
+
+def data_message(caller: str, call: Call) -> str:
+    """Return the message for static data in the arguments that may change while their program is kept."""
+    kind, data = call.in_tree.data_without_hash  # type: ignore[misc]
+    return (
+        f"{caller}: the static data {short_repr(data)} of {kind.__name__} in the arguments has no hash, so a change of "
+        "it would not be seen. Use a tuple in place of a list, and a field that is not static for an array."
+    )

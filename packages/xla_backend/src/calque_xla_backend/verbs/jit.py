@@ -72,7 +72,7 @@ Value = Any
 
 
 class CacheInfo(NamedTuple):
-    """The number of traces of a function, and of the kinds of calls with a compiled program."""
+    """The number of traces of a function, and of its compiled programs; NumPy's and device arrays share a program."""
 
     traces: int
     programs: int
@@ -206,8 +206,9 @@ class JitFunction:
         self.traced.cache.clear()
 
     def cache_info(self) -> CacheInfo:
-        """Return the number of traces and of programs."""
-        return CacheInfo(len(self.traced.cache.traces), len(self.programs.by_types))
+        """Return the number of traces and of compiled programs."""
+        programs = {id(compiled.program) for compiled in self.programs.by_types.values()}
+        return CacheInfo(len(self.traced.cache.traces), len(programs))
 
 
 def clear_caches() -> None:
