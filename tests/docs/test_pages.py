@@ -1,6 +1,7 @@
 """Run every Python block of the READMEs and of the documentation.
 
 The blocks of a page share one namespace, from top to bottom.  A block with prompts is a doctest; one without is run.
+A block that begins with a path is a file, which later blocks can import.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import doctest
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from page_projects import importable, is_file, write_files
 
 ROOT = Path(__file__).parents[2]
 READMES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md"))]
@@ -49,14 +52,18 @@ def explain(failure: doctest.DocTestFailure) -> str:
 
 def run_page(page: Path) -> str:
     """Run the blocks of a page; return the text of the first output that differs, or an empty text."""
-    namespace = {"__name__": "page"}
-    for block in python_blocks(page.read_text()):
-        try:
-            run_block(block, page, namespace)
-        except doctest.DocTestFailure as failure:
-            return explain(failure)
-        except doctest.UnexpectedException as failure:
-            raise failure.exc_info[1] from None
+    text, namespace = page.read_text(), {"__name__": "page"}
+    with tempfile.TemporaryDirectory() as folder, importable(Path(folder)):
+        write_files(text, Path(folder))
+        for block in python_blocks(text):
+            if is_file(block.code):
+                continue
+            try:
+                run_block(block, page, namespace)
+            except doctest.DocTestFailure as failure:
+                return explain(failure)
+            except doctest.UnexpectedException as failure:
+                raise failure.exc_info[1] from None
     return ""
 
 
