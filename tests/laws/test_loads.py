@@ -45,6 +45,7 @@ CORE = {  # the modules of core by folder; the lists are what `import calque_cor
     "calls": "api_util",
     "frames": "recursion source tracebacks",
     "jaxprs": "effects jaxpr",
+    "memory": "uncopied",
     "ops": (
         "arithmetic axes batch_axes broadcast compare complex convert create declare dot exponential formulas "
         "operands rounding scalars shape trigonometric weakness windows"

@@ -42,7 +42,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
-    "calque_core.kits.straight_line._compiled": "the text of a function, no dtype",
+    "calque_core.jaxprs.straight_line._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
     "calque_core.types.avals._changes_operators": "the methods of a class",
     "calque_core.types.avals._intern": "`enable_x64` is in the key",
@@ -97,6 +97,7 @@ CONTAINERS = {
     "calque_xla_backend.processes.watch._watches": "the watch over other processes",
     "calque_xla_backend.runtime.distributed._groups": "the processes of a program; set before the first program",
     "calque_batching.plans._current": "used under the default settings only",
+    "calque_core.staging.expansions._current": "used under the default settings only",
     "calque_core.context.mesh_classes": "a registry: classes",
     "calque_core.types.avals._aval_functions": "a registry: classes",
     "calque_core.types.avals._types": "types, by their own fields",

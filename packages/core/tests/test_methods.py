@@ -62,7 +62,7 @@ def test_no_tracer_hides_a_method_of_arrays():
         for cls in subclasses(Tracer)
         if cls.__module__.startswith("calque_")
         for name in public
-        if name in vars(cls)
+        if name in vars(cls) and getattr(vars(cls)[name], "__wrapped__", None) is not vars(ArrayMethods)[name]
     ]
     assert len(public) > 30
     assert hidden == []

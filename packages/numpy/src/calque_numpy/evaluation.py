@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError
-from calque_core.extend import active, function_evaluators, has_tracer, host_values
+from calque_core.extend import active, function_evaluators, has_tracer, here, host_values
 from calque_core.extend.numpy_functions import with_arrays
 from calque_numpy.key_arrays import has_keys, of_keys
 
@@ -98,13 +98,14 @@ def _named(first: Function, name: str, numpy_function: Function, module: str) ->
     return first
 
 
-def _by_rules(function: Function, numpy_function: Function, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+def _by_rules(
+    function: Function, numpy_function: Function, args: tuple[Value, ...], kwargs: Mapping[str, Value]
+) -> Value:
     """Return the result of the function of this package; lists are arrays."""
     try:
         if kwargs or not _SEQUENCES.isdisjoint(map(type, args)):
-            arrays, options = with_arrays(function, args, kwargs)
-            return function(*arrays, **options)
-        return function(*args)
+            args, kwargs = with_arrays(function, args, kwargs)
+        return here().trace.process_function(function, args, kwargs)
     except TypeError as error:
         return _after_refusal(error, numpy_function, args, kwargs)
 

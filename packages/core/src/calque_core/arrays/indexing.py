@@ -34,14 +34,14 @@ from calque_core.frames.source import where
 from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import is_tracer, unknown, view_of
-from calque_core.types.array_methods import ArrayMethods, array_method
+from calque_core.types.array_methods import ArrayMethods, array_method, array_operation
 from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
 Step = tuple[Primitive, dict[str, Any]]
 
 
-@array_method
+@array_operation
 def __getitem__(self: Value, index: Any) -> Value:
     items = index if type(index) is tuple else (index,)
     parts = tuple([i if type(i) is int else basic_item(i) for i in items])

@@ -20,7 +20,7 @@ from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import copy_of, view_of
-from calque_core.types.array_methods import array_method, array_property
+from calque_core.types.array_methods import array_method, array_operation, array_property
 from calque_core.types.avals import Shape, typeof
 
 Value = Any
@@ -108,37 +108,37 @@ def imag(val: Value) -> Value:
 array_method(dot)
 
 
-@array_method
+@array_operation
 def conj(self: Value) -> Value:
     """Return the complex conjugates; a real array is returned unchanged."""
     return _component(lax.conj, lax.conj_p, self)
 
 
-@array_method
+@array_operation
 def conjugate(self: Value) -> Value:
     """Return the complex conjugates; a real array is returned unchanged."""
     return _component(lax.conj, lax.conj_p, self)
 
 
-@array_method
+@array_operation
 def reshape(self: Value, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
     """Return the elements with another shape: `(2, 3)` or `2, 3`."""
     return numpy_shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
-@array_method
+@array_operation
 def transpose(self: Value, *axes: Any) -> Value:
     """Return the array with its axes in another order: `(1, 0)` or `1, 0`; without arguments, in reverse order."""
     return numpy_shapes.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
 
-@array_method
+@array_operation
 def flatten(self: Value, order: str = "C") -> Value:
     """Return the elements in row-major order, along one axis."""
     return copy_of(numpy_shapes.ravel(self, order))
 
 
-@array_method
+@array_operation
 def __round__(self: Value, ndigits: int | None = None) -> Value:
     out = numpy_shapes.round(self, 0 if ndigits is None else ndigits)
     return weak(out) if typeof(self).weak_type else out

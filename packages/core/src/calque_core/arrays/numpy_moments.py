@@ -16,7 +16,7 @@ from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_reductions import fill_masked, keep_axes, reduced_axes, reduced_count
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes
-from calque_core.types.array_methods import array_method
+from calque_core.types.array_methods import array_operation
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of
 
@@ -34,7 +34,7 @@ def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any],
 
 
 @implements(np.mean)
-@array_method
+@array_operation
 def mean(
     a: Value,
     axis: Axes = None,
@@ -73,7 +73,7 @@ def _per(total: Value, count: Value) -> Value:
 
 
 @implements(np.var)
-@array_method
+@array_operation
 def var(  # noqa: PLR0913  (the signature is NumPy's)
     a: Value,
     axis: Axes = None,
@@ -130,7 +130,7 @@ def _squared_size(x: Value) -> Value:
 
 
 @implements(np.std)
-@array_method
+@array_operation
 def std(  # noqa: PLR0913  (the signature is NumPy's)
     a: Value,
     axis: Axes = None,

@@ -24,6 +24,7 @@ import numpy as np
 
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, with_arrays
+from calque_core.context import here
 from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
 from calque_core.traces.trace import eval_context
@@ -123,6 +124,8 @@ _UNCHANGEABLE = (
 
 # Ufuncs
 
+_NO_OPTIONS: dict[str, Any] = {}
+
 
 @array_method
 def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Any) -> Value:
@@ -136,7 +139,8 @@ def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, *
                 break
         if any([x is NotImplemented for x in inputs]):  # noqa: C419  (a list: 0.3 us less)
             return NotImplemented
-        return function(*(_with_options(ufunc, inputs, kwargs) if kwargs else inputs))
+        operands = _with_options(ufunc, inputs, kwargs) if kwargs else inputs
+        return here().trace.process_function(function, operands, _NO_OPTIONS)
     except NumpyRuleError:
         if has_tracer(inputs) or has_tracer(kwargs):
             raise
@@ -225,7 +229,7 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
     try:
         function = array_functions.get(func) or _load(array_functions, func)
         args, kwargs = with_arrays(function, args, kwargs)
-        return function(*args, **kwargs)
+        return here().trace.process_function(function, args, kwargs)
     except NumpyRuleError:
         if has_tracer(args) or has_tracer(kwargs):
             raise

@@ -21,7 +21,7 @@ from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import ORDERED, undefined_message
-from calque_core.types.array_methods import array_method
+from calque_core.types.array_methods import array_operation
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
 
@@ -62,7 +62,7 @@ def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = 
 
 
 @implements(np.sum)
-@array_method
+@array_operation
 def sum(
     a: Value,
     axis: Axes = None,
@@ -108,7 +108,7 @@ def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @implements(np.prod)
-@array_method
+@array_operation
 def prod(
     a: Value,
     axis: Axes = None,
@@ -162,7 +162,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
 
 
 @implements(np.max, np.amax)
-@array_method
+@array_operation
 def max(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:
@@ -181,7 +181,7 @@ def max(
 
 
 @implements(np.min, np.amin)
-@array_method
+@array_operation
 def min(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:
@@ -213,7 +213,7 @@ def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value
 
 
 @implements(np.argmax)
-@array_method
+@array_operation
 def argmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
     """Return the position of the first largest element along `axis`, or in the flat array.  NaN is the largest.
 
@@ -230,7 +230,7 @@ def argmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 
 
 @implements(np.argmin)
-@array_method
+@array_operation
 def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Value:
     """Return the position of the first smallest element along `axis`, or in the flat array.  NaN is the smallest.
 
@@ -250,7 +250,7 @@ def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 
 
 @implements(np.any)
-@array_method
+@array_operation
 def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
     """Tell whether an element over `axis` is nonzero.
 
@@ -266,7 +266,7 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
 
 
 @implements(np.all)
-@array_method
+@array_operation
 def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
     """Tell whether every element over `axis` is nonzero.
 

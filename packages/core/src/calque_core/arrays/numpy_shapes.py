@@ -22,7 +22,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
 from calque_core.traces.tracer import copy_of, view_of
-from calque_core.types.array_methods import array_method
+from calque_core.types.array_methods import array_method, array_operation
 from calque_core.types.avals import Shape, typeof
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.promotion import can_cast
@@ -93,7 +93,7 @@ def _known_sizes(a: Value, shape: Any) -> Shape:
 
 
 @implements(np.ravel)
-@array_method
+@array_operation
 def ravel(a: Value, order: str = "C") -> Value:
     """Return the elements along one axis, in the order of `reshape`."""
     return reshape(a, (-1,) if typeof(a).size else (0,), order)
@@ -117,7 +117,7 @@ def transpose(a: Value, axes: Any = None) -> Value:
 
 
 @implements(np.swapaxes)
-@array_method
+@array_operation
 def swapaxes(a: Value, axis1: int, axis2: int) -> Value:
     """Return the array with two axes exchanged.
 
@@ -134,7 +134,7 @@ def swapaxes(a: Value, axis1: int, axis2: int) -> Value:
 
 
 @implements(np.squeeze)
-@array_method
+@array_operation
 def squeeze(a: Value, axis: Axes = None) -> Value:
     """Return the array without the axes in `axis`, which have size 1; for None, without all such axes.
 
@@ -153,7 +153,7 @@ def squeeze(a: Value, axis: Axes = None) -> Value:
 # Elements
 
 
-@array_method
+@array_operation
 def astype(
     x: Value,
     dtype: Any,
@@ -206,7 +206,7 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
 
 
 @implements(np.clip)
-@array_method
+@array_operation
 def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, **bounds: Any) -> Value:
     """Return the elements; an element outside the bounds becomes the nearer bound.  A bound may be None.
 
@@ -228,7 +228,7 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
 
 
 @implements(np.round, np.around)
-@array_method
+@array_operation
 def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     """Return the nearest number of `decimals` decimals, ties to even.
 

@@ -58,7 +58,7 @@ from calque_core.lax import (
 from calque_core.ops.declare import BITS, have_order, insist
 from calque_core.ops.operands import numbers, promoted_pair, result_type
 from calque_core.ops.weakness import is_weak_bool, number, weak
-from calque_core.types.array_methods import array_method
+from calque_core.types.array_methods import array_method, array_operation
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, typeof
 
@@ -120,94 +120,94 @@ def _quotient(x: Value, y: Value) -> Value:
 # Arithmetic
 
 
-@array_method
+@array_operation
 def __add__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", self, other))
     return _fallback(lax.add, self, other, other)
 
 
-@array_method
+@array_operation
 def __radd__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", other, self))
     return _fallback(lax.add, other, self, other)
 
 
-@array_method
+@array_operation
 def __sub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", self, other))
     return _fallback(lax.sub, self, other, other)
 
 
-@array_method
+@array_operation
 def __rsub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", other, self))
     return _fallback(lax.sub, other, self, other)
 
 
-@array_method
+@array_operation
 def __mul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", self, other))
     return _fallback(lax.mul, self, other, other)
 
 
-@array_method
+@array_operation
 def __rmul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", other, self))
     return _fallback(lax.mul, other, self, other)
 
 
-@array_method
+@array_operation
 def __truediv__(self: Value, other: Value) -> Value:
     return _quotient(self, other) if type(other) in operand_types else _fallback(true_divide, self, other, other)
 
 
-@array_method
+@array_operation
 def __rtruediv__(self: Value, other: Value) -> Value:
     return _quotient(other, self) if type(other) in operand_types else _fallback(true_divide, other, self, other)
 
 
-@array_method
+@array_operation
 def __floordiv__(self: Value, other: Value) -> Value:
     return _floor_divide(self, other) if type(other) in operand_types else _fallback(floor_divide, self, other, other)
 
 
-@array_method
+@array_operation
 def __rfloordiv__(self: Value, other: Value) -> Value:
     return _floor_divide(other, self) if type(other) in operand_types else _fallback(floor_divide, other, self, other)
 
 
-@array_method
+@array_operation
 def __mod__(self: Value, other: Value) -> Value:
     return _remainder(self, other) if type(other) in operand_types else _fallback(remainder, self, other, other)
 
 
-@array_method
+@array_operation
 def __rmod__(self: Value, other: Value) -> Value:
     return _remainder(other, self) if type(other) in operand_types else _fallback(remainder, other, self, other)
 
 
-@array_method
+@array_operation
 def __divmod__(self: Value, other: Value) -> Value:
     return _divmod(self, other) if type(other) in operand_types else _fallback(divmod, self, other, other)
 
 
-@array_method
+@array_operation
 def __rdivmod__(self: Value, other: Value) -> Value:
     return _divmod(other, self) if type(other) in operand_types else _fallback(divmod, other, self, other)
 
 
-@array_method
+@array_operation
 def __pow__(self: Value, other: Value) -> Value:
     return _power(self, other) if type(other) in operand_types else _fallback(_power, self, other, other)
 
 
-@array_method
+@array_operation
 def __rpow__(self: Value, other: Value) -> Value:
     return _power(other, self) if type(other) in operand_types else _fallback(_power, other, self, other)
 
@@ -240,28 +240,28 @@ def _weak_power(x: Value, y: Value) -> Value:
     return pow_p.bind(x, y)
 
 
-@array_method
+@array_operation
 def __matmul__(self: Value, other: Value) -> Value:
     return matmul(self, other) if type(other) in operand_types else _fallback(matmul, self, other, other)
 
 
-@array_method
+@array_operation
 def __rmatmul__(self: Value, other: Value) -> Value:
     return matmul(other, self) if type(other) in operand_types else _fallback(matmul, other, self, other)
 
 
-@array_method
+@array_operation
 def __neg__(self: Value) -> Value:
     return neg_p.bind(number(self))
 
 
-@array_method
+@array_operation
 def __pos__(self: Value) -> Value:
     x = number(self)
     return x if typeof(x).weak_type else positive(x)
 
 
-@array_method
+@array_operation
 def __abs__(self: Value) -> Value:
     x = number(self)
     return x if typeof(x).kind in "bu" else abs_p.bind(x)
@@ -270,42 +270,42 @@ def __abs__(self: Value) -> Value:
 # Comparisons
 
 
-@array_method
+@array_operation
 def __eq__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return eq_p.bind(*promoted_pair("eq", self, other))
     return _fallback(lax.eq, self, other, other)
 
 
-@array_method
+@array_operation
 def __ne__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ne_p.bind(*promoted_pair("ne", self, other))
     return _fallback(lax.ne, self, other, other)
 
 
-@array_method
+@array_operation
 def __lt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return lt_p.bind(*have_order("lt", *promoted_pair("lt", self, other)))
     return _fallback(lax.lt, self, other, other)
 
 
-@array_method
+@array_operation
 def __le__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return le_p.bind(*have_order("le", *promoted_pair("le", self, other)))
     return _fallback(lax.le, self, other, other)
 
 
-@array_method
+@array_operation
 def __gt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return gt_p.bind(*have_order("gt", *promoted_pair("gt", self, other)))
     return _fallback(lax.gt, self, other, other)
 
 
-@array_method
+@array_operation
 def __ge__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ge_p.bind(*have_order("ge", *promoted_pair("ge", self, other)))
@@ -323,69 +323,69 @@ def __hash__(self: Value) -> int:
 # Bits
 
 
-@array_method
+@array_operation
 def __and__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *promoted_pair("and", self, other)))
     return _fallback(lax.bitwise_and, self, other, other)
 
 
-@array_method
+@array_operation
 def __rand__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *promoted_pair("and", other, self)))
     return _fallback(lax.bitwise_and, other, self, other)
 
 
-@array_method
+@array_operation
 def __or__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *promoted_pair("or", self, other)))
     return _fallback(lax.bitwise_or, self, other, other)
 
 
-@array_method
+@array_operation
 def __ror__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *promoted_pair("or", other, self)))
     return _fallback(lax.bitwise_or, other, self, other)
 
 
-@array_method
+@array_operation
 def __xor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", self, other)))
     return _fallback(lax.bitwise_xor, self, other, other)
 
 
-@array_method
+@array_operation
 def __rxor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", other, self)))
     return _fallback(lax.bitwise_xor, other, self, other)
 
 
-@array_method
+@array_operation
 def __lshift__(self: Value, other: Value) -> Value:
     return _left_shift(self, other) if type(other) in operand_types else _fallback(left_shift, self, other, other)
 
 
-@array_method
+@array_operation
 def __rlshift__(self: Value, other: Value) -> Value:
     return _left_shift(other, self) if type(other) in operand_types else _fallback(left_shift, other, self, other)
 
 
-@array_method
+@array_operation
 def __rshift__(self: Value, other: Value) -> Value:
     return _right_shift(self, other) if type(other) in operand_types else _fallback(right_shift, self, other, other)
 
 
-@array_method
+@array_operation
 def __rrshift__(self: Value, other: Value) -> Value:
     return _right_shift(other, self) if type(other) in operand_types else _fallback(right_shift, other, self, other)
 
 
-@array_method
+@array_operation
 def __invert__(self: Value) -> Value:
     if is_weak_bool(self):
         warnings.warn(

@@ -39,8 +39,8 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.effects import exact_effects, has_ordered
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
+    from calque_core.jaxprs.straight_line import Plans, StraightLine, is_straight
     from calque_core.jaxprs.walk import jaxprs_outside, nested_jaxprs, rebuild
-    from calque_core.kits.straight_line import Plans, StraightLine, is_straight
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
@@ -105,7 +105,8 @@ if _TYPE_CHECKING:
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import advance_rule_epoch, missing_rule, rules_by_family, settings_key
-    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer
+    from calque_core.staging.jit_tracer import JitTracer
+    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
         fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
         requested_platforms,
@@ -148,8 +149,8 @@ _LATE = {
     "calque_core.jaxprs.effects": "exact_effects, has_ordered",
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
+    "calque_core.jaxprs.straight_line": "Plans, StraightLine, is_straight",
     "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
-    "calque_core.kits.straight_line": "Plans, StraightLine, is_straight",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
@@ -212,7 +213,8 @@ _LATE = {
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "advance_rule_epoch, missing_rule, rules_by_family, settings_key",
-    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace, JitTracer",
+    "calque_core.staging.jit_tracer": "JitTracer",
+    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (
         "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "
         "requested_platforms"

@@ -15,12 +15,13 @@ import os
 import sys
 from bisect import bisect_right
 from types import CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import calque_pytree
 from calque_core.context import here, scopes_of
 
 Position = tuple[Any, ...]  # a code object, an instruction of it, and, where scopes are open, the tuple of their names
+F = TypeVar("F")
 
 _internal_folders: list[str] = [
     # core names itself here, since its modules define rules while they are imported
@@ -61,9 +62,10 @@ def register_internal_folder(folder: str) -> None:
     _skipped.clear()
 
 
-def mark_wrapper(code: CodeType) -> None:
-    """Make messages skip the functions of this code: they only call the function that the user sees."""
-    _wrappers.add(code)
+def mark_wrapper(function: F) -> F:
+    """Make messages skip `function`, which only calls the function that the user sees; return it."""
+    _wrappers.add(function.__code__)  # type: ignore[attr-defined]
+    return function
 
 
 def is_internal_file(file_name: str) -> bool:

@@ -64,11 +64,10 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     outer.__qualname__, outer.__doc__, outer.__module__ = fun.__qualname__, fun.__doc__, fun.__module__
     outer.__dict__.update({"__wrapped__": fun} | fun.__dict__)  # `functools.wraps` takes four times as long
     outer.__annotations__ = fun.__annotations__
-    return outer  # type: ignore[no-any-return]
+    return mark_wrapper(outer)  # type: ignore[no-any-return]
 
 
 _boundary_code = next(c for c in api_boundary.__code__.co_consts if isinstance(c, CodeType) and c.co_name == "call")
-mark_wrapper(_boundary_code)
 
 
 def inside_boundary(fun: FunctionType) -> Any:

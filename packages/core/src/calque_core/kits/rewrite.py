@@ -16,7 +16,8 @@ from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.jaxprs.walk import rebuild
 from calque_core.ops.weakness import as_declared
-from calque_core.staging.stage import JaxprTrace, JitTracer
+from calque_core.staging.jit_tracer import JitTracer
+from calque_core.staging.stage import JaxprTrace
 from calque_core.traces.trace import evaluation, record_call, tracing
 from calque_core.types.avals import ShapedArray, typeof
 

@@ -9,24 +9,25 @@ Read next: `interpret.py` for running a jaxpr, `api_util.py` for pytrees of argu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
-from calque_core.frames.source import Position, current_position, resolve
+from calque_core.frames.source import Position, current_position, mark_wrapper, resolve
 from calque_core.hooks import program_check
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, unmarked
 from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
+from calque_core.staging.expansions import expand
+from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn
 from calque_core.traces.trace import (
+    Params,
     Trace,
     Value,
-    canonical_parameter,
     canonical_value,
     current_trace,
     hand_down,
@@ -41,23 +42,7 @@ from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.stand_in import ShapeDtypeStruct
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
-NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
 aval_of = attrgetter("aval")
-new_eqn: Any = partial(tuple.__new__, JaxprEqn)  # runs in C only: 0.1 us, where a Python __init__ takes 0.35
-
-
-class JitTracer(Tracer):
-    """A value during staging: its type, its variable, and the place of its equation."""
-
-    __slots__ = ("aval", "position", "variable")
-
-    def __init__(self, trace: Trace, aval: Any, variable: Var, position: Position | None) -> None:
-        self._trace, self.aval, self.variable, self.position = trace, aval, variable, position
-
-    @property
-    def origin(self) -> Position | None:
-        """The place in the user's program that made this value."""
-        return self.position or self._trace.position
 
 
 class JaxprTrace(Trace):
@@ -87,6 +72,13 @@ class JaxprTrace(Trace):
         ]
         return self.record(primitive, invars, params)
 
+    @mark_wrapper
+    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
+        """Record the equations of `function` that are known from an earlier call, or call it."""
+        if type(self).process_primitive is not JaxprTrace.process_primitive:  # it does more than record an operation
+            return function(*args, **options)
+        return expand(self, function, args, options)
+
     def record(self, primitive: Primitive, invars: list[Atom], params: dict[str, Any]) -> list[Value]:
         """Append an equation; return tracers for its results."""
         if primitive.abstract is None:
@@ -113,7 +105,7 @@ class JaxprTrace(Trace):
         """Return operands and parameters in 32 bits, as evaluation does; a program declares its own types."""
         if next(jaxprs_in_params(params), None) is None:
             invars = [self._narrow(x, position) for x in invars]
-            params = {name: canonical_parameter(value) for name, value in params.items()}
+            params = {name: _canonical_parameter(value) for name, value in params.items()}
         is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
         return invars if is_weak else list(map(_as_32_bits, invars)), params
 
@@ -239,6 +231,11 @@ def _narrows(primitive: Primitive, invars: Sequence[Atom], params: dict[str, Any
     if primitive is not convert_element_type_p:
         return False
     return canonicalize_dtype(invars[0].aval.dtype) == params["new_dtype"]  # type: ignore[no-any-return]
+
+
+def _canonical_parameter(value: Any) -> Any:
+    """Return a parameter of an operation; a dtype becomes canonical under the current settings."""
+    return canonicalize_dtype(value) if isinstance(value, np.dtype) else value
 
 
 def _as_32_bits(x: Atom) -> Atom:

@@ -21,7 +21,7 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own_context
 from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from calque_core.frames.recursion import refuse_endless_binding
-from calque_core.frames.source import Position, current_position, describe_function, where
+from calque_core.frames.source import Position, current_position, describe_function, mark_wrapper, where
 from calque_core.hooks import close_check, result_checks
 from calque_core.traces.tracer import Tracer, escape_message
 from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like
@@ -75,6 +75,11 @@ class Trace:
                 "set drops_custom_derivatives = True, so that the function's operations are differentiated instead."
             )
         return list(fun(*args))
+
+    @mark_wrapper
+    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
+        """Return `function(*args, **options)`, a function whose operations depend on types and options alone."""
+        return function(*args, **options)
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is a tracer of this trace; any other value is a constant to it."""
@@ -387,11 +392,6 @@ def canonical_value(x: Value) -> Value:
         return scalar_dtype(type(x)).type(x)
     dtype = canonicalize_dtype(x.dtype)
     return x if dtype == x.dtype else x.astype(dtype)
-
-
-def canonical_parameter(value: Any) -> Any:
-    """Return a parameter of an operation; a dtype becomes canonical under the current settings."""
-    return canonicalize_dtype(value) if isinstance(value, np.dtype) else value
 
 
 def record_call(trace: Trace, fun: Any) -> Trace:

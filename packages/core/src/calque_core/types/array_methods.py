@@ -7,7 +7,11 @@ Tracers need the class, and its methods call operations, which need tracers.  So
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
+
+from calque_core.context import here
+from calque_core.frames.source import mark_wrapper
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,10 +24,28 @@ class ArrayMethods:
     __hash__ = None  # type: ignore[assignment]  # == is elementwise, so a hash cannot agree with it
 
 
+class ArrayOperations(ArrayMethods):
+    """The methods of tracers whose trace may know the operations of a method from an earlier call."""
+
+    __slots__ = ()
+
+
 def array_method(function: F) -> F:
     """Make `function` a method of every array-like class, under its own name."""
     setattr(ArrayMethods, function.__name__, function)
     return function
+
+
+def array_operation(function: F) -> F:
+    """Make `function` a method as `array_method` does; its operations depend on types and options alone."""
+
+    @mark_wrapper
+    @wraps(function)
+    def of_tracers(*args: Any, **options: Any) -> Any:
+        return here().trace.process_function(function, args, options)
+
+    setattr(ArrayOperations, function.__name__, of_tracers)
+    return array_method(function)
 
 
 def array_property(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

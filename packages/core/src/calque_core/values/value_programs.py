@@ -25,7 +25,7 @@ from calque_core.ops.platform import Platforms, platform_dependent_p, position_o
 from calque_core.ops.scan import scan_p, slice_aval
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.stage import JitTracer
+from calque_core.staging.jit_tracer import JitTracer
 from calque_core.traces.trace import run_under
 from calque_core.traces.tracer import known, unknown
 from calque_core.types.avals import shaped_array, typeof

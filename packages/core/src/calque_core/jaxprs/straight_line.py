@@ -11,7 +11,7 @@ Read next: `operations.py` of autodiff and `plans.py` of batching, which make su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from types import CodeType
 from typing import Any, Generic, TypeVar
@@ -118,9 +118,14 @@ class StraightLine:
         """Return the function of these arguments that runs the lines and returns `results`."""
         body = [*self.lines, f"return {results}"]
         text = "\n".join([f"def function({', '.join(arguments)}):", *(f" {line}" for line in body)])
-        namespace = dict(self.constants, __builtins__={})
-        exec(_compiled(text), namespace)  # noqa: S102  the text is made of the templates of this class and integers
-        return namespace.pop("function")  # type: ignore[no-any-return]
+        return function_of(text, self.constants)
+
+
+def function_of(text: str, constants: Mapping[str, Value]) -> Callable[..., Any]:
+    """Return the function named `function` that a text defines; the text holds templates of ours and integers only."""
+    namespace = dict(constants, __builtins__={})
+    exec(_compiled(text), namespace)  # noqa: S102
+    return namespace.pop("function")  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=512)
