@@ -233,7 +233,7 @@ def test_a_traceback_shows_the_users_frames_alone_on_every_path():
 
 def test_an_array_that_is_donated_and_used_twice_is_refused_in_words():
     x = device_put(np.ones(3))
-    words = r"^added at test_dispatch\.py:\d+ .*: a donated array is used a second time .*Pass a copy"
+    words = r"^added at test_dispatch\.py:\d+ .*: a and b are one array, which is donated\. Pass a copy"
 
     def added(a, b=x):
         return a + b
@@ -243,8 +243,22 @@ def test_an_array_that_is_donated_and_used_twice_is_refused_in_words():
     y = device_put(np.ones(3))
     with pytest.raises(RuntimeError, match=words):
         jit(added, donate_argnums=0)(y, y)
-    with pytest.raises(RuntimeError, match=words):
+    with pytest.raises(RuntimeError, match=r"added at .*: a donated array is used a second time .*Pass a copy"):
         jit(added, donate_argnums=0)(x)  # captured by the default
+
+
+def test_a_donated_state_that_holds_an_array_twice_is_refused_with_both_paths():
+    zeros = device_put(np.zeros(3))
+    state = {"rate": device_put(1.0), "mean": zeros, "square": [zeros]}
+
+    def step(state, x):
+        return {"rate": state["rate"], "mean": state["mean"] + x, "square": [state["square"][0] + x]}
+
+    donating = jit(step, donate_argnames="state")
+    words = r"^step at .*: state\['mean'\] and state\['square'\]\[0\] are one array, which is donated\. Pass a copy"
+    with pytest.raises(RuntimeError, match=words):
+        donating(state, 1.0)
+    np.testing.assert_array_equal(donating({**state, "square": [device_put(np.zeros(3))]}, 1.0)["mean"], np.ones(3))
 
 
 def test_device_arrays_take_the_fast_path_of_a_variadic_function():

@@ -98,7 +98,7 @@ class Program:
         try:
             return wrap(self.run(buffers).consume_with_handlers(self.handlers), self.out_types)
         except RuntimeError as error:
-            explain(error, self.name, args, arg_names)
+            explain(error, self, args, arg_names)
             raise
 
     def run_one(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> Array:
@@ -106,7 +106,7 @@ class Program:
         try:
             outs = self.run(buffers).consume_with_handlers(self.handlers)
         except RuntimeError as error:
-            explain(error, self.name, args)
+            explain(error, self, args)
             raise
         out = Array()
         (out._buffer,), (out._device_type,) = outs, self.out_types
@@ -165,19 +165,20 @@ def to_buffer(x: Value, target: DeviceType) -> Buffer:
     return put(np.asarray(x, target.dtype), target)
 
 
-def explain(error: RuntimeError, name: str, args: Sequence[Value], arg_names: ArgNames | None = None) -> None:
+def explain(error: RuntimeError, program: Program, args: Sequence[Value], arg_names: ArgNames | None = None) -> None:
     """Add the name of the program to an error of the runtime; `arg_names` are the paths of the arguments.
 
     Raises: RuntimeError that names the argument, if one was deleted, or is donated and used a second time; MemoryError.
     """
+    name = program.name
     for i, x in enumerate(args):
         if type(x) is Array and x.is_deleted():
             path = f"operand {i}" if arg_names is None else arg_names()[i]
             raise RuntimeError(f"{name}{where()}, {path}: {deleted_message(x)}") from error
-    if "donate" in str(error) and "same call" in str(error):
+    if "donate" in str(error) and ("same call" in str(error) or "same buffer" in str(error)):
         raise RuntimeError(
-            f"{name}{where()}: a donated array is used a second time in the same call, as another argument or as a "
-            "captured array. Pass a copy, or leave the argument out of donate_argnums."
+            f"{name}{where()}: {_second_use(program.donated, args, arg_names)}. Pass a copy, or leave the argument out "
+            "of donate_argnums."
         ) from None
     if "RESOURCE_EXHAUSTED" in str(error):
         raise MemoryError(
@@ -185,6 +186,17 @@ def explain(error: RuntimeError, name: str, args: Sequence[Value], arg_names: Ar
             "not needed, or donate arguments."
         ) from None
     error.add_note(f"This happened in running the compiled program of {name}.")
+
+
+def _second_use(donated: Sequence[int], args: Sequence[Value], arg_names: ArgNames | None) -> str:
+    """Return the clause about a donated array that a call uses twice, with the paths of both arguments."""
+    buffers = [x._buffer if type(x) is Array else None for x in args]
+    for i in donated:
+        for j, buffer in enumerate(buffers):
+            if i != j and buffer is not None and buffer is buffers[i] and arg_names is not None:
+                first, second = sorted((i, j))
+                return f"{arg_names()[first]} and {arg_names()[second]} are one array, which is donated"
+    return "a donated array is used a second time in the same call, as another argument or as a captured array"
 
 
 class XlaCompiler:

@@ -111,7 +111,7 @@ class CompiledCall:
 
     def explain(self, error: RuntimeError, leaves: Sequence[Value]) -> None:
         """Say more about an error of the runtime.  Raises: as `compile.explain`."""
-        explain(error, self.name, leaves, self.paths)
+        explain(error, self.program, leaves, self.paths)
 
     def paths(self) -> list[str]:
         """Return the expression for each leaf, as a user writes it: `x`, `params['w']`, `args[1]`."""
