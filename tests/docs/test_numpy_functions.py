@@ -15,6 +15,14 @@ def test_every_function_of_numpy_is_there_or_has_its_reason():
     assert [name for name in DIFFERENT if name not in cnp.__all__] == []
 
 
+@pytest.mark.parametrize("name", numpy_functions.MODULES)
+def test_every_function_of_a_module_of_numpy_is_there(name):
+    theirs, ours = numpy_functions.MODULES[name]
+    assert [
+        function for function in numpy_functions.functions_of(theirs, theirs.__all__) if not hasattr(ours, function)
+    ] == []
+
+
 def test_the_page_is_made_from_the_tables():
     advice = "Run `python tests/docs/numpy_functions.py`."
     assert numpy_functions.PAGE.read_text(encoding="utf-8") == numpy_functions.page(), advice
