@@ -1,8 +1,8 @@
 """The page of NumPy's functions: `python tests/docs/numpy_functions.py` writes it anew.
 
-One idea: a function of NumPy's main namespace, of `numpy.linalg` and of `numpy.fft` exists here, or the table of missing
-functions has its reason; the page `docs/numpy_functions.md` shows both, so it cannot promise a function that is not
-there.
+One idea: a function of NumPy's main namespace, of `numpy.linalg` and of `numpy.fft` exists here, or the table of
+missing functions has its reason; the page `docs/numpy_functions.md` shows both, so it cannot promise a function that is
+not there.
 """
 
 from __future__ import annotations
