@@ -13,8 +13,8 @@ jax = pytest.importorskip("jax", reason="the names of jax are compared with ours
 PAGE = Path(__file__).parents[2] / "docs" / "for_jax_users.md"
 MODULES = [
     "", "lax", "random", "nn", "nn.initializers", "tree", "tree_util", "debug", "dtypes", "errors", "sharding",
-    "stages", "profiler", "flatten_util", "custom_derivatives", "custom_batching", "ad_checkpoint", "dlpack", "export", "ffi",
-    "ops", "test_util", "numpy.linalg", "numpy.fft", "scipy.linalg", "scipy.special",
+    "stages", "profiler", "flatten_util", "custom_derivatives", "custom_batching", "ad_checkpoint", "dlpack",
+    "export", "ffi", "ops", "test_util", "numpy.linalg", "numpy.fft", "scipy.linalg", "scipy.special",
 ]  # fmt: skip
 
 
