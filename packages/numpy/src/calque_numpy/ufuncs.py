@@ -27,7 +27,7 @@ DType = Any
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """Return the universal function that calls `func`, which takes `nin` numbers and returns `nout`, for each element.
 
-    Its methods `reduce`, `accumulate`, `reduceat`, `outer` and `at` are those of NumPy's ufuncs; `identity` is the
+    Its methods `.reduce`, `.accumulate`, `.reduceat`, `.outer` and `.at` are those of NumPy's ufuncs; `identity` is the
     reduction of no elements.  Results have the dtype of the numbers that `func` returns, where NumPy has objects.
     Raises: TypeError unless `func` can be called; ValueError for fewer than one result.
 

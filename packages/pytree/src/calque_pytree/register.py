@@ -80,7 +80,7 @@ def register_pytree_with_keys(
 
 
 def register_pytree_node_class(cls: T, *, registry: Registry = default_registry) -> T:
-    """Make the decorated class a pytree node by its methods `tree_flatten` and (class method) `tree_unflatten`.
+    """Make the decorated class a pytree node by its methods `.tree_flatten` and (class method) `.tree_unflatten`.
 
     Raises: as `register_pytree_node`; TypeError if a method is missing.
 
@@ -104,9 +104,9 @@ def register_pytree_node_class(cls: T, *, registry: Registry = default_registry)
 
 
 def register_pytree_with_keys_class(cls: T, *, registry: Registry = default_registry) -> T:
-    """Make the decorated class a pytree node by `tree_flatten_with_keys` and (class method) `tree_unflatten`.
+    """Make the decorated class a pytree node by `.tree_flatten_with_keys` and (class method) `.tree_unflatten`.
 
-    If the class has a method `tree_flatten`, it is used where keys are not needed.
+    If the class has a method `.tree_flatten`, it is used where keys are not needed.
     Raises: as `register_pytree_node`; TypeError if a method is missing.
 
     >>> from calque_pytree import GetAttrKey, keystr, leaves_with_path, register_pytree_with_keys_class

@@ -27,7 +27,7 @@ Value = Any
 
 
 def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callable[P, R]:
-    """Return a function of `out` whose derivative is `vjp`, from `fun`, which returns the pair `(out, vjp)`.
+    """Return a function of `out` with a derivative of its own, from `fun`, which returns the pair `(out, vjp)`.
 
     `vjp(ct)` takes a cotangent of the output and returns a tuple of cotangents, one per argument; for one argument it
     may return the cotangent bare.  It may use any value that `fun` has computed.

@@ -210,7 +210,7 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
 def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, **bounds: Any) -> Value:
     """Return the elements; an element outside the bounds becomes the nearer bound.  A bound may be None.
 
-    Dtype: promoted.  The bounds may also be passed as `min` and `max`.
+    Dtype: promoted.  The bounds may also be passed as `min=` and `max=`.
     Raises: TypeError for complex numbers, `out`, and options that apply only to arrays in memory.
 
     >>> import numpy as np

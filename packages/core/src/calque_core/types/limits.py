@@ -15,7 +15,7 @@ _HALF, _SINGLE, _INT8 = np.dtype("float16"), np.dtype("float32"), np.dtype("int8
 
 
 def finfo(dtype: Any) -> Any:
-    """Return the limits of a floating dtype, or of the dtype of an array, as `numpy.finfo`: `eps`, `max`, `tiny`, ...
+    """Return the limits of a floating dtype, or of the dtype of an array, as `numpy.finfo`: `.eps`, `.max`, ...
 
     Raises: TypeError for another dtype.
 
@@ -31,7 +31,7 @@ def finfo(dtype: Any) -> Any:
 
 
 def iinfo(dtype: Any) -> Any:
-    """Return the limits of an integer dtype, or of the dtype of an array, as `numpy.iinfo`: `min`, `max` and `bits`.
+    """Return the limits of an integer dtype, or of the dtype of an array, as `numpy.iinfo`: `.min`, `.max`, `.bits`.
 
     Raises: TypeError for another dtype.
 
