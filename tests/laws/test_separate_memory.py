@@ -205,7 +205,9 @@ def test_writing_to_a_result_changes_nothing_else(program, transformation, size)
         assert_equal([x for k, xs in enumerate(results) if k != i for x in xs], [*chain(*wants[:i], *wants[i + 1 :])])
         for call, want, old in zip(calls, wants, results, strict=True):
             again = tree_leaves(call())
-            assert_equal(*zip(*[(x, y) for x, y, z in zip(again, want, old, strict=True) if x is not z]))
+            for x, y, z in zip(again, want, old, strict=True):
+                if x is not z:  # operations met before run as one step, which may add in another order
+                    np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-14)
 
 
 def overwrite(results: list[list[Any]], i: int) -> None:

@@ -67,6 +67,8 @@ def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[V
     for x, x_dot in zip(outs, out_dots):
         if type(x_dot) is not Zero:
             out_aval, dot_aval = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
+            if dot_aval is out_aval:  # nearly always
+                continue
             if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:
                 raise TypeError(
                     f"{trace.describe()}: an output is {out_aval}, but a derivative rule gave the tangent "

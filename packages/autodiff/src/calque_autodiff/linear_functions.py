@@ -34,13 +34,13 @@ Run = Callable[["LinearFunction", tuple[Any, ...], dict[str, Any]], Any]
 
 @dataclass(eq=False, slots=True)  # nobody changes it, but frozen it takes 0.9 us to make
 class LinearProgram:
-    """The derivative of a function, named `fun` in messages: a jaxpr of the numbers it needs, then of tangents.
+    """The derivative of a function, `name` in messages: a jaxpr of the numbers it needs, then of tangents.
 
     There is no jaxpr while a tape takes its place.
     """
 
     verb: str
-    fun: str
+    name: str
     jaxpr: Jaxpr | None
     in_avals: Sequence[Any]
     in_tree: PyTreeDef
@@ -59,11 +59,6 @@ class LinearFunction:
 
     def __init__(self, run: Run, program: LinearProgram, consts: Sequence[Value], tape: Tape | None = None) -> None:
         self.run, self._program, self._consts, self.tape = run, program, consts, tape
-
-    @property
-    def types(self) -> LinearProgram:
-        """The program, which may lack the jaxpr: for messages and types."""
-        return self._program
 
     @property
     def program(self) -> LinearProgram:
@@ -87,15 +82,14 @@ class LinearFunction:
     @property
     def name(self) -> str:
         """The name of this function in messages."""
-        role = "linear function" if self.types.verb == "linearize" else "vjp function"
-        return f"{role} of {self.types.fun}"
+        return self._program.name
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.run(self, args, kwargs)
 
     def __repr__(self) -> str:
-        program = self.types
+        program = self._program
         inputs = program.in_tree.show(_types(program.in_avals))
         outputs = program.out_tree.show(_types(program.out_avals))
         types = f"{inputs} -> {outputs}" if self.run is push else f"{outputs} -> {inputs}"
@@ -109,7 +103,7 @@ class LinearFunction:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call {self.types.verb} "
+            f"the {self.name} cannot be pickled: it holds a program. Pickle the primals, and call {self._program.verb} "
             "again after loading."
         )
 
@@ -146,13 +140,14 @@ def push(f: LinearFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def pull(f: LinearFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the cotangents of the primals for a cotangent of the output."""
-    caller, types, tape = f"the {f.name}", f.types, f.tape
+    program, tape = f._program, f.tape
+    caller = f"the {program.name}"
     ct = only_argument(caller, args, kwargs)
-    cts = tangent_leaves(caller, "cotangents", types.out_avals, types.out_tree, ct)
-    linear: Any = f.program.jaxpr if tape is None else tape
-    consts = f.consts if tape is None else tape.consts
-    bars = spread_cotangents(caller, backward_linear(linear, consts, cts), types.in_avals)
-    return types.in_tree.unflatten(copy_shared(bars, consts, cts))
+    cts = tangent_leaves(caller, "cotangents", program.out_avals, program.out_tree, ct)
+    linear: Any = program.jaxpr if tape is None else tape
+    consts = f._consts if tape is None else tape.consts
+    bars = spread_cotangents(caller, backward_linear(linear, consts, cts), program.in_avals)
+    return program.in_tree.unflatten(copy_shared(bars, consts, cts))
 
 
 def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
@@ -162,6 +157,6 @@ def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -
     """
     float_cts = iter(cts)
     return [
-        fitting_cotangent(caller, next(float_cts), aval) if is_float(aval.dtype) else zeros_of(aval.to_tangent_aval())
+        fitting_cotangent(caller, next(float_cts), aval) if aval.kind in "fc" else zeros_of(aval.to_tangent_aval())
         for aval in avals
     ]

@@ -140,11 +140,11 @@ def _pull_step(
 ) -> None:
     """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
     pull = operation.pull
+    cts: Sequence[Value]
     if pull is not None:
-        ct = bars.pop(results, None)
-        if ct is None:
+        cts = (bars.pop(results, None),)
+        if cts[0] is None:
             return
-        cts = [ct]
     else:
         result_cts = [bars.pop(v, None) for v in results]
         cts = [ct for ct in result_cts if ct is not None]
@@ -158,12 +158,15 @@ def _pull_step(
 
 def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value], is_marked: bool) -> Sequence[Value]:
     """Return the cotangents of operands by straight-line code, or by the operations that the rules gave."""
-    is_plain = type(cts[0]) in plain_types and (len(cts) == 1 or all(type(ct) in plain_types for ct in cts))
-    if is_plain and not is_marked and pull.function is not None:
-        try:
-            return pull.function(*cts, *residuals)
-        except Exception:  # noqa: BLE001, S110  the program raises it again, and names the primitive
-            pass
+    if not is_marked and pull.function is not None:
+        for ct in cts:
+            if type(ct) not in plain_types:
+                break
+        else:
+            try:
+                return pull.function(*cts, *residuals)
+            except Exception:  # noqa: BLE001, S110  the program raises it again, and names the primitive
+                pass
     return eval_jaxpr(pull.program, pull.program.consts, *residuals, *cts)
 
 

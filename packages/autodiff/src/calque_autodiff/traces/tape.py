@@ -30,8 +30,7 @@ class Tape(NamedTuple):
 
     def kept_for_long(self, shared: Sequence[Value]) -> Tape:
         """Return the program with copies of residuals that the user can write to: captured arrays, and `shared`."""
-        steps = [entry for entry in self.eqns if type(entry) is Step]
-        residuals = [x for step in steps for x in step.residuals]
+        residuals = [x for entry in self.eqns if type(entry) is Step for x in entry.residuals]
         values = [*self.consts, *residuals]
         safe = copied_where_exposed(values, shared)
         if safe is values:

@@ -113,7 +113,7 @@ def _transform(
         positions, names = places.positions, places.keywords
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
         leaves, tree = tree_flatten((varied, {}))
-        _check_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
+        avals = _checked_types(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
         leaves = [*narrow(leaves)]
 
         def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
@@ -126,11 +126,11 @@ def _transform(
         flat = FlatFunction(restricted, tree, verb, has_aux)
         with Captures(current_trace()) as captures:
             operations = current_operations()
-            outs, tape = linearize_flat(flat, fun, leaves, verb=verb, captures=captures, operations=operations)
+            outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, operations=operations)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)])
-            bars = spread_cotangents(chosen.caller, cts, [typeof(x) for x in leaves])
+            bars = spread_cotangents(chosen.caller, cts, avals)
             separate = copy_shared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
         (by_position, by_name), _ = tree.unflatten(separate)
         gradients = chosen.arrange(places, by_position, by_name)
@@ -139,7 +139,7 @@ def _transform(
     return value_and_gradient
 
 
-def _check_leaves(
+def _checked_types(
     caller: str,
     fun: Any,
     args: Sequence[Any],
@@ -147,8 +147,11 @@ def _check_leaves(
     leaves: Sequence[Value],
     chosen: tuple[Sequence[int], Sequence[str]],
     options: tuple[bool, bool],
-) -> None:
-    """Check the leaves of the chosen arguments; messages name a leaf as the user would write it."""
+) -> list[Any]:
+    """Return the strong types of the leaves of the chosen arguments, and check that these have gradients.
+
+    Messages name a leaf as the user would write it.
+    """
 
     def names() -> list[str]:
         all_names = arg_names(fun, args, kwargs)
@@ -160,7 +163,8 @@ def _check_leaves(
 
     check_arrays(leaves, names, caller)
     holomorphic, allow_int = options
-    for i, leaf in enumerate(leaves):
-        aval = typeof(leaf)
+    avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
+    for i, aval in enumerate(avals):
         if aval.kind != "f" or holomorphic:
             check_input(caller, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)
+    return avals

@@ -28,10 +28,9 @@ from calque_core.extend import (
     copy_shared,
     describe_function,
     flatten_primals,
-    is_float,
     record_call,
 )
-from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
+from calque_pytree import tree_flatten, tree_leaves, tree_structure
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -42,28 +41,27 @@ def linearize_flat(
     flat: FlatFunction,
     fun: Any,
     primals: Sequence[Value],
+    avals: Sequence[Any],
     *,
-    verb: str,
     captures: Captures,
     operations: Plans[LinearizedOperation] | None = None,
 ) -> tuple[list[Value], Tape]:
     """Return the results of a flat function, and its derivative, which has steps for `operations` in evaluation.
 
-    The derivative takes a tangent for each floating primal; a result with no tangent is a literal `Zero`.  Its
-    constants are safe from the user's in-place writes as long as `captures` is open, and no result of this call is
-    written to.
+    `avals` are the strong types of the primals; messages name `fun`.  The derivative takes a tangent for each floating
+    primal; a result with no tangent is a literal `Zero`.  Its constants are safe from the user's in-place writes as
+    long as `captures` is open, and no result of this call is written to.
     """
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
     trace = JVPTrace(parent, tangent_trace, operations if parent is evaluation else None)
     record_call(trace, fun)
-    trace.verb = tangent_trace.verb = verb
+    trace.verb = tangent_trace.verb = flat.verb
     tangent_trace.fun, tangent_trace.position = fun, trace.position
     with tracing(trace):
-        avals = [typeof(x).strip_weak_type() for x in primals]
         results = flat(
             *[
-                JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if is_float(aval.dtype) else x
+                JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x
                 for x, aval in zip(primals, avals)
             ]
         )
@@ -75,24 +73,10 @@ def linearize_flat(
         tape = tangent_trace.tape(out_dots, getattr(fun, "__name__", ""))
     # A result that the function did not compute under the trace may be an array of the user's.
     separate = copy_shared([*outs, *aux], primals, results, aux_leaves)
-    if aux_tree is not None:
-        flat.aux = aux_tree.unflatten(separate[len(outs) :])
+    if aux_tree is None:
+        return separate, tape
+    flat.aux = aux_tree.unflatten(separate[len(outs) :])
     return separate[: len(outs)], tape
-
-
-def linearize_for_long(
-    flat: FlatFunction,
-    fun: Any,
-    primals: Sequence[Value],
-    *,
-    verb: str,
-    operations: Plans[LinearizedOperation] | None = None,
-) -> tuple[list[Value], Tape]:
-    """Return `linearize_flat` with constants and residuals that nobody can write to."""
-    with Captures(current_trace()) as captures:
-        outs, tape = linearize_flat(flat, fun, primals, verb=verb, captures=captures, operations=operations)
-        aux_leaves = tree_leaves(flat.aux) if flat.has_aux else ()
-        return outs, tape.kept_for_long([*primals, *outs, *aux_leaves])
 
 
 @overload
@@ -123,13 +107,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> f_lin(2.0)
     np.float64(2.0)
     """
-    check_callable(fun, "linearize")
-    leaves, in_tree = flatten_primals("linearize", fun, primals)
-    flat = FlatFunction(fun, in_tree, "linearize", has_aux)
-    outs, tape = linearize_for_long(flat, fun, leaves, verb="linearize")
-    f_lin = _linear_function(push, "linearize", fun, tape, (leaves, tree_structure(primals)), (outs, flat.out_tree))
-    out = flat.out_tree.unflatten(outs)
-    return (out, f_lin, flat.aux) if has_aux else (out, f_lin)
+    return _linearized(push, "linearize", fun, primals, has_aux)
 
 
 @overload
@@ -158,31 +136,34 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     >>> f_vjp(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    check_callable(fun, "vjp")
-    leaves, in_tree = flatten_primals("vjp", fun, primals)
-    flat = FlatFunction(fun, in_tree, "vjp", has_aux)
-    outs, tape = linearize_for_long(flat, fun, leaves, verb="vjp", operations=current_operations())
-    f_vjp = _linear_function(pull, "vjp", fun, tape, (leaves, tree_structure(primals)), (outs, flat.out_tree))
-    out = flat.out_tree.unflatten(outs)
-    return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
+    return _linearized(pull, "vjp", fun, primals, has_aux, current_operations())
 
 
-def _linear_function(
+def _linearized(
     run: Run,
     verb: str,
-    fun: Any,
-    tape: Tape,
-    primals: tuple[Sequence[Value], PyTreeDef],
-    outs: tuple[Sequence[Value], PyTreeDef],
-) -> LinearFunction:
-    """Return the function that runs a derivative."""
-    program = LinearProgram(
-        verb,
-        describe_function(fun),
-        None,
-        [typeof(x) for x in primals[0]],
-        primals[1],
-        [typeof(x).strip_weak_type() for x in outs[0]],
-        outs[1],
-    )
-    return LinearFunction(run, program, (), tape)
+    fun: Callable[..., Any],
+    primals: tuple[Any, ...],
+    has_aux: bool,
+    operations: Plans[LinearizedOperation] | None = None,
+) -> tuple[Any, ...]:
+    """Return the value of `fun`, the function that runs its derivative, and the auxiliary value if there is one.
+
+    Nobody can write to the numbers that the derivative keeps.
+    """
+    check_callable(fun, verb)
+    leaves, in_tree = flatten_primals(verb, fun, primals)
+    avals = [typeof(x).strip_weak_type() for x in leaves]
+    flat = FlatFunction(fun, in_tree, verb, has_aux)
+    with Captures(current_trace()) as captures:
+        outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, operations=operations)
+        tape = tape.kept_for_long([*leaves, *outs, *(tree_leaves(flat.aux) if has_aux else ())])
+    out_avals = [typeof(x).strip_weak_type() for x in outs]
+    name = f"{_ROLES[verb]} of {describe_function(fun)}"
+    program = LinearProgram(verb, name, None, avals, tree_structure(primals), out_avals, flat.out_tree)
+    derivative = LinearFunction(run, program, (), tape)
+    out = flat.out_tree.unflatten(outs)
+    return (out, derivative, flat.aux) if has_aux else (out, derivative)
+
+
+_ROLES = {"linearize": "linear function", "vjp": "vjp function"}

@@ -39,7 +39,8 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
     def residuals(*xs: Value) -> Sequence[Value]:
         with Captures(current_trace()) as captures:
-            outs, linear = linearize_flat(flat, f, xs, verb="saved_residuals", captures=captures)
+            avals = [typeof(x).strip_weak_type() for x in xs]
+            outs, linear = linearize_flat(flat, f, xs, avals, captures=captures)
             return dce_jaxpr(linear.jaxpr(), [True] * len(outs))[0].consts
 
     staged = stage(residuals, [typeof(x) for x in leaves], verb="saved_residuals", user_fun=f)

@@ -85,7 +85,8 @@ def sum(
     """
     refuse("sum", out=out)
     aval = typeof(a)
-    a = as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
+    if dtype is not None or aval.kind not in "fc":
+        a = as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
     axes = reduced_axes("sum", axis, aval.ndim)
     a = fill_masked(a, where, 0)
     reduce = lax.reduce_or if typeof(a).kind == "b" else lax.reduce_sum  # bools only by dtype=bool

@@ -149,6 +149,8 @@ class Captures:
         copy = self.copies.get(id(x))
         if copy is not None and copy.source() is x and _same_bytes(copy.data, x) is True:
             return copy.array
+        if x.nbytes <= COPIED_BYTES and x.flags.writeable:  # nearly always; 1 us sooner
+            return self._copy(x)
         if id(x) in self.held or not is_writable(x):
             return x
         owner = x
@@ -160,7 +162,7 @@ class Captures:
         return x
 
     def _copy(self, x: Array) -> Array:
-        """Return a read-only copy.  Views of one address and layout, made anew in each step of a loop, share a copy."""
+        """Return a read-only copy.  Equal views of one memory, made anew in each step of a loop, share a copy."""
         if x.nbytes > FOREIGN_BYTES:
             raise ValueError(
                 f"a writable array of type {typeof(x)} was used{where()}. Its {x.nbytes >> 20} MiB of memory do not "
@@ -172,8 +174,11 @@ class Captures:
             array.setflags(write=False)
             self.copies[id(x)] = _new_copy((weakref.ref(x), array, data))
             return array
-        place = (x.__array_interface__["data"][0], x.strides, x.shape, x.dtype)
+        place: tuple[Any, ...] = (id(x.base), x.strides, x.shape, x.dtype)  # the address takes 1 us more
         copy = self.places.get(place)
+        if copy is not None and copy.data != data:  # maybe a view of another part of the same memory
+            place = (x.__array_interface__["data"][0], *place)
+            copy = self.places.get(place)
         if copy is not None and copy.data == data:
             array, memory = copy.array, copy.data
         else:

@@ -85,14 +85,22 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
     >>> np.shares_memory(a, x), b is y
     (False, True)
     """
-    owner_ids = {id(owner(x)) for x in shared if isinstance(x, np.ndarray)}
-    exposed = [isinstance(x, np.ndarray) and _is_exposed(x, owner_ids) for x in values]
-    return [x.copy() if e else x for x, e in zip(values, exposed)] if True in exposed else values
+    owner_ids = {id(x if x.base is None else owner(x)) for x in shared if isinstance(x, np.ndarray)}
+    exposed = [i for i, x in enumerate(values) if isinstance(x, np.ndarray) and _is_exposed(x, owner_ids)]
+    if not exposed:
+        return values
+    safe = list(values)
+    for i in exposed:
+        safe[i] = values[i].copy()
+    return safe
 
 
 def _is_exposed(x: np.ndarray[Any, Any], owner_ids: set[int]) -> bool:
-    if x.base is None:  # nearly always; 1 us sooner
+    base: Any = x.base
+    if base is None:  # nearly always, as is the next case; 1 us sooner
         return is_held(x) or (id(x) in owner_ids and x.flags.writeable)
+    if type(base) is Copied:
+        return False
     return is_writable(x) and (id(owner(x)) in owner_ids or any(map(is_held, view_chain(x))))
 
 

@@ -79,7 +79,7 @@ def tangent_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef
     Raises: TypeError if structure, shape or dtype differ; the message names the leaf.
     """
     leaves, tangents_tree = tree_flatten(tangents)
-    if tangents_tree != tree:
+    if tangents_tree is not tree and tangents_tree != tree:
         check_same_structure(caller, name, tree, tangents)
     leaves = [*narrow(leaves)]
     for i, (leaf, aval) in enumerate(zip(leaves, avals)):
