@@ -1,9 +1,9 @@
 """Which cases a run tests: all of them, or a sample that another day and another Python draw anew.
 
 One idea: a table of cases is written whole, and the mark `sampled` on its test names the parameter that is the row.  A
-run tests at least one case of each row; a hash of the seed and of the case's name decides about the others.  The seed
-chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows among
-them, as nox lets two Pythons do.
+run tests at least one case of each row; a hash of the seed and of the case's name decides about its other cases.  The
+seed chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows
+among them, as nox lets two Pythons do.
 
     pytest tests/laws                              a sample, by today's seed
     pytest tests/laws --sample-seed=2026-11-22     the sample of another day
@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def sampled(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytest.Item]:
-    """Return the tests to run: of each row of the share at least one, and of the others the fraction of their mark."""
+    """Return the tests to run: at least one of each row of the share, and the marked fraction of its cases."""
     rows: dict[tuple[str, ...], list[pytest.Item]] = {}
     for item in items:
         rows.setdefault(row_of(item), []).append(item)

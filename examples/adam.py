@@ -1,4 +1,4 @@
-"""Adam, the optimizer of the examples: two functions over any pytree of parameters.
+"""Adam, the optimiser of the examples: two functions over any pytree of parameters.
 
 Source: Kingma & Ba (2015), algorithm 1, with the corrections of both means joined in the step size.
 """

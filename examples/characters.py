@@ -82,7 +82,7 @@ def bits(params: Params, windows: Any) -> Any:
 
 @calque.jit
 def train_step(params: Params, state: AdamState, windows: Any, rate: Any) -> tuple[Params, AdamState, Any]:
-    """Return the parameters and the optimizer's state after one step, and the mean bits before it."""
+    """Return the parameters and the optimiser's state after one step, and the mean bits before it."""
     value, gradient = calque.value_and_grad(lambda params: cnp.mean(bits(params, windows)))(params)
     params, state = adam_step(params, state, gradient, rate)
     return params, state, value

@@ -54,7 +54,7 @@ def loss(params: Params, images: Any, labels: Any) -> Any:
 
 @calque.jit
 def train_step(params: Params, state: AdamState, images: Any, labels: Any) -> tuple[Params, AdamState, Any]:
-    """Return the parameters and the optimizer's state after one step of Adam, and the loss before it."""
+    """Return the parameters and the optimiser's state after one step of Adam, and the loss before it."""
     value, gradient = calque.jit(calque.value_and_grad(loss))(params, images, labels)
     params, state = adam_step(params, state, gradient, LEARNING_RATE)
     return params, state, value

@@ -104,7 +104,7 @@ def loss(params: Params, images: Any, labels: Any) -> tuple[Any, Moments]:
 def train_step(
     params: Params, moments: Moments, state: AdamState, batch: Data, rate: Any
 ) -> tuple[Params, Moments, AdamState, Any]:
-    """Return parameters, running moments and the optimizer's state after one step, and the loss before it."""
+    """Return parameters, running moments and the optimiser's state after one step, and the loss before it."""
     (value, new), gradient = calque.value_and_grad(loss, has_aux=True)(params, *batch)
     params, state = adam_step(params, state, gradient, rate)
     moments = calque.tree.map(lambda old, new: 0.9 * old + 0.1 * new, moments, new)

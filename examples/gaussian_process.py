@@ -1,7 +1,7 @@
 """A Gaussian process learns trend, season and noise from the marginal likelihood, and fills in hidden years.
 
 Data: passengers of airlines by month, 1949 to 1960 (Box & Jenkins 1976).  Three years are hidden; seven parameters of
-the kernel are learned from the others.  Source: Rasmussen & Williams (2006), algorithm 2.1 and section 5.4.3.
+the kernel are learned from the other nine.  Source: Rasmussen & Williams (2006), algorithm 2.1 and section 5.4.3.
 
 Run: python examples/gaussian_process.py
 """

@@ -18,13 +18,13 @@ STARTS, CENTERS = 128, 10
 
 @calque.jit
 def cluster(starts: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centers found from each start, and the loss of each.  Shapes: [s, k, d], [n, d] -> [s, k, d], [s]."""
+    """Return the centres found from each start, and the loss of each.  Shapes: [s, k, d], [n, d] -> [s, k, d], [s]."""
     centers = calque.vmap(lloyd.k_means, in_axes={"points": None})(starts, points)
     return centers, calque.vmap(lloyd.loss, in_axes={"points": None})(centers, points)
 
 
 def newton_step(centers: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the centers after one step of Newton's method for the loss.  Shapes: [k, d], [n, d] -> [k, d]."""
+    """Return the centres after one step of Newton's method for the loss.  Shapes: [k, d], [n, d] -> [k, d]."""
 
     def loss(centers: np.ndarray) -> np.ndarray:
         return lloyd.loss(centers, points)

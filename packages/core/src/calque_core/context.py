@@ -178,7 +178,7 @@ class _Exit:
 class entered:
     """Enter a trace, settings or axes for the duration of a `with` block; restore all of them after it.
 
-    `varying_axes` are axes of `axis_env` for which types say whether a value varies along them; they join the others.
+    `varying_axes` are axes of `axis_env` for which types say whether a value varies along them; they are added.
     A slotted class and not a generator: an exception skips nothing.
     Raises: RuntimeError if the same object is entered again before it was left.
     """

@@ -87,7 +87,7 @@ def requested_cpu_devices() -> int | None:
 
 
 def fix_cpu_devices(count: int) -> None:
-    """Note that a backend has started with `count` devices: from now on `config.cpu_devices` refuses another number."""
+    """Record that a backend started with `count` devices: from now on `config.cpu_devices` refuses another number."""
     _cpu.started = count
 
 
@@ -119,7 +119,7 @@ def requested_platforms() -> tuple[str, ...]:
 
 
 def fix_platforms(names: tuple[str, ...]) -> None:
-    """Note that a backend has started on these platforms: from now on `config.platforms` refuses others."""
+    """Record that a backend has started on these platforms: from now on `config.platforms` refuses others."""
     _platforms.started = names
 
 
@@ -151,5 +151,5 @@ def requested_device_memory() -> DeviceMemory:
 
 
 def fix_device_memory(memory: DeviceMemory) -> None:
-    """Note that an accelerator has reserved its memory: from now on `config.device_memory` refuses another way."""
+    """Record that an accelerator has reserved its memory: from now on `config.device_memory` refuses another way."""
     _memory.started = memory

@@ -106,7 +106,7 @@ def _shape_alone(shape: Sequence[int]) -> Value:
 
 
 def _path(subscripts: str, factors: Sequence[Operand], result: Labels, optimize: Any) -> Sequence[Sequence[int]]:
-    """Return the positions of the factors that are multiplied, step by step; a product is put behind the others.
+    """Return the positions of the factors that are multiplied, step by step; a product is put behind the other factors.
 
     Raises: ValueError for an `optimize` that NumPy does not know.
     """

@@ -81,7 +81,7 @@ def ifft(a: Value, n: int | None = None, axis: int = -1, norm: str | None = None
 
 @implements(np.fft.rfft)
 def rfft(a: Value, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Value:
-    """Return the frequencies from 0 to n // 2 of `fft`, of real numbers; the others are their conjugates.
+    """Return the frequencies from 0 to n // 2 of `fft`, of real numbers; negative frequencies are their conjugates.
 
     Shapes: a [*s] -> [*s], with the size n // 2 + 1 at the axis.
     Raises: as `fft`; TypeError for complex numbers.
@@ -177,7 +177,7 @@ def ifftn(a: Value, s: Lengths = None, axes: Axes = None, norm: str | None = Non
 
 @implements(np.fft.rfftn)
 def rfftn(a: Value, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Value:
-    """Return `rfft` over the last of `axes`, and then `fft` over the others.
+    """Return `rfft` over the last of `axes`, and then `fft` over the other axes.
 
     Shapes: a [*s] -> [*s], with the lengths at the axes, n // 2 + 1 for the last.
     Raises: as `fftn`; TypeError for complex numbers; ValueError without axes.

@@ -1,6 +1,6 @@
 """The functions of NumPy that this package lacks, or that differ on purpose, each with its reason.
 
-One idea: `__all__` lists the functions that exist, these tables the others, so that an AttributeError gives advice.
+One idea: `__all__` lists functions that exist, these tables the absent ones, so that an AttributeError gives advice.
 The page of the documentation with every function is made from both, by `tests/docs/numpy_functions.py`.
 """
 

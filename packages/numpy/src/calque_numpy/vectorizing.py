@@ -39,7 +39,7 @@ def vectorize(
     """Return the function that calls `pyfunc` for each element of its arguments, which are broadcast.
 
     On values alone it is `numpy.vectorize`.  `excluded` are positions and names of arguments that `pyfunc` gets whole.
-    By a `signature` such as "(n),(n)->()", it gets the last axes of each argument; the others are broadcast.
+    By a `signature` such as "(n),(n)->()", it gets the last axes of each argument; its other axes are broadcast.
     `pyfunc` may return a tuple; then so does the function.
     Dtypes: `otypes`, otherwise those of the results.
     Raises: ValueError for a signature that does not fit the arguments; ShapeError for results that are not as it says,

@@ -1,4 +1,4 @@
-"""The derivatives of running reductions: a running sum is linear, the others are those of their associative scans."""
+"""The derivatives of running reductions: a running sum is linear, products, maxima and minima are associative scans."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def defsolution(primitive: Primitive, product: Callable[..., Value]) -> None:
     """Give the jvp rule of a system of equations, whose last operand is its right-hand side.
 
     `product(tangents, x, **params)` is the product of the operator's tangent with the solution; of the tangents of the
-    operands before the last one, those that are zero are None.
+    operands before the last one, a tangent of zero is None.
     """
 
     def rule(primals: Sequence[Value], tangents: Sequence[Value], **params: Any) -> tuple[Value, Value]:

@@ -44,7 +44,7 @@ class Cut(NamedTuple):
 
 
 class CutEqn(NamedTuple):
-    """An equation cut by a policy: `forward` also returns the saved values; `again`, if any, computes the others again.
+    """An equation cut by a policy: `forward` also returns the saved values; `again`, if any, computes its other values.
 
     `same` maps variables to the saved variables that equal them.
     """

@@ -64,7 +64,7 @@ def cholesky_update_decomposition(r: Value, w: Value) -> Value:
     dtype = typeof(r).dtype
 
     def step(k: Value, state: tuple[Value, Value]) -> tuple[Value, Value]:
-        """Rotate row k of the factor against the rest of the vector, so that element k of the vector is 0."""
+        """Rotate row k of the factor against the remaining vector, so that element k of the vector is 0."""
         factor, row = state
         old = dynamic_slice_in_dim(factor, k, 1, -2)
         first, second = (dynamic_slice_in_dim(x, k, 1, -1) for x in (old, row))

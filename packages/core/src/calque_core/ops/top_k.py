@@ -78,7 +78,7 @@ def approx_max_k(
     """Return the `k` greatest elements along `reduction_dimension` in decreasing order, and their positions.
 
     The last three arguments allow a platform to miss some of these elements.  No platform does so here: the result is
-    exact, the result of `top_k`, which says the rest.
+    exact and the one of `top_k`, which says shapes and dtypes.
     Raises: also ValueError if `recall_target` is not in (0, 1].
 
     >>> import numpy as np

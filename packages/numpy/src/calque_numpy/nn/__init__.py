@@ -1,4 +1,4 @@
-"""Functions of neural networks, by the names of `jax.nn`: activations, normalizations, attention.
+"""Functions of neural networks, by the names of `jax.nn`: activations, normalisations, attention.
 
 One idea: each is a formula in core's operations whose values and derivatives are right at zero, at ties and at
 infinity, because a mask chooses the operand of each branch before the branch is computed.

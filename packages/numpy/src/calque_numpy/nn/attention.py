@@ -149,6 +149,6 @@ def _means(scores: Value, value: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def _hidden(scores: Value, mask: Value) -> Value:
-    """Return scores that are very low, and finite, outside of the mask: a row without keys has equal weights."""
+    """Return scores that are low, and finite, outside of the mask: a row without keys has equal weights."""
     aval = typeof(scores)
     return lax.select(broadcast_to(mask, aval.shape), scores, -0.7 * float(np.finfo(aval.dtype).max))

@@ -1,7 +1,7 @@
 """Functions that compare the elements along an axis: `softmax`, `logsumexp`, `standardize`, `one_hot`.
 
 One idea: exponentials are taken of differences from the largest element, so they are at most 1, and their sum is at
-least 1.  Where that element is infinite, the elements equal to it have the difference 0, and the others -inf.
+least 1.  Where that element is infinite, the elements equal to it have the difference 0, and other elements -inf.
 
 Read next: `activations.py`.
 """

@@ -1,7 +1,7 @@
 """Gamma-distributed numbers, and the distributions that are made of them.
 
 One idea: each element draws candidates from a key of its own until one is accepted; all elements draw together, and
-those that are done keep their number.  The derivative in the parameter is that of the distribution function at the
+an accepted number stays.  The derivative in the parameter is that of the distribution function at the
 number (`lax.random_gamma_grad`), not of the loop.
 Source: Marsaglia and Tsang (2000), A simple method for generating gamma variables.
 

@@ -1,4 +1,4 @@
-"""Lowering of `platform_dependent`: the branch of the module's platform; the others are not lowered."""
+"""Lowering of `platform_dependent`: the branch of the module's platform; no other branch is lowered."""
 
 from __future__ import annotations
 

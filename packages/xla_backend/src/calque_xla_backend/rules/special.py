@@ -1,4 +1,4 @@
-"""Lowering of the special functions that XLA has; the others are lowered by their decompositions."""
+"""Lowering of the special functions that XLA has; other functions are lowered by their decompositions."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Partition:
     """The place of a program on the devices of a mesh, in the order of the mesh.
 
     `whole` is the placement of an array of which each device holds all elements.  `arguments` and `results` have a
-    canonical placement or None for each; with fewer of them, XLA chooses the others.
+    canonical placement or None for each; with fewer of them, XLA chooses the placements that are missing.
     """
 
     whole: Placement

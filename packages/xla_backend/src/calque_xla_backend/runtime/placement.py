@@ -60,7 +60,7 @@ class Placement:
 
     @property
     def canonical(self) -> Placement:
-        """The one placement among those that differ in the spelling of the spec alone."""
+        """The placement that stands for all whose specs differ in spelling alone."""
         if isinstance(self.sharding, SingleDeviceSharding):
             return self
         return _canonical.setdefault((self.sharding.mesh, self.tiling), self)

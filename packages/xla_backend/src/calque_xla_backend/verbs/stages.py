@@ -1,6 +1,6 @@
 """The stages of a jitted function, ahead of its calls: `Traced`, `Lowered`, `Compiled`.
 
-One idea: each stage holds the one before it, and a compiled stage runs the very program that a call of the jitted
+One idea: each stage holds the one before it, and a compiled stage runs the same program that a call of the jitted
 function with these types runs; whichever comes first compiles it.
 
     jit(f).trace(*args)   Traced     the jaxpr
@@ -200,7 +200,7 @@ class Lowered(Stage):
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
         """Return the compiled program.  It is the program that calls of the jitted function run, compiled once.
 
-        `compiler_options` are XLA's flags by name, beside those that `jit` got.
+        `compiler_options` are XLA's flags by name, beside the options of `jit`.
         Raises: ValueError if the module is for another platform; XlaRuntimeError for an unknown flag.
         """
         origin = self._origin
