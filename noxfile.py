@@ -23,6 +23,7 @@ WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests 
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
+SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker"]
 # Libraries that take our arrays by protocol; each has a test.
 NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
 
@@ -119,7 +120,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    """Check the edges between packages; on installed copies import-linter would see nothing, hence -e."""
+    """Check the edges between packages, in place: on installed copies import-linter would see nothing."""
     session.install("import-linter>=2.5", *(arg for p in PACKAGES for arg in ("-e", f"packages/{p}")))
     session.run("lint-imports")
 
@@ -127,8 +128,9 @@ def imports(session: nox.Session) -> None:
 @nox.session(requires=["wheels", "examples"])
 def docs(session: nox.Session) -> None:
     """Build the pages with what the examples wrote, warnings being errors, and run every block of code in them."""
-    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, "sphinx>=8", "myst-parser>=4", "furo")
-    session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html")
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, *SITE_TOOLS)
+    command = ("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html")
+    session.run(*command, env={"PYTHONPATH": None})
     run_pytest(session, ROOT / "tests" / "docs")
 
 

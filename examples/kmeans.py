@@ -43,10 +43,10 @@ def draw(losses: np.ndarray, centers: np.ndarray) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2), width_ratios=[1.0, 1.6])
     best = losses < np.min(losses) + 1e-3
     left.hist([losses[best], losses[~best]], bins=40, stacked=True, color=["C1", "C0"])
-    left.set(xlabel="mean squared distance from the center", ylabel="starts")
+    left.set(xlabel="mean squared distance from the centre", ylabel="starts")
     left.set_title(f"{np.mean(best):.0%} of the starts reach the best")
     right.imshow(tiles(centers), cmap="gray_r", interpolation="bicubic")
-    right.set_title("The best centers: a digit each, without labels")
+    right.set_title("The best centres: a digit each, without labels")
     right.axis("off")
     right.set_anchor("N")
     save(figure, __file__)
@@ -67,7 +67,7 @@ def main() -> None:
     print(
         f"loss {np.min(losses):.3f} at best, {np.median(losses):.3f} in the middle; Newton = Lloyd to {difference:.0e}"
     )
-    print(f"{purity:.1%} of the images show the digit that most images near their center show")
+    print(f"{purity:.1%} of the images show the digit that most images near their centre show")
     draw(losses, best[np.argsort(majority)])
     if purity < 0.75 or difference > 1e-12:
         raise SystemExit("the clusters are not the digits, or a step is not Newton's: something is wrong")
