@@ -129,7 +129,7 @@ def imports(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the pages with what the examples wrote, warnings being errors, and run every block of code in them."""
     session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, *SITE_TOOLS)
-    command = ("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html")
+    command = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "auto", "-b", "html", "docs", "docs/_build/html")
     session.run(*command, env={"PYTHONPATH": None})
     run_pytest(session, ROOT / "tests" / "docs")
 

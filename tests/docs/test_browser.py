@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -150,4 +152,7 @@ def test_the_first_example_runs_as_the_button_copies_it(browser, address, page) 
     code = browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
     assert "import" in code
     assert ">>>" not in code
-    exec(compile(code, f"{page}, copied", "exec", dont_inherit=True), {"__name__": "__main__"})
+    if "cpu_devices(" in code:  # which a process chooses once
+        subprocess.run([sys.executable, "-c", code], timeout=300, check=True)
+    else:
+        exec(compile(code, f"{page}, copied", "exec", dont_inherit=True), {"__name__": "__main__"})
