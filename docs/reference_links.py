@@ -122,7 +122,7 @@ def parameters(value: Any) -> list[str]:
 
 
 def both_ways(mentions: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return for each page the pages that it mentions, then those that mention it."""
+    """Return for each page the pages that it mentions, then the pages that mention it."""
     related = {page: list(pages) for page, pages in mentions.items()}
     for page, pages in mentions.items():
         for other in pages:
