@@ -1,6 +1,8 @@
 """Each public name is the function that NumPy's own function dispatches to, and agrees with NumPy for every dtype."""
 
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -130,3 +132,13 @@ def test_reductions_of_numpy_values_are_numpys(agree, numbers):
         x = numbers((2, 3), dtype)
         agree(lambda m, a: [m.sum(a, 0), m.max(a), m.min(a, 1), m.argmax(a, 1), m.argmin(a), m.any(a), m.all(a, 0)], x)
         agree(lambda m, a: [m.mean(a, 0), m.std(a), m.var(a, 1, ddof=1)], x, ulps=8)
+
+
+def test_the_modules_of_the_package_need_no_import_of_their_own():
+    code = (
+        "import sys, calque_numpy as cnp\n"
+        "assert not {'calque_numpy.random', 'calque_numpy.nn', 'calque_numpy.scipy'} & set(sys.modules)\n"
+        "cnp.random.key, cnp.nn.relu, cnp.segments.segment_sum, cnp.scipy, cnp.bfloat16\n"
+        "assert 'random' in dir(cnp)\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

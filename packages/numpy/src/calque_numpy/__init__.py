@@ -69,6 +69,7 @@ from numpy import (
 
 from calque_core import finfo, iinfo, isdtype, issubdtype, promote_types
 from calque_core import register_internal_folder as _register_internal_folder
+from calque_core.extend import late_names as _late_names
 from calque_core.extend.numpy_functions import (
     absolute,
     all,
@@ -492,4 +493,6 @@ __all__ = [
 ]  # fmt: skip
 
 globals().update(_evaluated_by_numpy(_np, globals()))
-__getattr__ = _missing_name(__name__, __all__)
+__getattr__, __dir__ = _late_names(
+    __name__, {__name__: "nn, random, scipy, segments"}, _missing_name(__name__, __all__)
+)
