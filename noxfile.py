@@ -23,7 +23,7 @@ WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests 
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
-SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker"]
+SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
 # Libraries that take our arrays by protocol; each has a test.
 NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
 
