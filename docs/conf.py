@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
 from functools import partial
@@ -10,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import write_reference
+from reference_pages import MODULES, write_reference
 from reference_text import translate_docstring
 from sphinx.errors import ExtensionError
 
@@ -48,6 +50,18 @@ autodoc_typehints_format = "short"
 # Several packages have a name of the same spelling (Array); an annotation does not say which one to link to.
 suppress_warnings = ["ref.python"]
 
+
+def check_origin() -> None:
+    """Refuse packages from outside of the environment in a build by nox: pages describe the wheels that users install.
+
+    Raises: ExtensionError with the place of the first such package.
+    """
+    for name in sorted({path.partition(".")[0] for path in MODULES}):
+        place = importlib.import_module(name).__file__ or ""
+        if "NOX_CURRENT_SESSION" in os.environ and not Path(place).is_relative_to(sys.prefix):
+            raise ExtensionError(f"The pages would describe {name} in {place}, not the installed wheel.")
+
+
 SIDEBARS: dict[str, str] = {}  # by folder
 
 
@@ -72,6 +86,7 @@ def run_examples() -> None:
 
 def setup(app: Any) -> None:
     """Run the gallery's programs, write the pages of the reference, and connect this file to Sphinx."""
+    check_origin()
     run_examples()
     app.connect("autodoc-process-docstring", partial(translate_docstring, write_reference()))
     app.connect("html-page-context", share_sidebar, priority=400)  # the theme's own function has 500

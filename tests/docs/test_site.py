@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from built_site import SITE, broken_links, page_paths, pictures_without_text, read_page, require_site
 
+sys.path.insert(0, str(SITE.parents[1]))
+sphinx_errors = pytest.importorskip("sphinx.errors", reason="the docs session installs Sphinx")
+import conf  # noqa: E402  # the settings of Sphinx are in no package
+
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
@@ -27,6 +31,14 @@ def test_no_page_has_a_path_of_this_machine() -> None:
     places = [str(Path(__file__).parents[2]), sys.prefix, str(Path.home())]
     texts = {path: (SITE / path).read_text(encoding="utf-8") for path in page_paths()}
     assert [(path, place) for path, text in texts.items() for place in places if f"{place}/" in text] == []
+
+
+def test_a_build_by_nox_takes_no_package_from_outside_of_its_environment(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    conf.check_origin()
+    monkeypatch.setenv("NOX_CURRENT_SESSION", "docs")
+    with pytest.raises(sphinx_errors.ExtensionError, match=r"calque in .*__init__.py, not the installed wheel"):
+        conf.check_origin()
 
 
 def test_a_link_without_page_or_anchor_and_a_picture_without_text_are_found(tmp_path: Path) -> None:
