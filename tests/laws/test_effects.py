@@ -132,6 +132,7 @@ def test_effects_happen_once_for_each_element(verb, compiled):
 
 
 @pytest.mark.parametrize("setting", ["debug_nans", "enable_checks", "disable_jit", "checking_leaks"])
+@pytest.mark.usefixtures("few_objects")
 def test_settings_for_debugging_repeat_no_effect(setting):
     with getattr(config, setting)(True):
         grad(calque.jit(scanned(square)))(2.0)
