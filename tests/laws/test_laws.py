@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from agreement import (
@@ -21,7 +23,7 @@ from custom_backwards import BACKWARD_RULES
 from custom_places import PLACES
 from front import FRONT
 from operations import OPERATIONS
-from transformations import TRANSFORMATIONS, batch_of, check_stack, is_mapped, looped
+from transformations import QUICKLY, TRANSFORMATIONS, batch_of, check_stack, is_mapped, looped
 
 from calque_autodiff import jvp, linearize, linearize_jaxpr, transpose_jaxpr, vjp
 from calque_batching import BatchTrace, vmap
@@ -295,10 +297,12 @@ def test_compose(program, outer, names, sample):
 
 # Regimes
 
+WIDE_TENSOR = re.compile(r"tensor<(?:\d+x)*(?:f64|u?i64|complex<f64>)>")
+
 
 @pytest.mark.sampled(keep=1.0, rows=["program"])
 @each_program(PROGRAMS)
-def test_with_x64_off_everything_has_32_bits_and_means_the_same(program):
+def test_with_x64_off_everything_has_32_bits_and_means_the_same(program, is_drawn):
     dtype = program.widest
     example = program.example(dtype)
     wide = example(*example.leaves)
@@ -310,11 +314,15 @@ def test_with_x64_off_everything_has_32_bits_and_means_the_same(program):
         _, out_dots = jvp(example, tuple(example.leaves), tuple(directions(leaves, 1)))
         _, f_vjp = vjp(example, *example.leaves)
         bars = f_vjp(directions(outs, 2))
-        compiled = TRANSFORMATIONS["jit"](example, ())(*example.leaves)
+        lowered = jit(example, compiler_options=QUICKLY).lower(*example.leaves)
         assert [a.strip_weak_type().str_short() for a in jaxpr.out_avals] == types_of(outs)
         assert types_of(out_dots) == types_of(directions(outs, 2))
         assert types_of(bars) == types_of(directions(leaves, 1))
-        assert_within(compiled, outs, program.ulps_in(dtype), by_array=program.by_array)
+        assert not WIDE_TENSOR.findall(lowered.as_text())
+        # Without operands of 64 bits the program is that of 32 bits, whose values are the law of compilation.
+        if is_drawn(program.name, 0.2):
+            compiled = lowered.compile()(*example.leaves)
+            assert_within(compiled, outs, program.ulps_in(dtype), by_array=program.by_array)
     atoms = {v for inside in nested_jaxprs(jaxpr) for eqn in inside.eqns for v in [*eqn.invars, *eqn.outvars]}
     assert not {v.aval.dtype.name for v in atoms} & {"float64", "int64", "uint64", "complex128"}
     for narrow, x in zip(outs, wide, strict=True):
