@@ -128,7 +128,7 @@ def test_the_work_on_programs_grows_linearly(name):
     check_growth(OF_PROGRAMS[name], make, make)
 
 
-@pytest.mark.sampled(keep=0.2)
+@pytest.mark.sampled(keep=0.1)
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_functions_of_100_000_operations(name):
     OF_FUNCTIONS[name](LONG)
@@ -139,7 +139,7 @@ def long_program():
     return program(LONG, None)
 
 
-@pytest.mark.sampled(keep=0.2)
+@pytest.mark.sampled(keep=0.1)
 @pytest.mark.parametrize("name", OF_PROGRAMS)
 def test_programs_of_100_000_equations(name, long_program):
     jaxpr = linear_part(long_program) if name == "transpose" else long_program
@@ -167,7 +167,6 @@ def nested_jits(depth):
 
 
 NESTED = {
-    "compile": lambda f: f(1.0),
     "trace": lambda f: make_jaxpr(f)(1.0),
     "print": lambda f: str(make_jaxpr(f)(1.0)),
     "grad": lambda f: make_jaxpr(grad(f))(1.0),
