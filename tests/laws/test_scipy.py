@@ -232,3 +232,21 @@ def test_a_boundary_value_problem():
     x = np.linspace(0.0, np.pi / 2, 5)
     result = scipy.integrate.solve_bvp(fun, boundary, x, np.zeros((2, 5)))
     np.testing.assert_allclose(result.sol(np.pi / 4)[0], np.sin(np.pi / 4), atol=1e-3)
+
+
+# Traced values
+
+
+def test_a_function_that_computes_with_python_numbers_is_named_with_the_ways_out():
+    area = lambda a: scipy.integrate.quad(lambda x: a * x, 0.0, 1.0)[0]
+    words = r"float\(\) was asked of .*\. scipy\.integrate\.quad computes with Python's numbers\. .*pure_callback\."
+    with pytest.raises(TypeError, match=words):
+        calque.grad(area)(2.0)
+
+
+def test_a_solver_that_raises_its_own_error_has_ours_as_the_cause():
+    root = lambda a: scipy.optimize.brentq(lambda x: x * x - a, 0.0, 3.0)
+    with pytest.raises((TypeError, SystemError)) as caught:
+        calque.grad(root)(2.0)
+    error = caught.value.__cause__ or caught.value
+    assert "scipy.optimize.brentq computes with Python's numbers" in str(error)

@@ -74,7 +74,11 @@ class Tracer(ArrayMethods):
         return index(_require_known(self, "an integer", TracerIntegerConversionError, f"{_STAGED}. {_INDEXING}"))
 
     def __float__(self) -> float:
-        raise ConcretizationTypeError(_conversion_message(self, "float()", f"{_ALWAYS}. {_FILLING}"))
+        scipy_function = called_by_scipy()
+        advice = f"{_ALWAYS}. {_FILLING}"
+        if scipy_function:
+            advice = _scipy_advice(scipy_function, "computes with Python's numbers")
+        raise ConcretizationTypeError(_conversion_message(self, "float()", advice))
 
     def __complex__(self) -> complex:
         raise ConcretizationTypeError(_conversion_message(self, "complex()", _ALWAYS))
@@ -154,9 +158,8 @@ _CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
 _INDEXING = "To index an ndarray, use numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
 
-_SCIPY = (
-    "{} makes NumPy's arrays of its arguments. Use calque.scipy if it has the function, write it with NumPy's "
-    "functions, or call it by calque.pure_callback"
+_OTHER_WAYS = (
+    "Use calque.scipy if it has the function, write it with NumPy's functions, or call it by calque.pure_callback"
 )
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
@@ -178,13 +181,11 @@ def _array_advice(x: Tracer, function: str) -> str:
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 
 
-def _scipy_advice(name: str) -> str:
+def _scipy_advice(name: str, work: str = "makes NumPy's arrays of its arguments") -> str:
     """Return advice for a function of SciPy's: calque's of that name, if the front that has it is loaded."""
     module, _, function = name.rpartition(".")
     has_counterpart = function in getattr(sys.modules.get(f"calque_numpy.{module}"), "__all__", ())
-    return (
-        f"{name} makes NumPy's arrays of its arguments. Use calque.{name}" if has_counterpart else _SCIPY.format(name)
-    )
+    return f"{name} {work}. {f'Use calque.{name}' if has_counterpart else _OTHER_WAYS}"
 
 
 def _require_known(x: Tracer, target: str, error: type[Exception], advice: str | None = None) -> Any:
