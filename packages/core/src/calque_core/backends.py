@@ -9,9 +9,7 @@ Read next: `start_requests.py`, what users ask of a backend before its start; `a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-from calque_core.record import Record
+from typing import Any, NamedTuple
 
 Value = Any
 Device = Any
@@ -19,7 +17,7 @@ Device = Any
 HOST = "cpu"  # the device that NumPy's arrays name
 
 
-class Backend(Record):
+class Backend(NamedTuple):
     """The functions of a backend: `put(x, device)` puts an array on a device, `devices()` lists the devices."""
 
     put: Callable[[Value, Device], Value]

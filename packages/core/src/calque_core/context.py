@@ -17,15 +17,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from threading import get_ident
-from typing import Any
-
-from calque_core.record import Record
+from typing import Any, NamedTuple
 
 AxisEnv = tuple[tuple[Any, int], ...]
 AxisNames = frozenset[Any]
 
 
-class Settings(Record):
+class Settings(NamedTuple):
     """The settings of one task.  Every field is part of every cache key."""
 
     enable_x64: bool = True
@@ -46,7 +44,7 @@ DEFAULT_SETTINGS = Settings()
 mesh_classes: set[type] = set()  # the classes of the setting `mesh`; `meshes`, which adds them, is loaded at first use
 
 
-class Reports(Record):
+class Reports(NamedTuple):
     """What calque tells one task beside its results.  No result depends on it, so it is in no key."""
 
     log_compiles: bool = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -37,10 +38,12 @@ def late_names(
     ['pi', 'whole_turn']
     """
 
+    @cache
+    def origins() -> dict[str, Origin]:
+        return dict(origin for module, text in names.items() for origin in _origins(package, module, text))
+
     def __getattr__(name: str) -> Any:  # noqa: N807
-        texts = ((module, text) for module, text in names.items() if name in text)  # few are parsed: 0.7 ms less
-        origins = (dict(_origins(package, module, text)).get(name) for module, text in texts)
-        origin = next(filter(None, origins), None)
+        origin = origins().get(name)
         if origin is None:
             if missing is not None:
                 return missing(name)
@@ -52,8 +55,7 @@ def late_names(
         return value
 
     def __dir__() -> list[str]:  # noqa: N807
-        late = [name for module, text in names.items() for name, _ in _origins(package, module, text)]
-        return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *late})
+        return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *origins()})
 
     return __getattr__, __dir__
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import Any, Generic, TypeVar
-
-from calque_core.record import Record
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -41,7 +39,7 @@ class Request(Generic[T]):
         self.requested = value
 
 
-class DeviceMemory(Record):
+class DeviceMemory(NamedTuple):
     """How an accelerator's memory is reserved; None leaves the choice to the platform."""
 
     preallocate: bool | None = None

@@ -10,11 +10,12 @@ Read next: `forward.py` for `jvp`, `linearize.py` for the other half, `steps.py`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from calque_autodiff.traces.copies import LinearizedFunction
 from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
 from calque_core import (
     Primitive,
@@ -29,18 +30,26 @@ from calque_core import (
 from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
+    ArrayOperations,
     JitTracer,
     Plans,
     Position,
+    add_option,
+    add_options,
     call_by_rules,
     check_lift,
     current_position,
     here,
+    is_new_operand,
+    mark_wrapper,
+    marked,
+    may_expand,
     plain_types,
     zero_tangent,
 )
 
 Value = Any
+Params = Mapping[str, Any]
 
 
 class JVPTracer(Tracer):
@@ -91,17 +100,29 @@ class JVPTracer(Tracer):
         return f"{type(self).__name__}(primal={self.primal!r}, tangent={self.tangent!r})"
 
 
+class StagedJVPTracer(ArrayOperations, JVPTracer):
+    """A tracer of a trace that knows functions: its methods, which are such functions, ask the trace."""
+
+    __slots__ = ()
+
+
 class JVPTrace(Trace):
     """Applies jvp rules to operations on its tracers."""
 
     verb = "jvp"
 
     def __init__(
-        self, parent: Trace, tangent_trace: Trace, operations: Plans[LinearizedOperation] | None = None
+        self,
+        parent: Trace,
+        tangent_trace: Trace,
+        operations: Plans[LinearizedOperation] | None = None,
+        functions: Plans[LinearizedFunction] | None = None,
     ) -> None:
         super().__init__(parent)
         self.tangent_trace = tangent_trace
         self.operations = operations  # if the parent evaluates and the linear program may hold steps
+        self.functions = functions  # if the parent records and the derivative is linearized
+        self.tracer = JVPTracer if functions is None else StagedJVPTracer
         self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
         if self.is_linearizing:
             tangent_trace.is_open = True
@@ -114,13 +135,41 @@ class JVPTrace(Trace):
                 return outs
         return self.run_rule(primitive, args, params)
 
+    @mark_wrapper
+    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
+        """Record the equations of `function` and of its derivative that are known, or call it."""
+        if self.functions is None or not may_expand():
+            return function(*args, **options)
+        key: list[Any] = [function]
+        tracers: list[Any] = []
+        for x in args:
+            kind = type(x)
+            if (kind is StagedJVPTracer and x._trace is self) or (kind is JitTracer and x._trace is self.parent):
+                if is_new_operand(key, tracers, x):
+                    key += kind, x.aval
+            elif not add_option(key, x):
+                return function(*args, **options)
+        mask = [type(x) is StagedJVPTracer for x in tracers]
+        if not any(mask) or not add_options(key, options):
+            return function(*args, **options)
+        primals, tangents = self.split(tracers)
+        if not all(type(x) is JitTracer for x in primals):  # a number that is known: rules may look at it
+            return function(*args, **options)
+        known = self.functions.find(key, mask, self.parent, function, [self.primal_of(x) for x in args], options)
+        if known is None:
+            return function(*args, **options)
+        recorded = known.record(self, current_position(2), primals, marked(tangents, mask))
+        outs = [x if type(t) is Zero else StagedJVPTracer(self, x, t, x.aval) for x, t in zip(*recorded)]
+        return known.function.results(outs, tracers)
+
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's derivative rule."""
         primals: list[Value] = []
         tangents: list[Value] = []
         is_perturbed = has_array = False
+        tracer = self.tracer
         for x in args:
-            if type(x) is JVPTracer and x._trace is self:
+            if type(x) is tracer and x._trace is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 is_perturbed = True
@@ -149,8 +198,8 @@ class JVPTrace(Trace):
             finally:
                 context.trace, context.source = before, source
         if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
-            return [JVPTracer(self, outs[0], out_dots[0])]
-        return [x if type(t) is Zero else JVPTracer(self, x, t) for x, t in zip(outs, out_dots)]
+            return [tracer(self, outs[0], out_dots[0])]
+        return [x if type(t) is Zero else tracer(self, x, t) for x, t in zip(outs, out_dots)]
 
     def run_step(  # noqa: C901, PLR0911, PLR0912 - one loop over the operands; a call for each would take 0.2 us
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
@@ -224,7 +273,7 @@ class JVPTrace(Trace):
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` carries a tangent of this trace."""
-        return type(x) is JVPTracer and x._trace is self
+        return type(x) is self.tracer and x._trace is self
 
     def safe_residual(self, x: Value) -> Value:
         """Return a safe form of a value of the user's, since residuals may refer to it."""
@@ -234,7 +283,7 @@ class JVPTrace(Trace):
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
     ) -> tuple[list[Value], list[Value]]:
         """Return results and tangents of a primitive that has no derivative rule."""
-        args = [p if type(t) is Zero else JVPTracer(self, p, t) for p, t in zip(primals, tangents)]
+        args = [p if type(t) is Zero else self.tracer(self, p, t) for p, t in zip(primals, tangents)]
         return self.split(decompose(self, primitive, args, params, "jvp"))
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
@@ -245,7 +294,7 @@ class JVPTrace(Trace):
         primals: list[Value] = []
         tangents: list[Value] = []
         for x in outs:
-            if type(x) is JVPTracer and x._trace is self:
+            if self.owns(x):
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 continue
@@ -257,7 +306,7 @@ class JVPTrace(Trace):
 
     def primal_of(self, x: Value) -> Value:
         """Return the primal of a tracer of this trace, and any other value unchanged."""
-        return x.primal if type(x) is JVPTracer and x._trace is self else x
+        return x.primal if self.owns(x) else x
 
     def explain_refused_write(self, error: ValueError) -> None:
         if self.is_linearizing:

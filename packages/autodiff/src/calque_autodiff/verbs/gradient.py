@@ -113,8 +113,7 @@ def _transform(
         positions, names = places.positions, places.keywords
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
         leaves, tree = tree_flatten((varied, {}))
-        avals = _checked_types(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
-        leaves = [*narrow(leaves)]
+        leaves, avals = _checked_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
 
         def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
             merged = list(args)
@@ -139,7 +138,7 @@ def _transform(
     return value_and_gradient
 
 
-def _checked_types(
+def _checked_leaves(
     caller: str,
     fun: Any,
     args: Sequence[Any],
@@ -147,10 +146,10 @@ def _checked_types(
     leaves: Sequence[Value],
     chosen: tuple[Sequence[int], Sequence[str]],
     options: tuple[bool, bool],
-) -> list[Any]:
-    """Return the strong types of the leaves of the chosen arguments, and check that these have gradients.
+) -> tuple[list[Value], list[Any]]:
+    """Return the leaves of the chosen arguments in the current settings' dtypes, and their strong types.
 
-    Messages name a leaf as the user would write it.
+    Raises: TypeError for a leaf that has no gradient; the message names it as the user would write it.
     """
 
     def names() -> list[str]:
@@ -163,8 +162,9 @@ def _checked_types(
 
     check_arrays(leaves, names, caller)
     holomorphic, allow_int = options
-    avals = [typeof(leaf).strip_weak_type() for leaf in leaves]
+    primals = [*narrow(leaves)]
+    avals = [typeof(x).strip_weak_type() for x in primals]
     for i, aval in enumerate(avals):
         if aval.kind != "f" or holomorphic:
             check_input(caller, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)
-    return avals
+    return primals, avals

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
+from calque_autodiff.functions import current_functions
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.operations import current_operations
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.traces.tape import Tape
@@ -22,6 +23,7 @@ from calque_core import api_boundary, current_trace, evaluation, tracing, typeof
 from calque_core.extend import (
     Captures,
     FlatFunction,
+    JaxprTrace,
     Plans,
     check_callable,
     check_outputs,
@@ -54,14 +56,15 @@ def linearize_flat(
     """
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
-    trace = JVPTrace(parent, tangent_trace, operations if parent is evaluation else None)
+    functions = current_functions() if type(parent).process_primitive is JaxprTrace.process_primitive else None
+    trace = JVPTrace(parent, tangent_trace, operations if parent is evaluation else None, functions)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = flat.verb
     tangent_trace.fun, tangent_trace.position = fun, trace.position
     with tracing(trace):
         results = flat(
             *[
-                JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x
+                trace.tracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x
                 for x, aval in zip(primals, avals)
             ]
         )

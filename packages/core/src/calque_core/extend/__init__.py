@@ -30,7 +30,7 @@ if _TYPE_CHECKING:
     from calque_core.errors import similar_name
     from calque_core.extend import numpy_functions
     from calque_core.frames.source import (
-        LineTables, Position, at_place, current_position, describe_function, in_backward, resolve, where,
+        LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where,
     )
     from calque_core.frames.tracebacks import hide_frames, mark_boundary
     from calque_core.jaxprs.captured import captured_tracers
@@ -105,7 +105,11 @@ if _TYPE_CHECKING:
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import advance_rule_epoch, missing_rule, rules_by_family, settings_key
-    from calque_core.staging.jit_tracer import JitTracer
+    from calque_core.staging.expansions import (
+        FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, may_expand,
+        recorder,
+    )
+    from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
         fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
@@ -115,6 +119,7 @@ if _TYPE_CHECKING:
         function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
+    from calque_core.types.array_methods import ArrayOperations
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
@@ -140,7 +145,7 @@ _LATE = {
     "calque_core.errors": "similar_name",
     "calque_core.extend": "numpy_functions",
     "calque_core.frames.source": (
-        "LineTables, Position, at_place, current_position, describe_function, in_backward, resolve, where"
+        "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where"
     ),
     "calque_core.frames.tracebacks": "hide_frames, mark_boundary",
     "calque_core.jaxprs.captured": "captured_tracers",
@@ -213,7 +218,11 @@ _LATE = {
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "advance_rule_epoch, missing_rule, rules_by_family, settings_key",
-    "calque_core.staging.jit_tracer": "JitTracer",
+    "calque_core.staging.expansions": (
+        "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
+        "may_expand, recorder"
+    ),
+    "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (
         "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "
@@ -223,6 +232,7 @@ _LATE = {
         "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
+    "calque_core.types.array_methods": "ArrayOperations",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
@@ -238,12 +248,12 @@ __all__ = [
     "explain_comparison",
     # Places in the user's program, and frames in tracebacks
     "Position", "current_position", "resolve", "LineTables", "in_backward", "where", "at_place", "describe_function",
-    "hide_frames", "mark_boundary", "similar_name",
+    "hide_frames", "mark_boundary", "mark_wrapper", "similar_name",
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces
-    "JaxprTrace", "BorrowingTrace", "JitTracer", "record_call", "check_lift", "only_evaluates", "plain_types",
-    "function_evaluators", "register_function_evaluator",
+    "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
+    "plain_types", "ArrayOperations", "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
@@ -264,6 +274,8 @@ __all__ = [
     "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
     "Plans", "StraightLine", "is_straight",
+    "FunctionProgram", "add_option", "add_options", "function_program", "holds_equations_alone",
+    "is_new_operand", "may_expand", "recorder",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach", "ArrayAttribute",

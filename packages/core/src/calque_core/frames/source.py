@@ -15,11 +15,10 @@ import os
 import sys
 from bisect import bisect_right
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import calque_pytree
 from calque_core.context import here, scopes_of
-from calque_core.record import Record
 
 Position = tuple[Any, ...]  # a code object, an instruction of it, and, where scopes are open, the tuple of their names
 F = TypeVar("F")
@@ -41,7 +40,7 @@ class BackwardPosition(tuple[Any, ...]):
     __slots__ = ()
 
 
-class SourceInfo(Record):
+class SourceInfo(NamedTuple):
     """A place in the user's program."""
 
     file_name: str

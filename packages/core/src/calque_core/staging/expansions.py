@@ -12,7 +12,7 @@ Read next: `jaxprs/straight_line.py` for `Plans`; `stage.py`, which asks for exp
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -20,11 +20,13 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.frames.source import current_position, mark_wrapper
-from calque_core.jaxprs.jaxpr import Jaxpr, Literal, Var, jaxprs_in_params
+from calque_core.jaxprs.jaxpr import Jaxpr, Literal, Var, has_jaxpr
 from calque_core.jaxprs.straight_line import Plans, function_of
+from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import rule_epoch
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn
 from calque_core.traces.trace import eval_context, evaluation, tracing
+from calque_core.traces.tracer import Tracer
 
 Value = Any
 Function = Callable[..., Value]
@@ -35,47 +37,82 @@ _DTYPES = [np.dtype(code) for code in "?bhilqBHILQefd"]
 _EXACT = frozenset((NoneType, int, bool, float, str, type, *map(type, _DTYPES), *(dtype.type for dtype in _DTYPES)))
 
 
-class Expansion(NamedTuple):
-    """The equations of a function: `record(trace, position, *tracers)` appends them and returns its list of results.
+class FunctionProgram(NamedTuple):
+    """The equations of a function on operands of known types.
 
     For each result, `views` holds the positions of the operands whose memory NumPy's array would share; `container` is
     the class of the results, None for one result alone.
     """
 
-    record: Callable[..., list[Value]]
+    program: Jaxpr
     views: Sequence[Sequence[int]]
     container: type | None
+
+    def results(self, outs: Sequence[Value], tracers: Sequence[Tracer]) -> Value:
+        """Return the results of a call on `tracers`, marked as views of these and in the function's container."""
+        for out, viewed in zip(outs, self.views):
+            if viewed:
+                sources = [tracers[i] for i in viewed]
+                out._viewed = tuple(ref for x in sources for ref in (weakref.ref(x), *getattr(x, "_viewed", ())))
+        return outs[0] if self.container is None else self.container(outs)
+
+
+class Expansion(NamedTuple):
+    """A function's equations, and the code that records them: `record(trace, position, *atoms)` returns its results."""
+
+    function: FunctionProgram
+    record: Callable[..., list[Value]]
 
 
 @mark_wrapper
 def expand(trace: Any, function: Function, args: Sequence[Value], options: Options) -> Value:
     """Return `function(*args, **options)` under a trace that records operations and does nothing else with them."""
-    context = here()
-    if context.settings is not DEFAULT_SETTINGS or context.varying_axes or not trace.is_open:
-        return function(*args, **options)
     key: list[Any] = [function]
     tracers: list[JitTracer] = []
     for x in args:
         if type(x) is JitTracer and x._trace is trace:
-            key.append(x.aval)
-            tracers.append(x)
-        elif not _add_option(key, x):
+            if is_new_operand(key, tracers, x):
+                key.append(x.aval)
+        elif not add_option(key, x):
             return function(*args, **options)
-    for name, x in options.items():
-        key.append(name)
-        if not _add_option(key, x):
-            return function(*args, **options)
-    expansion = current_expansions().find(key, trace, function, args, options) if tracers else None
+    if not tracers or not add_options(key, options) or not may_expand() or not trace.is_open:
+        return function(*args, **options)
+    expansion = current_expansions().find(key, trace, function, args, options)
     if expansion is None:
         return function(*args, **options)
-    outs = expansion.record(trace, current_position(3), *tracers)
-    for out, viewed in zip(outs, expansion.views):
-        if viewed:
-            out._viewed = _views_of([tracers[i] for i in viewed])
-    return outs[0] if expansion.container is None else expansion.container(outs)
+    outs = expansion.record(trace, current_position(3), *[x.variable for x in tracers])
+    return expansion.function.results(outs, tracers)
 
 
-def _add_option(key: list[Any], x: Value) -> bool:
+def is_new_operand(key: list[Any], tracers: list[Any], x: Tracer) -> bool:
+    """Append an operand to `tracers`; return False for one that is there, whose position goes to the key.
+
+    `x * x` may have other equations than `x * y`.
+    """
+    for i, known in enumerate(tracers):
+        if known is x:
+            key.append(i)
+            return False
+    tracers.append(x)
+    return True
+
+
+def may_expand() -> bool:
+    """Tell whether the context is one for which expansions are made: default settings, no axes of a mesh."""
+    context = here()
+    return context.settings is DEFAULT_SETTINGS and not context.varying_axes
+
+
+def add_options(key: list[Any], options: Options) -> bool:
+    """Append keyword arguments to a key; return False if only the function can tell what they mean."""
+    for name, x in options.items():
+        key.append(name)
+        if not add_option(key, x):
+            return False
+    return True
+
+
+def add_option(key: list[Any], x: Value) -> bool:
     """Append an argument that is no tracer to a key; return False if only the function can tell what it means."""
     kind = type(x)
     if kind in _EXACT:
@@ -83,65 +120,64 @@ def _add_option(key: list[Any], x: Value) -> bool:
         return True
     if kind is tuple:
         key += kind, len(x)
-        return all([_add_option(key, item) for item in x])  # noqa: C419  (a list: half of the time)
+        return all([add_option(key, item) for item in x])  # noqa: C419  (a list: half of the time)
     if kind is slice:
         key.append(kind)
-        return _add_option(key, x.start) and _add_option(key, x.stop) and _add_option(key, x.step)
+        return add_option(key, x.start) and add_option(key, x.stop) and add_option(key, x.step)
     if x is Ellipsis:
         key.append(x)
         return True
     return False
 
 
-def _views_of(tracers: Sequence[JitTracer]) -> tuple[Any, ...]:
-    return tuple(ref for x in tracers for ref in (weakref.ref(x), *getattr(x, "_viewed", ())))
-
-
 # Making
 
 
-def expansion_of(trace: Any, function: Function, args: Sequence[Value], options: Options) -> Expansion | None:
-    """Return the expansion of a function on operands of the types of `args`; None if it has to run at each call.
+def function_program(trace: Any, function: Function, args: Sequence[Value], options: Options) -> FunctionProgram | None:
+    """Return the equations of a function on operands of the types of `args`; None if it has to run at each call.
 
     It is staged under a trace of the class of `trace`.
     """
     containers: list[type | None] = []
-    views: list[list[int]] = []
     staging = type(trace)(evaluation)
     try:
         with eval_context(), tracing(staging):
-            new_args = [staging.new_arg(x.aval) if type(x) is JitTracer else x for x in args]
-            tracers = [x for x in new_args if type(x) is JitTracer]
-            out = function(*new_args, **options)
+            operands = {id(x): x.aval for x in args if type(x) is JitTracer}
+            new = {key: staging.new_arg(aval) for key, aval in operands.items()}
+            tracers = list(new.values())
+            out = function(*[new.get(id(x), x) for x in args], **options)
             containers.append(type(out) if type(out) in (tuple, list) else None)
             outs = [out] if containers[0] is None else list(out)
             views = [[i for i, x in enumerate(tracers) if _is_view(y, x)] for y in outs]
             program = staging.finish(outs)
     except Exception:  # noqa: BLE001  the function raises it again, where the user's line is known
         return None
-    return Expansion(_recorder(program), views, containers[0]) if _can_be_copied(program) else None
+    is_copied = holds_equations_alone(program) and _makes_its_results(program)
+    return FunctionProgram(program, views, containers[0]) if is_copied else None
 
 
 def _is_view(out: Value, x: JitTracer) -> bool:
     return any(viewed() is x for viewed in getattr(out, "_viewed", ()))
 
 
-def _can_be_copied(program: Jaxpr) -> bool:
-    """Tell whether equations like those of a program may be recorded again: they hold no program, array or effect."""
+def _makes_its_results(program: Jaxpr) -> bool:
+    """Tell whether each result is a new value, and each another one."""
     made = {v for eqn in program.eqns for v in eqn.outvars}
     results = program.outvars
-    return (
-        not program.consts
-        and not program.effects
-        and bool(results)
-        and all(type(v) is Var and v in made for v in results)
-        and len(set(results)) == len(results)
-        and all(next(jaxprs_in_params(eqn.params), None) is None for eqn in program.eqns)
-    )
+    return bool(results) and all(type(v) is Var and v in made for v in results) and len(set(results)) == len(results)
 
 
-def _recorder(program: Jaxpr) -> Callable[..., list[Value]]:
-    """Return the function of a trace, a position and tracers that appends equations like those of `program`."""
+def holds_equations_alone(program: Jaxpr) -> bool:
+    """Tell whether equations like those of a program may be recorded again: they hold no program, array or effect."""
+    return not program.consts and not program.effects and not any(has_jaxpr(eqn.params) for eqn in program.eqns)
+
+
+def recorder(program: Jaxpr, layouts: Collection[Primitive] = ()) -> Callable[..., list[Value]]:
+    """Return the function of a trace, a position and atoms that appends equations like those of `program`.
+
+    It returns tracers for the results; a result that is a literal is the literal's value.  Operations of the primitives
+    `layouts` are recorded by the trace, `trace.record_layout(primitive, tracer, params)`, which may do with fewer.
+    """
     bound: dict[str, Any] = {"new": new_eqn, "var": Var, "tracer": JitTracer}
     known: dict[int, str] = {}
 
@@ -151,17 +187,31 @@ def _recorder(program: Jaxpr) -> Callable[..., list[Value]]:
         return name
 
     names: dict[Any, str] = {v: f"v{i}" for i, v in enumerate(program.invars)}
-    arguments = [f"x{i}" for i in range(len(names))]
-    lines = [f"v{i} = x{i}.variable" for i in range(len(names))]
+    arguments = ["trace", "position", *names.values()]
+    lines = ["append = trace.eqns.append"]
     for eqn in program.eqns:
         operands = ", ".join(constant(x) if type(x) is Literal else names[x] for x in eqn.invars)
         outs = [names.setdefault(v, f"v{len(names)}") for v in eqn.outvars]
+        if eqn.primitive in layouts:
+            x = f"tracer(trace, {constant(eqn.invars[0].aval)}, {operands}, position)"
+            layout = f"trace.record_layout({constant(eqn.primitive)}, {x}, {constant(eqn.params)})"
+            lines.append(f"{outs[0]} = {layout}[0].variable")
+            continue
         lines += [f"{name} = var({constant(v.aval)})" for name, v in zip(outs, eqn.outvars)]
         parts = constant(eqn.primitive), f"[{operands}]", f"[{', '.join(outs)}]", constant(eqn.params or NO_PARAMS)
         lines.append(f"append(new(({', '.join(parts)}, position)))")
-    results = ", ".join(f"tracer(trace, {constant(v.aval)}, {names[v]}, position)" for v in program.outvars)
-    body = "\n ".join(["append = trace.eqns.append", *lines, f"return [{results}]"])
-    return function_of(f"def function(trace, position, {', '.join(arguments)}):\n {body}", bound)
+    results = ", ".join(
+        constant(v.val) if type(v) is Literal else f"tracer(trace, {constant(v.aval)}, {names[v]}, position)"
+        for v in program.outvars
+    )
+    body = "\n ".join([*lines, f"return [{results}]"])
+    return function_of(f"def function({', '.join(arguments)}):\n {body}", bound)
+
+
+def expansion_of(trace: Any, function: Function, args: Sequence[Value], options: Options) -> Expansion | None:
+    """Return the expansion of a function on operands of the types of `args`; None if it has to run at each call."""
+    known = function_program(trace, function, args, options)
+    return None if known is None else Expansion(known, recorder(known.program))
 
 
 _current: list[Any] = [-1, Plans(expansion_of)]

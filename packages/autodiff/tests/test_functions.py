@@ -1,0 +1,151 @@
+"""A function whose derivative is staged again records the equations of its first call, and nothing else changes."""
+
+import numpy as np
+import pytest
+
+from calque_autodiff import grad, linearize, value_and_grad, vjp
+from calque_core import Primitive, current_trace, jaxpr_as_fun, lax, make_jaxpr, named_scope
+
+X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
+ROW = np.linspace(0.1, 0.3, 3)
+COUNT = 5  # the third call makes the linearized function
+
+
+def call(function, *args, **options):
+    return current_trace().process_function(function, args, options)
+
+
+def total(x):
+    return lax.reduce_sum(x, tuple(range(x.ndim)))
+
+
+FUNCTIONS = {
+    "a product with itself": lambda x: x * x,
+    "a product": lambda x: x * (x + 1.0),
+    "a known operand": lambda x: x @ np.ones((3, 2)),
+    "a row": lambda x: x + ROW,
+    "a mean": lambda x: x.mean(axis=-1, keepdims=True) * x,
+    "a quotient": lambda x: (2.0 / x - x / 3) ** 2,
+    "views": lambda x: x.reshape(3, 2).T[0] * x[:, 1:].T.ravel()[:3],
+    "layouts in a row": lambda x: x.reshape(3, 2).reshape(6).reshape(2, 3),
+    "results without tangents": lambda x: x * x.argmax(axis=1, keepdims=True) + (x > 1.0),
+    "two results": lambda x: np.divmod(x, 0.3)[1],
+    "integers between": lambda x: x.astype("int64").astype("float64") * x,
+    "the largest": lambda x: x.max(axis=0) - x.min() + np.maximum(x, 1.0),
+    "a standard deviation": lambda x: x.std(axis=0) + x.var(),
+}
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_every_call_records_the_same_program(f):
+    first, *later = [str(make_jaxpr(grad(lambda x: total(f(x) * 2.0)))(X)) for _ in range(COUNT)]
+    assert later == [first] * (COUNT - 1)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_the_recorded_gradient_is_that_of_differences(f):
+    def loss(x):
+        return total(f(x) * 2.0)
+
+    for _ in range(COUNT):
+        program = make_jaxpr(grad(loss))(X)
+    gradient = jaxpr_as_fun(program)(X)[0]
+    for index in np.ndindex(X.shape):
+        step = np.zeros_like(X)
+        step[index] = 1e-6
+        np.testing.assert_allclose(gradient[index], (loss(X + step) - loss(X - step)) / 2e-6, rtol=1e-6, atol=1e-8)
+
+
+def test_a_function_runs_until_its_derivative_is_made():
+    count = []
+
+    def counted(x, y):
+        count.append(1)
+        return lax.mul(lax.sin(x), y)
+
+    for _ in range(COUNT):
+        make_jaxpr(grad(lambda x: total(call(counted, x, x) + call(counted, x, 2.0))))(X)
+    assert len(count) == 6
+
+
+def test_operands_without_tangents_are_told_from_those_with():
+    def f(x, y):
+        return total(call(lax.mul, x, y) + call(lax.mul, y, x) + call(lax.mul, y, y))
+
+    for _ in range(COUNT):
+        program = make_jaxpr(lambda x, y: grad(f)(x, y))(X, X + 1.0)
+    np.testing.assert_allclose(jaxpr_as_fun(program)(X, X + 1.0)[0], 2.0 * (X + 1.0))
+
+
+def test_a_derivative_of_a_derivative_is_recorded_too():
+    def f(x):
+        return total((x * x).sum(axis=0) * x.mean())
+
+    texts = [str(make_jaxpr(grad(lambda x: total(grad(f)(x))))(X)) for _ in range(COUNT)]
+    assert texts == texts[:1] * COUNT
+
+
+def test_an_equation_knows_the_line_and_the_scopes_of_its_own_call():
+    def f(x):
+        for _ in range(COUNT):
+            y = (x * 3.0).sum()
+        with named_scope("inside"):
+            z = (x * 3.0).sum()
+        return y + z
+
+    program = make_jaxpr(value_and_grad(f))(X)
+    start = f.__code__.co_firstlineno
+    assert {eqn.source_info.line for eqn in program.eqns} == {start + 2, start + 4, start + 5}
+    assert {eqn.source_info.name_stack for eqn in program.eqns if eqn.source_info.line == start + 4} == {
+        "inside",
+        "transpose(inside)",
+    }
+
+
+def test_a_rule_that_is_replaced_drops_the_derivatives():
+    p = Primitive("p")
+    p.def_abstract_eval(lambda x: x)
+    p.def_rule("jvp", lambda primals, tangents: (p.bind(*primals), lax.mul(tangents[0], 2.0)))
+
+    def gradient():
+        return [eqn for eqn in make_jaxpr(grad(lambda x: call(p.bind, x)))(1.0).eqns if eqn.primitive is lax.mul_p]
+
+    for _ in range(COUNT):
+        assert [x.val for x in gradient()[0].invars] == [1.0, 2.0]
+    p.def_rule("jvp", lambda primals, tangents: (p.bind(*primals), lax.mul(tangents[0], 5.0)), override=True)
+    assert [x.val for x in gradient()[0].invars] == [1.0, 5.0]
+
+
+def test_a_rule_that_fails_names_the_line_of_each_call():
+    p = Primitive("without_rule")
+    p.def_abstract_eval(lambda x: x)
+    for _ in range(COUNT):
+        with pytest.raises(NotImplementedError, match=r"test_functions\.py"):
+            make_jaxpr(grad(lambda x: call(p.bind, x)))(1.0)
+
+
+def test_an_operator_in_place_marks_what_a_copied_view_shares():
+    def f(x):
+        for _ in range(COUNT):
+            y = x * 1.0
+            row = y[0]
+        row += 1.0
+        return total(y)
+
+    with pytest.raises(Exception, match=r"'\+='"):
+        make_jaxpr(grad(f))(X)
+
+
+def test_linearize_and_vjp_under_a_staged_program_are_those_of_the_function():
+    def f(x):
+        return (x * x).mean(axis=0)
+
+    def both(x):
+        out, f_lin = linearize(f, x)
+        _, f_vjp = vjp(f, x)
+        return out, f_lin(x), f_vjp(out)[0]
+
+    for _ in range(COUNT):
+        program = make_jaxpr(both)(X)
+    for got, want in zip(jaxpr_as_fun(program)(X), both(X), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14)
