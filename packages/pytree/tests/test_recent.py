@@ -1,6 +1,10 @@
+import enum
+import operator
+
 import pytest
 
 from calque_pytree import Registry, flatten, leaves, structure, unflatten
+from calque_pytree.descent import MAX_COMPARED
 from calque_pytree.recent import MAX_CANDIDATES, MAX_STRUCTURES, MAX_WIDTH, outline
 from calque_pytree.runs import MAX_TREE
 
@@ -41,6 +45,35 @@ def test_another_order_of_a_dict_is_kept_apart():
     assert ab == ba
     assert list(unflatten(ab, [1, 2])[0]) == ["a", "b"]
     assert list(unflatten(ba, [1, 2])[0]) == ["b", "a"]
+
+
+def test_keys_that_are_equal_but_other_objects_have_the_same_treedef():
+    registry = Registry()
+    _, treedef = flatten_often([{"alpha": 1, "beta": 2}], registry)
+    copies = {key[::-1][::-1]: value for key, value in {"alpha": 1, "beta": 2}.items()}
+    assert flatten([copies], registry=registry)[1] is treedef
+
+
+class Name(enum.StrEnum):
+    ALPHA = "alpha"
+
+
+def test_a_key_that_equals_a_string_and_is_none_is_kept_apart():
+    registry = Registry()
+    _, treedef = flatten_often([{"alpha": 1, "beta": 2}], registry)
+    values, other = flatten([{Name.ALPHA: 1, "beta": 2}], registry=registry)
+    assert (values, other is treedef) == ([1, 2], False)
+    assert next(iter(other.unflatten([1, 2])[0])) is Name.ALPHA
+
+
+@pytest.mark.parametrize("width", [MAX_COMPARED, MAX_COMPARED + 1])
+def test_each_width_of_a_dict_has_a_treedef_of_its_own(width):
+    registry = Registry()
+    narrow, wide = ([dict.fromkeys([f"key{i}" for i in range(n)], 1)] for n in (width, width + 1))
+    first = [flatten_often(tree, registry)[1] for tree in (narrow, wide)]
+    again = [flatten(tree, registry=registry)[1] for tree in (narrow, wide)]
+    assert all(map(operator.is_, first, again))
+    assert [treedef.num_leaves for treedef in first] == [width, width + 1]
 
 
 def test_none_is_a_node_or_a_leaf_as_asked_each_time():
