@@ -71,11 +71,12 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
             return _by_rules(function, numpy_function, args, kwargs)
         if is_by_types and function_evaluators and not kwargs:
             for x in args:
-                if type(x) in function_evaluators and (len(args) == 1 or _SEQUENCES.isdisjoint(map(type, args))):
+                evaluate = function_evaluators.get(type(x))
+                if evaluate is not None:
                     try:
-                        return function_evaluators[type(x)](function, args)
+                        return evaluate(function, args)
                     except TypeError as error:
-                        return _after_refusal(error, numpy_function, args, {})
+                        return _after_evaluator(error, function, numpy_function, args)
         if _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):
             try:
                 out = numpy_function(*args, **kwargs)
@@ -108,6 +109,13 @@ def _by_rules(
         return here().trace.process_function(function, args, kwargs)
     except TypeError as error:
         return _after_refusal(error, numpy_function, args, kwargs)
+
+
+def _after_evaluator(error: TypeError, function: Function, numpy_function: Function, args: tuple[Value, ...]) -> Value:
+    """Return the result where a backend's evaluator refused: with lists as arrays, or what `_after_refusal` knows."""
+    if _SEQUENCES.isdisjoint(map(type, args)):
+        return _after_refusal(error, numpy_function, args, {})
+    return _by_rules(function, numpy_function, args, {})
 
 
 def _after_refusal(

@@ -103,13 +103,13 @@ class Program:
 
     def run_one(self, buffers: Sequence[Buffer], args: Sequence[Value]) -> Array:
         """Return the only result on the buffers of `args`; 0.3 us less than a list of it."""
+        out = Array()
         try:
-            outs = self.run(buffers).consume_with_handlers(self.handlers)
+            (out._buffer,) = self.run(buffers).consume_with_handlers(self.handlers)
         except RuntimeError as error:
             explain(error, self, args)
             raise
-        out = Array()
-        (out._buffer,), (out._device_type,) = outs, self.out_types
+        out._device_type = self.out_types[0]
         return out
 
 
