@@ -181,7 +181,9 @@ def is_error(value: Any) -> bool:
 
 
 def neighbours(entry: Entry, group: Group) -> list[Entry]:
-    """Return the names of a group that stand next to one of them, in their order, each page once."""
+    """Return the names that stand next to one of them in a group, each page once; none if the group has no subject."""
+    if not group.title:
+        return []
     by_page = {e.page: e for e in group.entries if has_page(e.value)}
     entries = list(by_page.values())
     place = list(by_page).index(entry.page)

@@ -112,6 +112,13 @@ def test_a_picture_is_small_and_wide_enough_for_a_page(name: str) -> None:
 # The command that runs them
 
 
+def test_ci_runs_the_programs_in_one_session_before_it_builds_the_pages() -> None:
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    assert text.count("examples/run.py") == 1
+    assert re.search(r'requires=\["wheels", "examples"\]\)\ndef docs\(', text)
+    assert re.search(r'sessions = \[.*"examples", "docs".*\]', text)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return a folder with one program, which counts its runs, and the module that it imports."""

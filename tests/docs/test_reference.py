@@ -91,6 +91,12 @@ def test_a_page_names_its_module_its_subject_its_other_path_and_its_neighbours(f
     assert "Other paths: ``calque.lax.cumsum``." in text
 
 
+def test_names_in_the_order_of_the_alphabet_are_no_neighbours(folder):
+    assert page(folder, "calque_xla_backend/export.rst").endswith(
+        "\nIn :doc:`calque_xla_backend </reference/calque_xla_backend>`.\n"
+    )
+
+
 def test_a_name_of_two_modules_has_one_page(folder):
     assert "(calque_autodiff/grad.rst)" in page(folder, "calque.md")
     assert not (folder / "calque" / "grad.rst").exists()
