@@ -432,13 +432,22 @@ def test_a_carry_that_changes_its_structure_is_refused_with_both():
         scan(step, 1.0, np.ones(2))
 
 
-@pytest.mark.parametrize("result", [lambda c: c, lambda c: [c, c], lambda c: (c, c, c), lambda c: None, lambda c: (c,)])
-def test_what_is_no_pair_is_refused(result):
+@pytest.mark.parametrize(
+    ("result", "in_words"),
+    [
+        (lambda c: c, "one array"),
+        (lambda c: [c, c], "a list of length 2"),
+        (lambda c: (c, c, c), "a tuple of length 3"),
+        (lambda c: None, "None"),
+        (lambda c: (c,), "a tuple of length 1"),
+    ],
+)
+def test_what_is_no_pair_is_refused(result, in_words):
     def step(c, x):
         return result(c)
 
     expected = (
-        rf"scan of {at(step)} at .*: {at(step)} must return a pair \(carry, y\), but it returned .*\. "
+        rf"scan of {at(step)} at .*: {at(step)} must return a pair \(carry, y\), but it returned {in_words}\. "
         r"Return None as y if there is nothing to stack\."
     )
     with pytest.raises(TypeError, match=expected):

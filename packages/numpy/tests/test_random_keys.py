@@ -50,9 +50,12 @@ def test_a_value_that_is_no_key_is_refused(name, not_a_key, kind, call_recorded)
     assert f"the key has type {kind}, but one key is uint32[2]. Make keys with key(seed)" in str(caught.value)
 
 
-def test_a_list_is_no_key():
-    with pytest.raises(TypeError, match=r"\[0, 1\] of type list is not an array"):
-        random.split([0, 1])
+@pytest.mark.parametrize("not_a_key", [[0, 1], "seed", None, np.random.default_rng(0)], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("draw", [random.split, random.normal])
+def test_a_value_of_another_type_is_no_key(draw, not_a_key):
+    words = rf"at .*: the key is a value of type {type(not_a_key).__name__}, but one key is uint32\[2\]\. Make keys"
+    with pytest.raises(TypeError, match=words):
+        draw(not_a_key)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64])

@@ -29,6 +29,13 @@ def test_map_is_the_same_the_first_time_and_the_hundredth():
             map(lambda x, y: x, tree, {"a": 3, "b": 4})
 
 
+@pytest.mark.parametrize("name", ["map", "reduce", "map_with_path"])
+def test_a_tree_in_the_place_of_the_function_is_refused(name):
+    words = rf"^{name} got a dict as its function\. Give the function first: {name}\(f, tree\)\.$"
+    with pytest.raises(TypeError, match=words):
+        getattr(calque_pytree, name)({"a": 1}, lambda *args: args)
+
+
 def test_map_passes_the_subtrees_of_further_trees():
     assert map(lambda x, y, z: (x, y, z), [1, 2], [(3,), 4], [None, {}]) == [(1, (3,), None), (2, 4, {})]
 

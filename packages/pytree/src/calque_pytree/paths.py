@@ -16,7 +16,7 @@ from calque_pytree.flattening import CYCLE_CHECK_DEPTH, note_flatten_error, refu
 from calque_pytree.keys import KeyEntry, KeyPath
 from calque_pytree.kinds import Leaf, Node, Tree, keyed_flatten
 from calque_pytree.registry import KindTable, Registry, default_registry
-from calque_pytree.tree import flatten_like_first
+from calque_pytree.tree import check_function, flatten_like_first
 from calque_pytree.treedef import PyTreeDef
 
 IsLeafAt: TypeAlias = Callable[..., bool]
@@ -78,12 +78,14 @@ def tree_map_with_path(
 ) -> Tree:
     """Return the tree of `f(path, leaf, *subtrees of rest)` for each leaf of `tree`.
 
-    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`.
+    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`; TypeError if `f` is
+    no function.
 
     >>> from calque_pytree import keystr, tree_map_with_path
     >>> tree_map_with_path(lambda path, x: f"{keystr(path)} = {x}", {"a": [1]})
     {'a': ["['a'][0] = 1"]}
     """
+    check_function("map_with_path", f)
     pairs, treedef = tree_flatten_with_path(
         tree, is_leaf, is_leaf_takes_path, none_is_leaf=none_is_leaf, registry=registry
     )

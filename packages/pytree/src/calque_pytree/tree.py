@@ -42,15 +42,25 @@ def tree_map(
     """Return the tree of `f(leaf, *subtrees of rest)` for each leaf of `tree`.
 
     Each tree of `rest` has the structure of `tree`, but may go deeper where `tree` has a leaf.
-    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`.
+    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`; TypeError if `f` is
+    no function.
 
     >>> from calque_pytree import tree_map
     >>> tree_map(lambda x, y: x + y, {"b": 1, "a": (2, None)}, {"b": 10, "a": (20, None)})
     {'b': 11, 'a': (22, None)}
     """
+    check_function("map", f)
     leaves, treedef = tree_flatten(tree, is_leaf, none_is_leaf=none_is_leaf, registry=registry)
     columns = [flatten_like_first(treedef, tree_n, number) for number, tree_n in enumerate(rest, start=2)]
     return treedef.unflatten(list(map(f, leaves, *columns)))
+
+
+def check_function(caller: str, f: object) -> None:
+    """Check that the first argument of `caller` is a function.  Raises: TypeError."""
+    if not callable(f):
+        raise TypeError(
+            f"{caller} got a {type(f).__name__} as its function. Give the function first: {caller}(f, tree)."
+        )
 
 
 def flatten_like_first(treedef: PyTreeDef, tree: Tree, number: int) -> list[Tree]:
@@ -74,12 +84,13 @@ def tree_reduce(
     """Return `function(... function(function(initializer, leaf 0), leaf 1) ..., last leaf)`.
 
     Without `initializer` the first leaf takes its place.
-    Raises: TypeError if there is neither a leaf nor an initializer.
+    Raises: TypeError if there is neither a leaf nor an initializer, or `function` is no function.
 
     >>> from calque_pytree import tree_reduce
     >>> tree_reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)})
     6
     """
+    check_function("reduce", function)
     leaves: list[T] = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, registry=registry)
     if not isinstance(initializer, Unspecified):
         return functools.reduce(function, leaves, initializer)

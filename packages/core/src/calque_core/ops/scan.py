@@ -258,7 +258,15 @@ def _split_pair(caller: str, f: Any, out_tree: PyTreeDef) -> tuple[Any, Any]:
     node = out_tree.node_data()
     if node is None or node[0] is not tuple or len(children) != 2:
         raise TypeError(
-            f"{caller}: {describe_function(f)} must return a pair (carry, y), but it returned {out_tree}. Return "
-            "None as y if there is nothing to stack."
+            f"{caller}: {describe_function(f)} must return a pair (carry, y), but it returned "
+            f"{_in_words(out_tree)}. Return None as y if there is nothing to stack."
         )
     return children[0], children[1]
+
+
+def _in_words(tree: PyTreeDef) -> str:
+    """Return 'one array', or 'a tuple of length 3', for the structure of a result."""
+    node = tree.node_data()
+    if node is None:
+        return "one array"
+    return "None" if node[0] is type(None) else f"a {node[0].__name__} of length {len(tree.children())}"

@@ -33,7 +33,13 @@ def check_key(name: str, key: Value) -> Value:
     Raises: TypeError.
     """
     words = key.words if type(key) is KeyArray else key
-    aval = typeof(words)
+    try:
+        aval = typeof(words)
+    except TypeError:
+        raise TypeError(
+            f"{name}{where()}: the key is a value of type {type(key).__name__}, but one key is uint32[2]. "
+            "Make keys with key(seed) and split(key)."
+        ) from None
     if aval.shape != (2,) or aval.dtype != _UINT32:
         stated = f"shape {key.shape}" if type(key) is KeyArray else f"type {aval}"
         raise TypeError(
