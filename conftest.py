@@ -7,7 +7,7 @@ among them, as nox lets two Pythons do.
 
     pytest tests/laws                              a sample, by today's seed
     pytest tests/laws --sample-seed=2026-11-22     the sample of another day
-    pytest tests/laws --share=1/2                  of that sample the first half of the rows
+    pytest tests/laws --share=1/2                  of that sample the first half of the rows and of divided modules
     pytest tests/laws --full                       every case
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
 """
@@ -33,7 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--sample-seed", default=today(), metavar="TEXT", help="what the sample is drawn by; default: today"
     )
-    group.addoption("--share", default="1/1", metavar="I/N", help="test a share of the rows only, the I-th of N")
+    group.addoption(
+        "--share", default="1/1", metavar="I/N", help="test a share of the rows and divided modules, the I-th of N"
+    )
 
 
 def today() -> str:
@@ -45,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "sampled(keep, rows): a run without --full tests the fraction `keep` of the cases, and at least one of each "
         "row; `rows` names the parameters that are the row, none by default",
+    )
+    config.addinivalue_line(
+        "markers", "divided: runs that share the rows among them (--share) share the modules with this mark, too"
     )
 
 
@@ -85,7 +90,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if is_full(config):
         return
     marked = [item for item in items if item.get_closest_marker("sampled")]
-    left_out = set(marked) - set(sampled(marked, seed_of(config), config.getoption("share")))
+    seed, share = seed_of(config), config.getoption("share")
+    left_out = set(marked) - set(sampled(marked, seed, share)) | set(of_others(items, seed, share))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
@@ -103,6 +109,16 @@ def is_in_share(share: str, *words: str) -> bool:
     """Tell whether a row, by a hash of its name that is one for all Pythons, is in the share "2/3" of the rows."""
     number, count = map(int, share.split("/"))
     return int(count * hashed("", *words)) == number - 1
+
+
+def of_others(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytest.Item]:
+    """Return the tests of the divided modules that are in another share."""
+    divided = [item for item in items if item.get_closest_marker("divided")]
+    return [item for item in divided if not is_in_share(share, seed, module_of(item))]
+
+
+def module_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def row_of(item: pytest.Item) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 NO_CACHE = {"CALQUE_CACHE": "off"}  # what is measured and tested is compiled, by every run anew
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
+NEW_JAXLIB_PYTHONS = ["3.12", "3.13"]  # have one jaxlib: what that does with a program is asked of it on one of them
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
@@ -80,12 +81,15 @@ def wheels(session: nox.Session) -> None:
 def tests(session: nox.Session, package: str) -> None:
     """Test one built package beside its declared dependencies only: on one Python every case, elsewhere a sample.
 
-    The samples of the Pythons differ; `nox -s "tests-3.13(xla_backend)" -- --full` tests every case there.
+    The samples of the Pythons differ, and those with one jaxlib divide the tests of what it compiles between them;
+    `nox -s "tests-3.13(xla_backend)" -- --full` tests every case there.
     """
     session.install(*wheel_paths(with_siblings(package)), *TEST_TOOLS)
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
     cases = ["--full"] if session.python == WHOLE and package not in COMPILED else []
+    if package in COMPILED:
+        cases.append(f"--share={share_of(session.python, NEW_JAXLIB_PYTHONS)}")
     if package == "calque":
         cases.append("--doctest-ignore-import-errors")  # `calque.stages` and others need the backend, absent here
     run_pytest(session, *cases, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
@@ -94,7 +98,7 @@ def tests(session: nox.Session, package: str) -> None:
 @nox.session(python=PYTHONS, requires=["wheels"])
 def laws(session: nox.Session) -> None:
     """Test what needs two packages or more, by a sample of the cases; mypy reads a user's program there."""
-    run_laws(session, f"--share={share_of(session.python)}")
+    run_laws(session, f"--share={share_of(session.python, LAW_PYTHONS)}")
 
 
 @nox.session(python=PYTHONS[0], requires=["wheels"])
@@ -151,11 +155,11 @@ def bench(session: nox.Session) -> None:
     session.run("python", "benchmarks/run.py", *session.posargs, env={"PYTHONPATH": None, **NO_CACHE})
 
 
-def share_of(version: str) -> str:
-    """Return the share of the programs that one Python tests: half of them if the other Python is there too."""
-    if version not in LAW_PYTHONS or not all(shutil.which(f"python{v}") for v in LAW_PYTHONS):
+def share_of(version: str, versions: list[str]) -> str:
+    """Return the share that one Python tests of what `versions` divide among them if all of them are there."""
+    if version not in versions or not all(shutil.which(f"python{v}") for v in versions):
         return "1/1"
-    return f"{LAW_PYTHONS.index(version) + 1}/{len(LAW_PYTHONS)}"
+    return f"{versions.index(version) + 1}/{len(versions)}"
 
 
 def run_laws(session: nox.Session, *args: str) -> None:

@@ -41,6 +41,17 @@ def test_of_random_cases(is_drawn):
 """
 
 
+DIVIDED = """
+import pytest
+
+pytestmark = pytest.mark.divided
+
+@pytest.mark.parametrize("case", range(3))
+def test_of_{name}(case):
+    assert case < 3
+"""
+
+
 def pytest_run(*args, cwd=ROOT, env=()):
     """Return what pytest prints, run in a process of its own, without plugins, which take longer than the tests."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, args)]
@@ -87,6 +98,20 @@ def test_two_shares_have_a_case_of_each_row_together(folder):
     for half in halves:
         assert half["test_of_one_row"] == whole["test_of_one_row"]
         assert half["test_without_a_mark"] == whole["test_without_a_mark"]
+
+
+def test_each_of_two_shares_has_divided_modules_of_its_own(folder):
+    for name in "abcdefgh":
+        (folder / f"test_{name}.py").write_text(DIVIDED.format(name=name))
+    whole, *halves = (
+        {name: cases for name, cases in collected(folder, *share).items() if re.fullmatch("test_of_[a-h]", name)}
+        for share in ([], ["--share=1/2"], ["--share=2/2"])
+    )
+    assert len(whole) == 8
+    assert halves[0] | halves[1] == whole
+    assert not halves[0].keys() & halves[1].keys()
+    assert all(halves)
+    assert set(whole) <= set(collected(folder, "--full", "--share=1/2"))
 
 
 def test_a_full_run_has_every_case(folder):

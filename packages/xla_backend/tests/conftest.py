@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import ml_dtypes
@@ -24,6 +25,16 @@ sys.path.insert(0, str(Path(__file__).parent))  # for `claims.py`
 # scripts for processes with several devices
 collect_ignore = ["two_devices.py", "shards.py", "pmaps.py", "shardings.py", "partitions.py"]
 collect_ignore += ["process_claims.py", "process_endings.py"]
+
+# What jaxlib does with a program, and with several devices or processes: one Python of each jaxlib asks for it.
+DIVIDED = ["test_rules_*", "test_partition", "test_pmap", "test_processes", "test_sharding", "test_two_devices"]
+DIVIDED += ["test_compilation_cache*", "test_export", "test_ffi", "test_flags"]
+
+
+def pytest_itemcollected(item):
+    if item.path.parent == Path(__file__).parent and any(fnmatch(item.path.stem, name) for name in DIVIDED):
+        item.add_marker("divided")
+
 
 DTYPES = {
     "b": ["bool"],

@@ -67,6 +67,7 @@ def test_steps_of_one_program_wrap_around_each(dtype):
     check_alike(program, *pairs(dtype))
 
 
+@pytest.mark.sampled(keep=0.3, rows=["dtype"])
 @over_dtypes
 @pytest.mark.parametrize("shape", [(5, 9), (1, 7), (3, 1), (0, 4), (64, 33)], ids=str)
 def test_operations_on_whole_arrays_compile_to_what_they_evaluate_to(dtype, shape):
