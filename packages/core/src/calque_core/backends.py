@@ -9,7 +9,9 @@ Read next: `start_requests.py`, what users ask of a backend before its start; `a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from calque_core.record import Record
 
 Value = Any
 Device = Any
@@ -17,7 +19,7 @@ Device = Any
 HOST = "cpu"  # the device that NumPy's arrays name
 
 
-class Backend(NamedTuple):
+class Backend(Record):
     """The functions of a backend: `put(x, device)` puts an array on a device, `devices()` lists the devices."""
 
     put: Callable[[Value, Device], Value]

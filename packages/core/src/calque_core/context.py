@@ -17,13 +17,15 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import Any
+
+from calque_core.record import Record
 
 AxisEnv = tuple[tuple[Any, int], ...]
 AxisNames = frozenset[Any]
 
 
-class Settings(NamedTuple):
+class Settings(Record):
     """The settings of one task.  Every field is part of every cache key."""
 
     enable_x64: bool = True
@@ -44,7 +46,7 @@ DEFAULT_SETTINGS = Settings()
 mesh_classes: set[type] = set()  # the classes of the setting `mesh`; `meshes`, which adds them, is loaded at first use
 
 
-class Reports(NamedTuple):
+class Reports(Record):
     """What calque tells one task beside its results.  No result depends on it, so it is in no key."""
 
     log_compiles: bool = False

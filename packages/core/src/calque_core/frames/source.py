@@ -15,10 +15,11 @@ import os
 import sys
 from bisect import bisect_right
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import calque_pytree
 from calque_core.context import here, scopes_of
+from calque_core.record import Record
 
 Position = tuple[Any, ...]  # a code object, an instruction of it, and, where scopes are open, the tuple of their names
 F = TypeVar("F")
@@ -40,7 +41,7 @@ class BackwardPosition(tuple[Any, ...]):
     __slots__ = ()
 
 
-class SourceInfo(NamedTuple):
+class SourceInfo(Record):
     """A place in the user's program."""
 
     file_name: str

@@ -10,15 +10,15 @@ Read next: `ops/callback.py`, whose primitives have effects.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from calque_core.record import Record
 
 Effects = frozenset[Any]
 no_effects: Effects = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Record):
     """A kind of effect.
 
     Effects with `ordered` happen in the order of the equations, in branches and loops too.  An `exact` effect happens

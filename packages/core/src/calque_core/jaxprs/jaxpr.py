@@ -9,12 +9,13 @@ Read next: `stage.py`, which makes them; `interpret.py`, which runs them; `print
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_core.frames.source import Position, SourceInfo, resolve
 from calque_core.hooks import program_printer
 from calque_core.jaxprs.effects import Effects, no_effects
 from calque_core.memory.uncopied import Uncopied
+from calque_core.record import Record
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
 
@@ -47,7 +48,7 @@ class Literal:
 Atom = Var | Literal
 
 
-class JaxprEqn(NamedTuple):
+class JaxprEqn(Record):
     """One equation: `outvars = primitive[params] invars`.  Like a variable, it equals only itself."""
 
     primitive: Any

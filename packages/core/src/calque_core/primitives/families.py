@@ -62,9 +62,12 @@ def import_rules(family: str, kind: Kind) -> None:
             import_at_rest(f"{package}.{family}")
 
 
-def import_rules_to_change(family: str, kind: Kind) -> None:
-    """Import the rules of one kind before a definition beside them, unless a module of the family defines them now."""
-    if declaring_module().rpartition(".")[2] != family:
+def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:
+    """Import the rules of one kind before a definition beside them, unless it is in a module of the family.
+
+    `declaring` is the module of the definition.
+    """
+    if declaring.rpartition(".")[2] != family:
         import_rules(family, kind)
 
 

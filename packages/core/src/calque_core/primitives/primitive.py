@@ -8,7 +8,7 @@ Read next: `rules.py` for the tables, `trace.py` for the traces that process a b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args, overload
 
@@ -135,8 +135,13 @@ class Primitive(Uncopied):
         if cached:
             # No settings in the key: the operands are converted before `bind`, and the rule runs under the defaults.
             rule = _under_default_settings(self.adapted["abstract_eval"])
-            self.abstract = lru_cache(maxsize=4096)(self._with_varying_axes(rule))
+            self.abstract = partial(self._remember, self._with_varying_axes(rule))
         return function
+
+    def _remember(self, rule: Callable[..., Any], *avals: Any, **params: Any) -> Any:
+        """Give the type rule its cache at its first call: importing core defines 70 rules, at 10 us a cache."""
+        self.abstract = lru_cache(maxsize=4096)(rule)
+        return self.abstract(*avals, **params)
 
     @overload
     def def_rule(
@@ -186,7 +191,7 @@ class Primitive(Uncopied):
 
     def def_hole(self, kind: str, reason: str) -> None:
         """Declare the reason why no rule of this kind exists: 'it is not linear'.  The error quotes it."""
-        import_rules_to_change(self.family, kind)
+        import_rules_to_change(self.family, kind, declaring_module())
         if kind in self._rules:
             raise ValueError(
                 f"'{self.name}' has a rule of the kind {kind!r}, so no hole can be declared for it. Remove the rule "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_core.context import here
 from calque_core.errors import MissingRuleError, similar_name
@@ -27,6 +27,7 @@ from calque_core.primitives.families import (
     is_family_module,
 )
 from calque_core.primitives.rule_results import adapt
+from calque_core.record import Record
 
 Function = Callable[..., Any]
 Kind = str | tuple[str, str]
@@ -34,7 +35,7 @@ Kind = str | tuple[str, str]
 primitives: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-class Rule(NamedTuple):
+class Rule(Record):
     """A rule: the author's function, the adapted function, and the place of its definition."""
 
     function: Function
@@ -43,7 +44,7 @@ class Rule(NamedTuple):
     module: str  # the module whose body defines it
 
 
-class KindInfo(NamedTuple):
+class KindInfo(Record):
     """Texts for the error about a missing rule of a kind: the message, the package that reads it, the registration."""
 
     message: str
@@ -183,7 +184,7 @@ class RuleTable(MutableMapping[Any, Function]):
         store(primitive, self.kind, function, override=True)
 
     def __delitem__(self, primitive: Any) -> None:
-        import_rules_to_change(primitive.family, self.kind)
+        import_rules_to_change(primitive.family, self.kind, declaring_module())
         del primitive._rules[self.kind]
         del primitive.adapted[self.kind]
         primitive.refresh(self.kind)
@@ -219,10 +220,12 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     """
     if not callable(function):
         raise TypeError(f"the {kind} rule of '{primitive.name}' is {function!r}. Give a function.")
-    import_rules_to_change(primitive.family, kind)
-    new = Rule(function, adapt(primitive.name, kind, function, primitive.multiple_results), *_origin(function))
+    declaring = declaring_module()
+    is_late = is_family_module(declaring)
+    import_rules_to_change(primitive.family, kind, declaring)
+    adapted = adapt(primitive.name, kind, function, primitive.multiple_results)
+    new = Rule(function, adapted, *((_position_of(function), declaring) if is_late else _origin(function, declaring)))
     old: Rule | None = primitive._rules.get(kind)
-    is_late = is_family_module(new.module)
     repeated = new.module if is_late else "__main__"  # an import after an interrupt, or a cell of a notebook
     if old is not None and not override and old.module != repeated:
         raise ValueError(
@@ -247,13 +250,17 @@ def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
     return not stored.keys().isdisjoint((kind, general, _SHADOWED.get(general), "decomposition"))
 
 
-def _origin(function: Function) -> tuple[Position | None, str]:
-    """Return the position and the module of a rule's definition; calque's own has that of its function."""
+def _origin(function: Function, declaring: str) -> tuple[Position | None, str]:
+    """Return the position and the module of the definition of a user's rule; `declaring` is the innermost module."""
     frame = user_frame()
     if frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         return (frame.f_code, frame.f_lasti), frame.f_globals.get("__name__", "")
+    return _position_of(function), declaring
+
+
+def _position_of(function: Function) -> Position | None:
     code = getattr(function, "__code__", None)
-    return (None if code is None else (code, 0)), declaring_module()
+    return None if code is None else (code, 0)
 
 
 def _place(rule: Rule) -> str:
