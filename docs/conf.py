@@ -12,7 +12,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import MODULES, write_reference
+from page_events import keep_types_of_ours, share_sidebar
+from reference_names import MODULES
+from reference_pages import write_reference
 from reference_text import translate_docstring
 from sphinx.errors import ExtensionError
 
@@ -62,21 +64,6 @@ def check_origin() -> None:
             raise ExtensionError(f"The pages would describe {name} in {place}, not the installed wheel.")
 
 
-SIDEBARS: dict[str, str] = {}  # by folder
-
-
-def share_sidebar(_app: Any, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Compute the sidebar of a page that no sidebar lists once per folder, before the theme asks for it.
-
-    Such pages, one for each name of the reference, have one sidebar per folder, with the same relative links; it took
-    40 % of the build.
-    """
-    compute = context.get("toctree")
-    if compute and "orphan" in (context.get("meta") or {}):
-        folder = page.rpartition("/")[0]
-        context["toctree"] = lambda **options: SIDEBARS.get(folder) or SIDEBARS.setdefault(folder, compute(**options))
-
-
 def run_examples() -> None:
     """Run the programs of the gallery that have changed since they ran, for their pictures and their output."""
     command = Path(__file__).parents[1] / "examples" / "run.py"
@@ -89,4 +76,5 @@ def setup(app: Any) -> None:
     check_origin()
     run_examples()
     app.connect("autodoc-process-docstring", partial(translate_docstring, write_reference()))
+    app.connect("doctree-read", keep_types_of_ours)
     app.connect("html-page-context", share_sidebar, priority=400)  # the theme's own function has 500

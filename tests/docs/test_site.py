@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pydoc
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from built_site import SITE, broken_links, page_paths, pictures_without_text, re
 sys.path.insert(0, str(SITE.parents[1]))
 sphinx_errors = pytest.importorskip("sphinx.errors", reason="the docs session installs Sphinx")
 import conf  # noqa: E402  # the settings of Sphinx are in no package
+
+SIGNATURE = re.compile(r'<dt class="sig.*?</dt>', re.DOTALL)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,3 +58,11 @@ def test_a_link_without_page_or_anchor_and_a_picture_without_text_are_found(tmp_
     found = {path: broken_links(read_page(path, tmp_path), tmp_path) for path in page_paths(tmp_path)}
     assert found == {"a.html": ["#two", "c.html", "folder/d.html#gone", "p.png"], "b.html": [], "folder/d.html": []}
     assert pictures_without_text("a.html", tmp_path) == ['<img src="p.png" alt="">']
+
+
+def test_signatures_link_classes_of_ours_alone() -> None:
+    texts = [(SITE / path).read_text(encoding="utf-8") for path in page_paths()]
+    signatures = "".join(signature for text in texts for signature in SIGNATURE.findall(text))
+    linked = set(re.findall(r'class="reference internal" href="[^"]*#([\w.]+)"', signatures))
+    assert "calque_core.Jaxpr" in linked
+    assert [name for name in linked if not isinstance(pydoc.locate(name), type)] == []
