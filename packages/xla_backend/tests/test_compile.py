@@ -6,7 +6,8 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_xla_backend import Array, device_put, jit
-from calque_xla_backend.compile import XlaCompiler, compile_jaxpr, compiler_of
+from calque_xla_backend.compile import compile_jaxpr
+from calque_xla_backend.compiler import XlaCompiler, compiler_of
 from calque_xla_backend.placing import common_place
 from calque_xla_backend.runtime.placement import placement
 

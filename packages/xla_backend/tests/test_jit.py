@@ -39,7 +39,7 @@ from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.jit import jit_p
 from calque_pytree import register_dataclass, static, tree_map
 from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
-from calque_xla_backend.compile import compiler_of
+from calque_xla_backend.compiler import compiler_of
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -17,7 +17,7 @@ from calque_core import Jaxpr, Primitive, lax, make_jaxpr, moveaxis
 from calque_core.extend import merged, unmarked, where
 from calque_xla_backend.artefacts.format import Contents
 from calque_xla_backend.artefacts.module import merge_module
-from calque_xla_backend.compile import compiler_of
+from calque_xla_backend.compiler import compiler_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import IrValue
 

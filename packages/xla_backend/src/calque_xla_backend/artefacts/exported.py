@@ -21,7 +21,7 @@ from calque_xla_backend.artefacts.format import CALLING_CONVENTION, MAX_VJP_ORDE
 from calque_xla_backend.artefacts.module import check_module
 from calque_xla_backend.calls.call import by_position
 from calque_xla_backend.calls.signature import CallSignature
-from calque_xla_backend.compile import compiler_of
+from calque_xla_backend.compiler import compiler_of
 
 Value = Any
 

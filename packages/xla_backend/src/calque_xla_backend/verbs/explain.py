@@ -16,11 +16,11 @@ from calque_core.config import reports
 from calque_core.extend import describe_function, explain_comparison, here, is_debugging, narrow, where
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.differences import Difference, differences
-from calque_xla_backend.compile import XlaCompiler
+from calque_xla_backend.compiler import XlaCompiler
 from calque_xla_backend.runtime.log import constants_text
 from calque_xla_backend.runtime.partition import Partition, Place
 from calque_xla_backend.runtime.placement import placement
-from calque_xla_backend.verbs.jit import JitFunction
+from calque_xla_backend.verbs.jit_function import JitFunction
 
 Value = Any
 

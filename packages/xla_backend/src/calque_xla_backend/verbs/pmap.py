@@ -30,7 +30,7 @@ from calque_core.extend import (
 )
 from calque_core.lax import pmap_p
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
-from calque_xla_backend.compile import compiler_of
+from calque_xla_backend.compiler import compiler_of
 from calque_xla_backend.runtime.clients import Device, DeviceClass
 from calque_xla_backend.verbs.jit import Jitted, jit
 

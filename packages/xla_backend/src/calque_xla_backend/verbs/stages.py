@@ -25,7 +25,8 @@ from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
 from calque_xla_backend.calls.signature import CallSignature
-from calque_xla_backend.compile import LoweredProgram, Program, XlaCompiler, compiler_of, lower_program, name_of
+from calque_xla_backend.compile import LoweredProgram, Program, lower_program, name_of
+from calque_xla_backend.compiler import XlaCompiler, compiler_of
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.communication import Traffic, communication_of

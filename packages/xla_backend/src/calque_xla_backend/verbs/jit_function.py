@@ -1,0 +1,166 @@
+"""One jitted function: its options, and what a call does that the fast path does not serve.
+
+One idea: under a trace, or with a tracer among the arguments, a call becomes an equation that holds the function's
+jaxpr; otherwise the compiled program of this jaxpr runs.
+
+Read next: `calls/tracing.py`, which traces once; `calls/cache.py`, which keeps traces and programs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from calque_core import ShapeDtypeStruct, evaluation, is_tracer, typeof
+from calque_core.extend import (
+    arg_names,
+    describe_function,
+    explain_comparison,
+    here,
+    is_debugging,
+    narrow,
+    run_program,
+)
+from calque_core.lax import jit_p
+from calque_xla_backend.calls.call import Call, TracedCall
+from calque_xla_backend.calls.compiled import CompiledCall
+from calque_xla_backend.calls.dispatch import MISSING
+from calque_xla_backend.calls.donation import DonatedArguments
+from calque_xla_backend.calls.signature import signature_of
+from calque_xla_backend.calls.tracing import TracedFunction
+from calque_xla_backend.compiler import XlaCompiler
+from calque_xla_backend.modules.bounds import check_fit
+from calque_xla_backend.placing import UNDIVIDED
+from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.runtime.partition import Place
+from calque_xla_backend.runtime.placement import placement
+from calque_xla_backend.runtime.profiler import phase
+from calque_xla_backend.verbs.stages import Lowered, Origin, Traced
+
+Value = Any
+
+
+class CacheInfo(NamedTuple):
+    """The number of traces of a function, and of its compiled programs; NumPy's and device arrays share a program."""
+
+    traces: int
+    programs: int
+
+
+class JitFunction:
+    """The options of one jitted function, and the general path of its calls."""
+
+    __slots__ = ("compiler", "donated", "inline", "name", "programs", "traced")
+
+    def __init__(self, traced: TracedFunction, compiler: XlaCompiler, donated: DonatedArguments, inline: bool) -> None:
+        self.traced, self.compiler, self.donated, self.inline = traced, compiler, donated, inline
+        self.name = traced.name
+        self.programs = traced.cache.programs_for((compiler, donated))
+
+    def general(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+        """Return the result: run the program under evaluation, bind an equation under a trace."""
+        if args and args[-1] is MISSING:
+            args = tuple([x for x in args if x is not MISSING])
+        if here().settings.disable_jit:
+            return self.traced.fun(*args, **kwargs)
+        statics, static_keys, dynamic = self.traced.split(args, kwargs)
+        try:
+            compiled = self.programs.recall()
+            outs = compiled.attempt(static_keys, *dynamic)
+            if outs is not None:
+                return compiled.result(outs)
+            call = self.traced.call(statics, static_keys, dynamic)
+            if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
+                return self._run(call)
+            return self._bind(call)
+        except Exception as error:
+            if static_keys:
+                explain_comparison("jit", self.traced.fun, static_keys, self.traced.cache.static_keys(), error)
+            raise
+
+    def _run(self, call: Call) -> Any:
+        """Run the compiled program; the first call for these types compiles it."""
+        if is_debugging():
+            return self._run_checked(call)
+        key = call.key(self._types(call))
+        compiled = self.programs.by_types.get(key)
+        if compiled is None:
+            compiled = self.programs.by_types[key] = self._compile(call)
+        if compiled.bounds:
+            self._check_bounds(compiled, call)
+        self.programs.record(compiled)
+        with phase("run", self.name):
+            return compiled.result([x._buffer for x in compiled.program(call.leaves, compiled.paths)])
+
+    def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
+        fun = self.traced.fun
+        check_fit(
+            compiled.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic)
+        )
+
+    def _run_checked(self, call: Call) -> Any:
+        """Run the program by its compiler, which checks the results; it may run it again, so nothing is donated."""
+        self._check_values(call)
+        traced = self.traced.trace(call)
+        return traced.out_tree.unflatten(self.compiler(traced.jaxpr, call.leaves))
+
+    def _types(self, call: Call) -> tuple[Any, ...]:
+        try:
+            return tuple([x._device_type if type(x) is Array else (type(x), typeof(x)) for x in call.leaves])
+        except TypeError:
+            pass  # outside of this block, so that the error that names the argument has no second error as its context
+        return self.traced.avals(call)
+
+    def _compile(self, call: Call) -> CompiledCall:
+        self._check_values(call)
+        traced = self.traced.trace(call)
+        place = self.place(call, traced) or placement()
+        donated = self.donated.leaves(call.dynamic[0], call.in_tree)
+        program = self.compiler.program(traced.jaxpr, place, donated)
+        return CompiledCall(program, call, traced, self.traced.names)
+
+    def place(self, call: Call, traced: TracedCall) -> Place | None:
+        """Return the place of the program of a call; None if nothing decides."""
+        divisions, shardings = UNDIVIDED, self.traced.shardings
+        if shardings:
+            names = arg_names(self.traced.fun, *call.dynamic)
+            divisions = shardings.divisions(call, names, traced.out_tree, traced.jaxpr.out_avals)
+        return self.compiler.chosen_place(traced.jaxpr, call.leaves, f"jit of {self.name}", divisions)
+
+    def _check_values(self, call: Call) -> None:
+        if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
+            raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
+
+    def _bind(self, call: Call) -> Any:
+        """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
+        call = call._replace(leaves=[*narrow(call.leaves)])
+        jaxpr, captured, _, out_tree = self.traced.trace(call)
+        operands = [*captured, *call.leaves]
+        if self.inline:
+            return out_tree.unflatten(run_program(jaxpr, operands))
+        return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
+
+    def trace(self, *args: Value, **kwargs: Value) -> Traced:
+        """Return the function traced for arguments of these types: arrays, or `ShapeDtypeStruct`s, in any pytrees."""
+        call = self.traced.call(*self.traced.split(args, kwargs))
+        traced = self.traced.trace(call)
+        signature = signature_of(self.traced.fun, call, traced)
+        place = self.place(call, traced)
+        donated = self.donated.leaves(call.dynamic[0], call.in_tree)
+        return Traced(Origin(traced, signature, self.compiler, here().settings, place, donated))
+
+    def lower(self, *args: Value, **kwargs: Value) -> Lowered:
+        """Return the StableHLO module for arguments of these types; `as_text()` prints it, `compile()` compiles it."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Value, **kwargs: Value) -> Any:
+        """Return the result for arguments of these types as a pytree of `ShapeDtypeStruct`; a kept trace serves."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Drop the traces and the programs of this function."""
+        self.traced.cache.clear()
+
+    def cache_info(self) -> CacheInfo:
+        """Return the number of traces and of compiled programs."""
+        programs = {id(compiled.program) for compiled in self.programs.by_types.values()}
+        return CacheInfo(len(self.traced.cache.traces), len(programs))
