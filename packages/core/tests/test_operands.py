@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray, ShapeError, config, eval_jaxpr, lax, make_jaxpr, typeof
-from calque_core.ops.operands import binary, broadcast_operands, float_dtype, floating, promote, result_type
+from calque_core.ops.operands import (
+    binary,
+    broadcast_operands,
+    float_dtype,
+    floating,
+    numbers,
+    promote,
+    promoted_pair,
+    result_type,
+)
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -138,6 +147,21 @@ def test_floats_and_complex_numbers_stay():
     assert type(floating(1.0)) is np.float64  # a Python scalar takes its dtype
     for x in (1j, np.float32(1), np.ones(2, np.float16), np.ones(2, np.complex64)):
         assert floating(x) is x
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("number", [2, -0.0, 1e30, float("nan"), True])
+@pytest.mark.parametrize("pair", [binary, promoted_pair, numbers])
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_number_beside_floats_has_the_value_and_the_type_that_promotion_gives(dtype, number, pair, bits):
+    x = np.ones(2, dtype)
+    with config.default_dtype_bits(bits):
+        for operands in ((x, number), (number, x)):
+            got, want = pair("add", *operands), promote("add", operands)
+            assert [*map(typeof, got)] == [*map(typeof, want)]
+            np.testing.assert_array_equal(np.signbit(np.real(got[0] * got[1])), np.signbit(np.real(want[0] * want[1])))
+            np.testing.assert_array_equal(got[0] * got[1], want[0] * want[1])
 
 
 def test_a_python_integer_becomes_the_default_float():
