@@ -157,3 +157,10 @@ def test_a_traceback_shows_the_users_frames_alone():
         with pytest.raises((TypeError, ValueError)) as caught:
             call()
         assert {frame.path.name for frame in caught.traceback} == {"test_vmap_refusals.py"}
+
+
+def test_numbers_in_a_list_are_leaves_and_the_error_says_how_to_make_an_array():
+    with pytest.raises(
+        ValueError, match=r"x\[0\] has type .*float64\[\], which has no axis 0 .* Use numpy.array of a list that"
+    ):
+        vmap(lambda x: x)([1.0, 2.0])

@@ -52,8 +52,15 @@ except ModuleNotFoundError as error:
 
 
 def test_an_unknown_name_is_an_attribute_error_that_says_where_to_look():
-    with pytest.raises(AttributeError, match=r"calque has no attribute 'pmapp'\. Its names are in calque\.__all__\."):
-        calque.pmapp
+    for name, advice in {
+        "pmapp": r"Did you mean 'pmap'\?",
+        "value_and_gradient": r"Did you mean 'value_and_grad'\?",
+        "sin": r"Use numpy\.sin, or calque\.numpy\.sin\.",
+        "linalg": r"Use numpy\.linalg, or calque\.numpy\.linalg\.",
+        "qqq": r"Its names are in calque\.__all__\.",
+    }.items():
+        with pytest.raises(AttributeError, match=rf"calque has no attribute '{name}'\. {advice}"):
+            getattr(calque, name)
 
 
 def test_backend_names_are_listed():

@@ -18,6 +18,7 @@ from calque_batching.batch_tracer import BatchTracer
 from calque_batching.verbs.vmappable import Containers, check_spec, leaf_test, spec_types, vmappables
 from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.extend import (
+    SCALAR_TYPES,
     FlatFunction,
     arg_names,
     check_arrays,
@@ -181,9 +182,11 @@ def _in_dims(
             raise TypeError(f"{caller}: in_axes has the entry {axis!r} for {names()[i]}. Give an int or None.")
         ndim = len(typeof(x).shape)
         if axis is not None and not -ndim <= index(axis) < ndim:
+            is_item = type(x) in SCALAR_TYPES and names()[i].endswith("]")
+            advice = "numpy.array of a list that is one array; in_axes=None" if is_item else "in_axes=None"
             raise ValueError(
-                f"{caller}: {names()[i]} has type {typeof(x)}, which has no axis {axis} to map. Use in_axes=None "
-                "for an argument that is not mapped."
+                f"{caller}: {names()[i]} has type {typeof(x)}, which has no axis {axis} to map. Use {advice} for an "
+                "argument that is not mapped."
             )
         dims.append(None if axis is None else index(axis) % ndim)
     return dims
