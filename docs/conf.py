@@ -1,4 +1,4 @@
-"""Sphinx settings.  The pages of the reference are written, and docstrings translated, by modules beside this one."""
+"""Sphinx settings.  The modules beside this file write the pages of the reference."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from page_events import keep_types_of_ours, share_sidebar
+from page_events import share_sidebar
+from reference_links import link_annotations
 from reference_names import MODULES
 from reference_pages import write_reference
-from reference_text import translate_docstring
 from sphinx.errors import ExtensionError
 
 project = "calque"
@@ -23,7 +23,7 @@ author = "The calque developers"
 project_copyright = author
 version = release = "0.1"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 2
 myst_enable_extensions = ["attrs_block"]  # `{.doors}` above a list gives it a class of a file of html_css_files
@@ -46,11 +46,6 @@ maximum_signature_line_length = 88  # a longer signature has one parameter a lin
 # The copy button takes the lines with prompts, without the prompts; from a block that has none, all lines.
 copybutton_prompt_text = r">>> |\.\.\. ?|\$ "
 copybutton_prompt_is_regexp = True
-
-autodoc_default_options = {"members": True, "imported-members": True}
-autodoc_typehints_format = "short"
-# Several packages have a name of the same spelling (Array); an annotation does not say which one to link to.
-suppress_warnings = ["ref.python"]
 
 
 def check_origin() -> None:
@@ -75,6 +70,5 @@ def setup(app: Any) -> None:
     """Run the gallery's programs, write the pages of the reference, and connect this file to Sphinx."""
     check_origin()
     run_examples()
-    app.connect("autodoc-process-docstring", partial(translate_docstring, write_reference()))
-    app.connect("doctree-read", keep_types_of_ours)
+    app.connect("doctree-read", partial(link_annotations, write_reference()))
     app.connect("html-page-context", share_sidebar, priority=400)  # the theme's own function has 500

@@ -12,10 +12,12 @@ import builtins
 import importlib
 import inspect
 import re
+import sys
 from collections import defaultdict
 from typing import Any, NamedTuple
 
 from reference_names import MODULES, Entry, Group, has_page, page_of
+from sphinx.addnodes import pending_xref
 
 import calque
 
@@ -93,10 +95,28 @@ class Links:
                 return self.by_value.get(id(owner))
         return self.by_value.get(id(value))
 
+    def of_annotation(self, name: str, place: Place) -> str | None:
+        """Return the page of a type that a signature names: the value of that name where the source defines it."""
+        source = sys.modules[value_of(place.page).__module__]
+        page = self.by_value.get(id(getattr(source, name, None)))
+        return None if page == place.page else page
+
     def mentions(self, place: Place, docstring: str) -> list[str]:
         """Return the pages of names that a docstring mentions, in order, each once."""
         pages = (self.target(span, place) for span in CODE_SPAN.findall(docstring))
         return list(dict.fromkeys(page for page in pages if page and "/" in page))
+
+
+def link_annotations(links: Links, app: Any, doctree: Any) -> None:
+    """Let the types in the signatures of a page lead to their own pages; Sphinx would search all names for each."""
+    place = links.places.get(app.env.docname.removeprefix("reference/"))
+    for reference in list(doctree.findall(pending_xref)) if place else ():
+        if reference["refdomain"] == "py" and not reference.get("refexplicit"):
+            page = links.of_annotation(reference["reftarget"], place)
+            if page is None or "/" not in page:
+                reference.replace_self(reference.children)
+            else:
+                reference.attributes |= {"reftarget": page.replace("/", "."), "refspecific": False}
 
 
 def value_of(page: str) -> Any:

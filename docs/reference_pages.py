@@ -1,7 +1,7 @@
 """Writes the pages of the reference: one page for each public function and class, and one for each module.
 
-One idea: a page says where its name stands, and everything on it follows from the source: autodoc shows the signature
-and the docstring, and names that docstrings mention lead from page to page, both ways.
+One idea: a page says where its name stands, and everything on it follows from the source: the signature, the docstring,
+and the names that docstrings mention, which lead from page to page, both ways.
 
 Sphinx reads the pages from `docs/reference/`, which git ignores.  Read next: `conf.py`, which calls `write_reference`.
 """
@@ -18,7 +18,8 @@ from typing import Any
 
 from reference_links import Links, both_ways, value_of
 from reference_names import MODULES, Entry, Group, has_page, page_of, paths_by_value, read_modules
-from reference_text import roles, to_markdown
+from reference_objects import Translate, described, is_error
+from reference_text import roles, to_markdown, to_rst
 
 from calque_core import Primitive, rule_matrix
 
@@ -135,7 +136,9 @@ def name_pages(modules: dict[str, list[Group]], links: Links) -> dict[str, Itera
     related = both_ways({page: links.mentions(place, docstrings[page]) for page, place in links.places.items()})
     paths = paths_by_value(modules)
     return {
-        f"{entry.page}.rst": name_page(entry, group, paths[id(entry.value)], related.get(entry.page, []))
+        f"{entry.page}.rst": name_page(
+            entry, group, translation(entry.page, links), paths[id(entry.value)], related.get(entry.page, [])
+        )
         for path, groups in modules.items()
         for group in groups
         for entry in group.entries
@@ -143,10 +146,14 @@ def name_pages(modules: dict[str, list[Group]], links: Links) -> dict[str, Itera
     }
 
 
-def name_page(entry: Entry, group: Group, paths: list[str], related: list[str]) -> Iterator[str]:
-    """Yield the page of one name: what autodoc says, and links to other names.
+def translation(page: str, links: Links) -> Translate:
+    """Return the translation of the docstrings of a page."""
+    return partial(to_rst, target=partial(links.target, place=links.places[page]))
 
-    It is in autodoc's own markup: each block of it in a page of Markdown is a document, with all of Sphinx's settings.
+
+def name_page(entry: Entry, group: Group, translate: Translate, paths: list[str], related: list[str]) -> Iterator[str]:
+    """Yield the page of one name: its signature and docstring, and links to other names.
+
     The sidebar lists no names, since Sphinx would write the list of all names into the page of each.
     """
     path = entry.page.split("/")[0]
@@ -155,11 +162,7 @@ def name_page(entry: Entry, group: Group, paths: list[str], related: list[str]) 
     yield entry.name
     yield "=" * len(entry.name)
     yield ""
-    yield f".. {'autoclass' if inspect.isclass(entry.value) else 'autofunction'}:: {path}.{entry.name}"
-    if inspect.isclass(entry.value):
-        yield "   :members:"
-    if is_error(entry.value):
-        yield "   :show-inheritance:"
+    yield from described(f"{path}.{entry.name}", entry.value, translate)
     yield ""
     if related:
         yield f"See also: {roles(related)}."
@@ -174,10 +177,6 @@ def name_page(entry: Entry, group: Group, paths: list[str], related: list[str]) 
     beside = [e.page for e in neighbours(entry, group) if e.page not in related]
     subject = f", {group.title}" if group.title else ""
     yield f"In :doc:`{path} </reference/{path}>`{subject}{': ' if beside else ''}{roles(beside)}."
-
-
-def is_error(value: Any) -> bool:
-    return inspect.isclass(value) and issubclass(value, BaseException)
 
 
 def neighbours(entry: Entry, group: Group) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 One idea: text is taken literally; only code spans and the names of error classes can become links, and `Links` says
 which of them do.
-Read next: `reference_pages.py`, which writes the pages; `conf.py` connects `translate_docstring` to autodoc.
+Read next: `reference_objects.py`, which puts the docstring below its signature.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from reference_links import Links, value_of
+from reference_links import value_of
 
 CODE = re.compile(r"(`+[^`]+`+)")
 LABEL = re.compile(r"([A-Z]\w*(?: \w+)?:) ")
@@ -20,17 +19,9 @@ ERROR = re.compile(r"\b([A-Z]\w+Error)\b")
 Target = Callable[[str], str | None]
 
 
-def translate_docstring(
-    links: Links, _app: Any, _what: str, name: str, _obj: Any, _opts: Any, lines: list[str]
-) -> None:
-    """Translate the docstring of a public name or of a member of a class in place, as autodoc expects."""
-    place = links.place_of(name)
-    lines[:] = to_rst(lines, lambda span: links.target(span, place))
-
-
-def to_rst(lines: list[str], target: Target) -> list[str]:
+def to_rst(docstring: str, target: Target) -> list[str]:
     """Return a docstring's lines as reStructuredText: examples as they are, everything else as text without markup."""
-    paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
+    paragraphs = re.split(r"\n\s*\n", docstring)
     return [line for paragraph in paragraphs for line in (*paragraph_to_rst(paragraph.split("\n"), target), "")]
 
 

@@ -16,6 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
 import reference_links  # noqa: E402  # the folder of the pages is no package
 import reference_names as names  # noqa: E402
+import reference_objects  # noqa: E402
 import reference_pages as reference  # noqa: E402
 import reference_text  # noqa: E402
 
@@ -85,7 +86,9 @@ def test_every_link_of_the_reference_leads_to_a_page(folder):
 
 def test_a_page_names_its_module_its_subject_its_other_path_and_its_neighbours(folder):
     text = page(folder, "calque_core.lax/cumsum.rst")
-    assert ".. autofunction:: calque_core.lax.cumsum" in text
+    assert (
+        ".. py:function:: calque_core.lax.cumsum(operand: Value, axis: int = 0, reverse: bool = False) -> Value" in text
+    )
     assert "In :doc:`calque_core.lax </reference/calque_core.lax>`, running reductions: " in text
     assert ":py:func:`cumprod <calque_core.lax.cumprod>`" in text
     assert "Other paths: ``calque.lax.cumsum``." in text
@@ -211,9 +214,9 @@ def see_also(folder, name):
 
 
 def test_a_docstring_becomes_text_with_bold_labels_and_an_example():
-    lines = ["Return `sin` of *x*,", "or raise.", "Raises: ShapeError if `x` is bad.", "", ">>> sin(0)", "0"]
+    docstring = "Return `sin` of *x*,\nor raise.\nRaises: ShapeError if `x` is bad.\n\n>>> sin(0)\n0"
     pages = {"sin": "calque_core.lax/sin", "ShapeError": "calque_core/ShapeError"}
-    assert reference_text.to_rst(lines, pages.get) == [
+    assert reference_text.to_rst(docstring, pages.get) == [
         "| Return \\ :py:func:`sin <calque_core.lax.sin>`\\  of \\*x\\*, or raise.",
         "| **Raises:** \\ :py:class:`ShapeError <calque_core.ShapeError>`\\  if \\ ``x``\\  is bad.",
         "",
@@ -223,12 +226,68 @@ def test_a_docstring_becomes_text_with_bold_labels_and_an_example():
     ]
 
 
+def test_a_docstring_of_a_member_has_the_names_of_its_class(folder):
+    text = page(folder, "calque_core/ShapedArray.rst")
+    assert ".. py:method:: update(**fields: Any) -> ShapedArray" in text
+    assert "Return this type for a value that may vary along the mesh axes \\ ``vma``\\ ," in text  # an attribute
+
+
+def test_a_type_in_a_signature_leads_to_the_value_of_that_name_in_its_source(links):
+    of_export = links.places["calque_xla_backend/export"]
+    assert links.of_annotation("Exported", of_export) == "calque_xla_backend/Exported"
+    assert links.of_annotation("Any", of_export) is None
+    assert links.of_annotation("no_such_name", of_export) is None
+    assert links.of_annotation("ShapedArray", links.places["calque_core/ShapedArray"]) is None  # the page itself
+
+
+class Shown:
+    """A class."""
+
+    def __init__(self, a: int, *, b: str = "x", c: object = print, d: object = object()):
+        self.a = a
+
+    @property
+    def first(self) -> int:
+        """The first."""
+
+    @classmethod
+    def make(cls, f=len, *rest: int) -> Shown:
+        """Make one."""
+
+    def grow(self, by: float = 1e-3, /) -> None:
+        """Grow by `by`."""
+
+    def silent(self): ...
+
+    def _hidden(self):
+        """Not public."""
+
+
+def test_a_class_is_described_with_its_documented_public_members():
+    lines = list(reference_objects.described("m.Shown", Shown, lambda text: text.split("\n")))
+    assert lines[0] == ".. py:class:: m.Shown(a: int, *, b: str = 'x', c: object = print, d: object = ...)"
+    directives = [line for line in lines if ".. " in line]
+    assert directives[1:] == [
+        "   .. py:property:: first",
+        "   .. py:method:: grow(by: float = 0.001, /) -> None",
+        "   .. py:method:: make(f=len, *rest: int) -> Shown",
+    ]
+    assert "      :classmethod:" in [line for line in lines if line.startswith("      :")]
+    assert "      Grow by `by`." in lines
+
+
+def test_a_class_of_errors_names_its_bases_and_a_value_without_a_signature_has_none():
+    lines = list(reference_objects.described("m.E", UnicodeError, lambda text: [text]))
+    assert lines[0] == ".. py:class:: m.E"
+    assert "   **Is a:** ``ValueError``" in lines
+
+
 # Errors
 
 
 def test_every_error_class_has_an_example_and_its_mend_to_which_its_page_leads(folder, links):
     text = (DOCS / "errors.md").read_text(encoding="utf-8")
-    errors = [page for page in links.places if reference.is_error(reference_links.value_of(page))]
+    errors = [page for page in links.places if reference_objects.is_error(reference_links.value_of(page))]
     assert len(errors) >= 12
     for error in errors:
         name = error.split("/")[1]

@@ -8,6 +8,7 @@ from calque_core import AbstractMesh, Mesh
 from calque_core import PartitionSpec as P
 from calque_xla_backend.modules.lowering import ModuleContext
 from calque_xla_backend.modules.meshes import device_numbers, mesh_axes, mesh_symbol, sharding_attribute
+from calque_xla_backend.modules.recording import Recorded, Templates
 from calque_xla_backend.runtime.runtime import mlir_context
 
 DEVICES = np.array(["a", "b", "c", "d", "e", "f"]).reshape(3, 2)
@@ -18,7 +19,7 @@ def module_context():
     mlir = mlir_context()
     with mlir, ir.Location.unknown(mlir):
         module = ir.Module.create()
-        yield ModuleContext(module, "cpu", ir.SymbolTable(module.operation), mlir.types)
+        yield ModuleContext(module, "cpu", ir.SymbolTable(module.operation), mlir.types, Templates(Recorded()))
         assert module.operation.verify()
 
 

@@ -1,9 +1,12 @@
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
 
-from calque_core import ShapedArray
+from calque_core import ShapedArray, lax, make_jaxpr
+from calque_xla_backend import lower_jaxpr_to_module
 from calque_xla_backend.runtime import clients, placement, runtime
 
 
@@ -50,3 +53,25 @@ def test_many_threads_get_one_client_and_one_device_type():
 def test_a_context_serves_some_modules_of_a_thread_and_is_then_replaced():
     contexts = [runtime.mlir_context() for _ in range(200)]
     assert 3 <= len({id(context) for context in contexts}) <= 5
+
+
+def test_a_context_dies_with_its_thread_or_its_successor_without_the_garbage_collector():
+    jaxpr = make_jaxpr(lambda x: lax.reduce_sum(lax.sin(x) * 2.0, (0,)))(np.ones(3))
+    contexts = []
+
+    def work(modules):
+        for _ in range(modules):
+            lower_jaxpr_to_module(jaxpr)
+            contexts.append(weakref.ref(runtime.mlir_context()))
+
+    gc.disable()
+    try:
+        thread = threading.Thread(target=work, args=(10,))
+        thread.start()
+        thread.join()
+        assert [context() for context in contexts] == [None] * 10
+        contexts.clear()
+        work(100)
+        assert len({context() for context in contexts if context() is not None}) == 1
+    finally:
+        gc.enable()

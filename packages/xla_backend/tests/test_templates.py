@@ -1,10 +1,14 @@
 """Templates: the rule runs once for equal equations, and their operations are those that it would emit each time."""
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr
+from calque_core.config import enable_x64
 from calque_xla_backend import aval_to_ir_type, hlo, ir_constant, jit, lower_jaxpr_to_module, register_lowering
 from calque_xla_backend.exact_keys import exact_key
 
@@ -37,6 +41,76 @@ def test_the_rule_runs_once_for_equal_equations():
     assert len(calls) == 2  # for two types
     np.testing.assert_array_equal(x, VECTOR * 2.0**20)
     np.testing.assert_array_equal(y, np.full((2, 2), 2.0**20, np.float32))
+
+
+def lowered(fun, *args):
+    return lower_jaxpr_to_module(make_jaxpr(fun)(*args)).module
+
+
+def in_a_context_of_its_own(work):
+    """Run `work` with an MLIR context without templates: that of a new thread."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def test_a_rule_runs_once_for_equal_equations_of_several_programs():
+    twice_p, calls = counted("twice", lambda x: hlo.add(x, x))
+
+    def work():
+        texts = [str(lowered(lambda x, n: twice_p.bind(x) + n, VECTOR, n)) for n in (1, 2.0, VECTOR)]
+        assert len(calls) == 1
+        lowered(twice_p.bind, VECTOR[:2])
+        assert len(calls) == 2
+        register_lowering(twice_p, lambda ctx, x: [hlo.multiply(x, x)])
+        return [*texts, str(lowered(twice_p.bind, VECTOR))]
+
+    *before, after = in_a_context_of_its_own(work)
+    assert len(set(before)) == 3
+    assert all("stablehlo.add" in text and "stablehlo.multiply" not in text for text in before)
+    assert "stablehlo.multiply" in after
+    assert "stablehlo.add" not in after
+
+
+def test_regions_outlive_the_program_that_recorded_them():
+    def work():
+        texts = []
+        for _ in range(3):
+            texts.append(str(lowered(lambda x: lax.reduce_sum(x * 3.0, (0,)), VECTOR)))
+            gc.collect()
+        return texts
+
+    texts = in_a_context_of_its_own(work)
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[0].count("stablehlo.reduce(") == 1
+
+
+def test_a_rule_runs_again_under_other_settings():
+    constant_p, calls = counted(
+        "constant", lambda x: hlo.add(x, hlo.broadcast_in_dim(x.type, ir_constant(1, "i4"), []))
+    )
+
+    def work():
+        for is_on in (True, False, True):
+            with enable_x64(is_on):
+                lowered(constant_p.bind, VECTOR.astype(np.int32))
+
+    in_a_context_of_its_own(work)
+    assert len(calls) == 2
+
+
+def test_a_rule_that_asks_for_its_module_runs_for_each_module():
+    named_p, _ = counted("named", hlo.negate)
+    modules = []
+
+    @register_lowering(named_p)
+    def rule(ctx, x):
+        modules.append(ctx.module_context.module)
+        return [hlo.negate(x)]
+
+    def work():
+        return [lowered(lambda x: named_p.bind(named_p.bind(x)), VECTOR) for _ in range(2)]
+
+    assert in_a_context_of_its_own(work) == modules
 
 
 def test_parameters_and_literals_that_can_be_told_apart_have_templates_of_their_own():
@@ -136,6 +210,34 @@ def test_equal_constants_of_copies_are_one_operation():
     text = str(lower_jaxpr_to_module(jaxpr).module)
     assert text.count("stablehlo.reduce(") == 2
     assert text.count("stablehlo.constant") == 1
+
+
+def test_constants_and_their_broadcasts_are_one_operation_for_all_equations_of_a_block():
+    text = str(
+        lowered(lambda x, y: [x * 2.0 + 2.0, y * 2.0, lax.iota(np.int64, 3) + lax.iota(np.int64, 3)], VECTOR, VECTOR)
+    )
+    assert text.count("stablehlo.constant") == 1
+    assert text.count("stablehlo.broadcast_in_dim") == 1
+    assert text.count("stablehlo.iota") == 1
+    z = VECTOR + 0j
+    assert str(lowered(lambda z: [z * (1 + 2j), z + (1 + 2j)], z)).count("stablehlo.constant") == 1
+    signs = str(lowered(lambda x: [x * 0.0, x * -0.0], VECTOR))
+    assert signs.count("stablehlo.constant") == 2
+
+
+def test_a_block_shares_no_constants_with_the_branches_and_loops_inside():
+    def program(x):
+        x = lax.cond(x[0] > 0.0, lambda x: x * 2.0 + 3.0, lambda x: x * 3.0 + 2.0, x)
+        return lax.fori_loop(0, 3, lambda i, x: x * 2.0 + 3.0, x) * 2.0 + 3.0
+
+    assert lowered(program, VECTOR).operation.verify()
+    np.testing.assert_array_equal(jit(program)(VECTOR), program(VECTOR))
+
+
+def test_a_literal_is_a_result_of_a_rule_and_of_a_program():
+    second_p, _ = counted("second", lambda x, y: y)
+    a, b, c = jit(lambda x: (second_p.bind(x, 2.5), second_p.bind(x, 3.5), 3.5))(0.5)
+    assert (float(a), float(b), float(c)) == (2.5, 3.5, 3.5)
 
 
 def test_each_copy_has_the_place_of_its_own_equation():

@@ -111,7 +111,9 @@ def _enclosing_traces() -> Iterator[JaxprTrace]:
 
 
 _all: weakref.WeakSet[JitCache] = weakref.WeakSet()  # for `clear_caches`
-_by_function: dict[int, tuple[weakref.ref[Any], dict[Hashable, JitCache]]] = {}  # by id: a function may have an `==`
+# By id: a function may have an `==`.  A callback in a trace that refers to the function keeps it here until `clear`:
+# only the function itself could own its caches without that, and then its attributes would show them.
+_by_function: dict[int, tuple[weakref.ref[Any], dict[Hashable, JitCache]]] = {}
 
 
 def cache_of(fun: Any, static: Hashable) -> JitCache:

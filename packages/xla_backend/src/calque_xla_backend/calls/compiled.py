@@ -101,7 +101,7 @@ class CompiledCall:
         """Return as `_run`, with the small leaves in an arena."""
         arena = arenas.take()  # an error loses it, so that nobody writes where a program may read
         try:
-            buffers = inputs.buffers_in_arena(leaves, arena)
+            buffers = arena.write(leaves) if inputs.are_small else inputs.buffers_in_arena(leaves, arena)
         except OverflowError:
             return None
         results = self.run_with_token(buffers)

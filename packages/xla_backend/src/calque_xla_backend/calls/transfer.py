@@ -32,6 +32,7 @@ class Inputs:
     """The types of the leaves of one call: recognises later calls with the same types, and makes their buffers."""
 
     __slots__ = (
+        "are_small",
         "arenas",
         "device",
         "device_types",
@@ -48,6 +49,7 @@ class Inputs:
     def __init__(self, leaves: Sequence[Value], program: Program) -> None:
         self.types = [*map(type, leaves)]
         self.small = _small_leaves(self.types, program)
+        self.are_small = len(self.small) == len(leaves)  # all of them
         self.arenas = Arenas([program.in_types[i] for i in self.small]) if self.small else None
         # A scalar is converted even where the program does not read it: an integer that does not fit is refused.
         self.targets = [
@@ -69,14 +71,14 @@ class Inputs:
             return False
         if self.device and [leaves[i]._device_type for i in self.device] != self.device_types:
             return False
-        return not self.host or (
-            [leaves[i].dtype for i in self.host] == self.dtypes and [leaves[i].shape for i in self.host] == self.shapes
-        )
+        for i, dtype, shape in zip(self.host, self.dtypes, self.shapes):  # two list displays take 0.2 us more
+            x = leaves[i]
+            if x.shape != shape or (x.dtype is not dtype and x.dtype != dtype):
+                return False
+        return True
 
     def buffers_in_arena(self, leaves: Sequence[Value], arena: Arena) -> list[Buffer]:
         """Return the buffers of leaves that fit, some of them in an arena.  Raises: as `buffers`."""
-        if len(self.small) == len(leaves):
-            return arena.write(leaves)
         buffers = self.buffers(leaves)
         for i, buffer in zip(self.small, arena.write([leaves[i] for i in self.small])):
             buffers[i] = buffer

@@ -14,7 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_xla_backend.modules.types import IrValue, cached_attribute
+from calque_xla_backend.modules.types import IrValue, cached_in_context
 
 _TYPED_ATTRIBUTES = 4  # the version of custom calls whose attributes have types
 Layouts = Sequence[ir.Attribute]
@@ -58,7 +58,7 @@ def by_rows(ndim: int) -> ir.Attribute:
 def layout(axes: Sequence[int]) -> ir.Attribute:
     """Return the layout with these axes, from the one whose elements are neighbours to the slowest."""
     elements: Any = np.array(axes, np.int64)
-    made: ir.Attribute = cached_attribute(
+    made: ir.Attribute = cached_in_context(
         ("layout", *axes), lambda: ir.DenseElementsAttr.get(elements, type=ir.IndexType.get(), shape=[len(axes)])
     )
     return made

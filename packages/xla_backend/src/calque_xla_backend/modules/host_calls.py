@@ -19,7 +19,7 @@ from calque_core.extend import HostCall
 from calque_xla_backend.modules.lowering import LoweringRuleContext
 from calque_xla_backend.modules.meshes import on_each_device, on_first_device, whole
 from calque_xla_backend.modules.tokens import current_token, needs_token
-from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_attribute
+from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
 from calque_xla_backend.runtime.clients import GPUS
 
 _TARGET = "xla_ffi_python_cpu_callback"
@@ -104,7 +104,7 @@ def check_regions(module: ir.Module, callbacks: Sequence[HostCall]) -> None:
 def _by_rows(ndim: int) -> ir.Attribute:
     """Return the layout whose last axis has its elements side by side."""
     axes: Any = np.arange(ndim - 1, -1, -1, dtype=np.int64)
-    layout: ir.Attribute = cached_attribute(
+    layout: ir.Attribute = cached_in_context(
         ("layout", *axes.tolist()), lambda: ir.DenseElementsAttr.get(axes, type=ir.IndexType.get(), shape=[ndim])
     )
     return layout

@@ -16,11 +16,14 @@ from typing import Any, TypeVar, overload
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
+from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
 from calque_core.extend import HostCall, missing_rule, own_context, resolve, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.locations import Locations, OnePlace
-from calque_xla_backend.modules.templates import Block, Template, Templates, literal_key, template_key
+from calque_xla_backend.modules.recording import Templates
+from calque_xla_backend.modules.results import check_results
+from calque_xla_backend.modules.template_keys import template_key
+from calque_xla_backend.modules.templates import Block, Template
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, ir_constant
 
 Rule = Callable[..., Sequence[IrValue]]
@@ -38,11 +41,11 @@ class ModuleContext:
     platform: str
     symbols: ir.SymbolTable
     types: dict[Any, ir.Type]  # by aval: the cache of the MLIR context
+    templates: Templates
     rules: dict[Any, Rule] = field(default_factory=dict)
     functions: dict[int, tuple[Jaxpr, FuncOp]] = field(default_factory=dict)  # by id of the jaxpr
     constants: dict[int, Constants] = field(default_factory=dict)  # by id of the jaxpr: its large constants
     traced: dict[Any, Jaxpr] = field(default_factory=dict)  # the traces of `lower_fun`
-    templates: Templates = field(default_factory=Templates)
     locations: Locations | OnePlace = field(default_factory=Locations)  # of the program that is being lowered
     callbacks: list[HostCall] = field(default_factory=list)  # the Python functions that the program calls
     token: IrValue | None = None  # what the next ordered effect must wait for, at the current insertion point
@@ -55,10 +58,17 @@ class ModuleContext:
 class LoweringRuleContext:
     """The context of a lowering rule: the equation, with its types, and the module."""
 
-    __slots__ = ("constants", "eqn", "module_context")
+    __slots__ = ("_module_context", "asks_for_module", "constants", "eqn")
 
     def __init__(self, module_context: ModuleContext, constants: Constants, eqn: JaxprEqn) -> None:
-        self.module_context, self.constants, self.eqn = module_context, constants, eqn
+        self._module_context, self.constants, self.eqn = module_context, constants, eqn
+        self.asks_for_module = False
+
+    @property
+    def module_context(self) -> ModuleContext:
+        """The state of the module.  A rule that asks for it runs once for each module."""
+        self.asks_for_module = True
+        return self._module_context
 
     @property
     def primitive(self) -> Any:
@@ -78,7 +88,7 @@ class LoweringRuleContext:
     @property
     def platform(self) -> str:
         """The platform of the module: 'cpu'."""
-        return self.module_context.platform
+        return self._module_context.platform
 
     def replace(
         self, *, avals_in: Sequence[Any] | None = None, avals_out: Sequence[Any] | None = None
@@ -107,8 +117,9 @@ def register_lowering(primitive: Primitive, rule: Any = None, *, platform: str |
     """Give a primitive its lowering rule, for one platform or for all; without `rule`, return a decorator.
 
     `rule(ctx, *values, **params)` returns a sequence of IR values, one for each result.  It may depend on types, on
-    parameters and on operands that are literals: for equal equations of a program it runs once, and its operations are
-    copied; with effects, or with parameters that are no plain values, it runs each time.  An older rule is replaced.
+    parameters and on operands that are literals: for equal equations it runs once, and its operations are copied, also
+    into other programs, unless it asks for `ctx.module_context`.  With effects, or with parameters that are no plain
+    values, it runs each time.  An older rule is replaced.
 
     >>> from calque_core import Primitive
     >>> from calque_xla_backend import hlo, register_lowering
@@ -209,25 +220,25 @@ def lower_equations(
     """Lower the equations of `jaxpr` on `args`, which have the locations `locations`; return its results."""
     module_context, constants = ctx.module_context, ctx.constants
     env: dict[Any, IrValue] = dict(zip(jaxpr.invars, args))
-    literals: dict[Any, IrValue] = {}
     for var, const in zip(jaxpr.constvars, jaxpr.consts):
         key = id(const), var.aval
         env[var] = constants[key] if key in constants else ir_constant(const, var.aval.dtype)
-    templates, block = module_context.templates.by_key, Block()
-    create, point = ir.Operation.create, block.point
+    templates, block = module_context.templates, Block()
+    find: Any = env.get
+    by_key, create, point = templates.by_key, ir.Operation.create, block.point
     context = own_context()
     before, around = context.source, module_context.locations
     eqn = None
     try:
         module_context.locations = locations
         for eqn, location in zip(jaxpr.eqns, locations.of(jaxpr.eqns)):  # 2 us per equation beside the builder's time
-            values = [_literal(literals, x, location) if type(x) is Literal else env[x] for x in eqn.invars]
+            values = [*map(find, eqn.invars)]  # None for a literal
             key = template_key(eqn)
-            template = templates.get(key, _UNKNOWN)
+            template = by_key.get(key, _UNKNOWN)
             if not template:
                 context.source = eqn.position  # errors, and equations that a rule traces, point at the user's line
                 if template is _UNKNOWN and key is not None:
-                    template = _record(module_context, constants, eqn, key, location)
+                    template = templates.find(key) or _record(module_context, constants, eqn, key, location)
             if template:
                 if template.only is not None:  # as `emit`, in 0.5 us less; three of four equations
                     name, types, attributes = template.only
@@ -235,8 +246,9 @@ def lower_equations(
                     continue
                 outs = template.emit(values, location, block)
             else:
+                values = [_value(env, x, templates, block, location) for x in eqn.invars]
                 with location:
-                    outs = _apply_rule(module_context, constants, eqn, *values)
+                    outs = _apply_rule(LoweringRuleContext(module_context, constants, eqn), *values)
             env.update(zip(eqn.outvars, outs))
     except Exception as error:
         if eqn is not None:
@@ -244,76 +256,41 @@ def lower_equations(
         raise
     finally:
         context.source, module_context.locations = before, around
-    return [_literal(literals, x, ir.Location.current) if type(x) is Literal else env[x] for x in jaxpr.outvars]
+    return [_value(env, x, templates, block, ir.Location.current) for x in jaxpr.outvars]
 
 
 _UNKNOWN: Any = False
+
+
+def _value(env: dict[Any, IrValue], x: Atom, templates: Templates, block: Block, location: ir.Location) -> IrValue:
+    """Return the value of a variable or of a literal; equal literals of a block share one constant."""
+    return block.emit(templates.literal(x), location) if type(x) is Literal else env[x]
 
 
 def _record(
     module_context: ModuleContext, constants: Constants, eqn: JaxprEqn, key: Any, location: ir.Location
 ) -> Template | None:
     """Return the template for equations like `eqn`, None if their rule must run each time."""
+    ctx = LoweringRuleContext(module_context, constants, eqn)
     with location:
-        emit = partial(_apply_rule, module_context, constants, eqn)
-        return module_context.templates.record(key, eqn, location, emit)
+        template = module_context.templates.record(key, eqn, location, partial(_apply_rule, ctx))
+    if not ctx.asks_for_module:
+        module_context.templates.keep(key)
+    return template
 
 
-def _apply_rule(
-    module_context: ModuleContext, constants: Constants, eqn: JaxprEqn, *values: IrValue
-) -> Sequence[IrValue]:
+def _apply_rule(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]:
     """Emit an equation by the rule of its primitive; return its results, checked."""
+    eqn, module_context = ctx.eqn, ctx._module_context
     rule = module_context.rules.get(eqn.primitive) or _look_up_rule(module_context, eqn.primitive)
-    outs = rule(LoweringRuleContext(module_context, constants, eqn), *values, **eqn.params)
-    _check_results(eqn, outs, module_context.types)
+    outs = rule(ctx, *values, **eqn.params)
+    check_results(eqn, outs, module_context.types)
     return outs
 
 
 def _look_up_rule(module_context: ModuleContext, primitive: Any) -> Rule:
     rule = module_context.rules[primitive] = lowering_rule(primitive, module_context.platform)
     return rule
-
-
-def _literal(literals: dict[Any, IrValue], x: Literal, location: ir.Location) -> IrValue:
-    """Return the IR value of a literal; equal literals of a jaxpr share one constant."""
-    key = literal_key(x)
-    value = literals.get(key)
-    if value is None:
-        with location:
-            value = literals[key] = ir_constant(x.val, x.aval.dtype)
-    return value
-
-
-def _check_results(eqn: JaxprEqn, outs: Any, types: dict[Any, ir.Type]) -> None:
-    """Check that a rule returned one IR value for each result, of the type of the equation."""
-    try:
-        fits = len(outs) == len(eqn.outvars)
-        for out, var in zip(outs, eqn.outvars):
-            fits = fits and out.type == (types.get(var.aval) or aval_to_ir_type(var.aval))
-    except (TypeError, AttributeError):
-        fits = False
-    if not fits:
-        raise TypeError(_result_message(eqn, outs))
-
-
-def _result_message(eqn: JaxprEqn, outs: Any) -> str:
-    """Return the message for wrong results of a rule."""
-    rule, count = f"the lowering rule of '{eqn.primitive.name}' returned", len(eqn.outvars)
-    if not isinstance(outs, Sequence):
-        return f"{rule} {outs!r}. Return a sequence of IR values."
-    if len(outs) != count:
-        return f"{rule} {len(outs)} values for {count} results. Return one IR value for each result."
-    for i, (out, var) in enumerate(zip(outs, eqn.outvars)):
-        if not isinstance(out, ir.Value):
-            kind = type(out).__name__
-            return f"{rule} {out!r} of type {kind} as result {i}. Return IR values, such as the result of an operation."
-        expected_type = aval_to_ir_type(var.aval)
-        if out.type != expected_type:
-            return (
-                f"{rule} {out.type} as result {i}, but abstract evaluation says {var.aval}, that is {expected_type}. "
-                "Correct one of the two rules."
-            )
-    raise AssertionError(outs)
 
 
 def _add_source_note(error: Exception, eqn: JaxprEqn) -> None:

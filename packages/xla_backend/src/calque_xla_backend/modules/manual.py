@@ -24,8 +24,8 @@ from calque_core import PartitionSpec
 from calque_core.extend import AnyMesh, entered, here, where
 from calque_xla_backend.modules.lowering import LoweringRuleContext, ModuleContext
 from calque_xla_backend.modules.meshes import Numbers, device_numbers, mesh_axes, sharding_attribute
-from calque_xla_backend.modules.templates import Templates
-from calque_xla_backend.modules.types import IrValue, cached_attribute
+from calque_xla_backend.modules.recording import Recorded, Templates
+from calque_xla_backend.modules.types import IrValue, cached_in_context
 
 AxisName = Any
 
@@ -58,7 +58,7 @@ def inside(module_context: ModuleContext, mesh: AnyMesh, axes: Sequence[AxisName
     manual = Manual(mesh, tuple([name for name in mesh.axis_names if name in held]))
     caches = module_context.templates, module_context.functions, module_context.traced
     module_context.templates, module_context.functions, module_context.traced = module_context.caches.setdefault(
-        manual, (Templates(), {}, {})
+        manual, (Templates(Recorded()), {}, {})
     )
     module_context.manual = manual
     try:
@@ -140,7 +140,7 @@ def pairs_attribute(numbers: Numbers) -> ir.DenseElementsAttr:
     """Return rows of numbers of devices as an attribute."""
     rows: Any = np.ascontiguousarray(numbers, np.int64)
     key = ("numbers of devices", rows.shape, rows.tobytes())
-    attribute: ir.DenseElementsAttr = cached_attribute(key, lambda: ir.DenseElementsAttr.get(rows))
+    attribute: ir.DenseElementsAttr = cached_in_context(key, lambda: ir.DenseElementsAttr.get(rows))
     return attribute
 
 

@@ -19,8 +19,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Jaxpr, JaxprEqn, Primitive, subjaxprs
-from calque_core.extend import HostCall, has_ordered, jaxprs_outside, nested_jaxprs
+from calque_core import Jaxpr, JaxprEqn, Primitive, rule_epoch, subjaxprs
+from calque_core.extend import HostCall, has_ordered, here, jaxprs_outside, nested_jaxprs
 from calque_core.lax import jit_p, pmap_p, shard_map_p
 from calque_xla_backend.modules.host_calls import check_regions
 from calque_xla_backend.modules.locations import Locations
@@ -33,8 +33,9 @@ from calque_xla_backend.modules.lowering import (
     lower_equations,
 )
 from calque_xla_backend.modules.meshes import sharding_attribute
+from calque_xla_backend.modules.recording import Recorded, Templates
 from calque_xla_backend.modules.tokens import current_token
-from calque_xla_backend.modules.types import IrValue, aval_to_ir_type
+from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
 from calque_xla_backend.runtime.partition import Partition
 from calque_xla_backend.runtime.runtime import mlir_context
 
@@ -78,11 +79,7 @@ def lower_jaxpr_to_module(
     with mlir, ir.Location.unknown(mlir):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(f"jit_{_identifier(name)}")
-        module_context = ModuleContext(module, platform, ir.SymbolTable(module.operation), mlir.types)
-        if partition is not None:
-            module_context.devices = partition.devices
-            module.operation.attributes["mhlo.num_replicas"] = _int32(1)
-            module.operation.attributes["mhlo.num_partitions"] = _int32(len(partition.devices))
+        module_context = _module_context(module, platform, partition)
         constants = lower_inner_functions(module_context, jaxpr)
         main = lower_function(module_context, jaxpr, "main", f"jit({name})/", takes_token=False)
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
@@ -98,6 +95,18 @@ def lower_jaxpr_to_module(
             check_regions(module, module_context.callbacks)
     undivided = [_SHARDING not in one for one in arguments], [_SHARDING not in one for one in results]
     return LoweredModule(module, list(constants.values()), tuple(module_context.callbacks), undivided)
+
+
+def _module_context(module: ir.Module, platform: str, partition: Partition | None) -> ModuleContext:
+    """Return the state of a new module, with the templates that other modules of its MLIR context recorded."""
+    recorded = cached_in_context(("templates", platform, rule_epoch(), here().settings), Recorded)
+    symbols, types = ir.SymbolTable(module.operation), ir.Context.current.types
+    module_context = ModuleContext(module, platform, symbols, types, Templates(recorded))
+    if partition is not None:
+        module_context.devices = partition.devices
+        module.operation.attributes["mhlo.num_replicas"] = _int32(1)
+        module.operation.attributes["mhlo.num_partitions"] = _int32(len(partition.devices))
+    return module_context
 
 
 Attributes = dict[str, ir.Attribute]

@@ -81,19 +81,19 @@ def ir_constant(value: Any, dtype: Any = None) -> IrValue:
     return hlo.constant(dense_attribute(value, dtype))
 
 
-def cached_attribute(key: Any, make: Callable[[], Any]) -> Any:
+def cached_in_context(key: Any, make: Callable[[], Any]) -> Any:
     """Return `make()`, computed once per MLIR context and key: to make an attribute takes 3 to 5 us."""
     memo: dict[Any, Any] = ir.Context.current.types
-    attribute = memo.get(key)
-    if attribute is None:
-        attribute = memo[key] = make()
-    return attribute
+    result = memo.get(key)
+    if result is None:
+        result = memo[key] = make()
+    return result
 
 
 def scalar_constant(value: Any, dtype: np.dtype[Any]) -> IrValue:
     """Return a scalar that many equations need, as a constant of the program at the current insertion point."""
     key = dtype, np.asarray(value, dtype).tobytes()
-    return hlo.constant(cached_attribute(key, lambda: dense_attribute(value, dtype)))
+    return hlo.constant(cached_in_context(key, lambda: dense_attribute(value, dtype)))
 
 
 def dense_attribute(value: Any, dtype: Any = None) -> ir.DenseElementsAttr:

@@ -17,7 +17,7 @@ from calque_core.extend import Shape, real_dtype, shaped_array
 from calque_core.lax import ConvDimensionNumbers, Precisions, conv_general_dilated_p
 from calque_xla_backend.define import IrValue, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute, dense_attribute
+from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context, dense_attribute
 from calque_xla_backend.rules.convert import convert
 from calque_xla_backend.rules.dot import precision_attribute
 
@@ -57,7 +57,7 @@ def convolution_attributes(
     """Return the parameters of a convolution as attributes of StableHLO's operation."""
     n_spatial = len(window_strides)
     return {
-        "dimension_numbers": cached_attribute(dimension_numbers, lambda: layout_attribute(dimension_numbers)),
+        "dimension_numbers": cached_in_context(dimension_numbers, lambda: layout_attribute(dimension_numbers)),
         "window_strides": list(window_strides),
         "padding": dense_attribute(np.reshape(padding, (n_spatial, 2)), np.int64),
         "lhs_dilation": list(lhs_dilation),

@@ -17,7 +17,7 @@ from calque_core.extend import shaped_array
 from calque_core.lax import DotDimensionNumbers, Precision, Precisions, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type, cached_attribute
+from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context
 from calque_xla_backend.rules.convert import convert
 
 DType = np.dtype[Any]
@@ -42,7 +42,7 @@ def dot_general_lowering(
         aval_to_ir_type(wide_aval),
         convert(lhs, lhs_aval, wide),
         convert(rhs, rhs_aval, wide),
-        cached_attribute(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
+        cached_in_context(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
         precision_config=precision_attribute(precision),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
@@ -52,7 +52,7 @@ def precision_attribute(precision: Precisions | None) -> ir.Attribute:
     """Return the precisions of both operands of a product as an attribute; None is the highest."""
     both = precision or _HIGHEST
     make = lambda: ir.ArrayAttr.get([hlo.PrecisionAttr.get(one.name) for one in both])
-    attribute: ir.Attribute = cached_attribute(both, make)
+    attribute: ir.Attribute = cached_in_context(both, make)
     return attribute
 
 
