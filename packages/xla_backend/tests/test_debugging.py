@@ -39,6 +39,13 @@ def test_the_operation_inside_is_named(make):
     assert error.__notes__[:-1] == [AGAIN]
 
 
+def test_our_error_is_raised_where_numpys_warnings_are_errors():
+    with config.debug_nans(), np.errstate(all="warn"):  # pytest makes errors of warnings
+        assert str(raised(loss, BAD)).startswith(FOUND)
+    with config.debug_nans(), np.errstate(all="raise"):
+        assert str(raised(loss, BAD)).startswith(FOUND)
+
+
 def test_a_warm_function_is_checked_and_is_fast_again_afterwards():
     x = device_put(BAD)
     for _ in range(3):
