@@ -72,6 +72,7 @@ def test_without_the_settings_the_nan_is_returned(way):
 PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 
 
+@pytest.mark.sampled(keep=1.0, rows=["program"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.name for p in PROGRAMS])
 def test_no_rule_makes_a_nan_or_an_infinity_of_ordinary_numbers(program, sample):
     dtype = "float64" if "float64" in program.dtypes else program.dtypes[0]
