@@ -5,6 +5,7 @@ import pytest
 
 from calque_autodiff import grad, linearize, value_and_grad, vjp
 from calque_core import Primitive, current_trace, jaxpr_as_fun, lax, make_jaxpr, named_scope
+from calque_core.testing import check_jaxpr
 
 X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
 ROW = np.linspace(0.1, 0.3, 3)
@@ -149,3 +150,16 @@ def test_linearize_and_vjp_under_a_staged_program_are_those_of_the_function():
         program = make_jaxpr(both)(X)
     for got, want in zip(jaxpr_as_fun(program)(X), both(X), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_a_value_of_an_outer_trace_is_captured_by_the_program_inside():
+    def step(scale, y, _):
+        return vjp(lambda scale, y: (scale * y * y).sum(), scale, y)[1](1.0)[1], None
+
+    def f(scale, y):
+        return lax.scan(lambda y, x: step(scale, y, x), y, np.zeros(2))[0]
+
+    for _ in range(COUNT):
+        program = make_jaxpr(f)(2.0, ROW)
+        check_jaxpr(program)
+        np.testing.assert_allclose(jaxpr_as_fun(program)(2.0, ROW)[0], 16.0 * ROW, rtol=1e-14)

@@ -152,13 +152,14 @@ class JVPTrace(Trace):
         mask = [type(x) is StagedJVPTracer for x in tracers]
         if not any(mask) or not add_options(key, options):
             return function(*args, **options)
-        primals, tangents = self.split(tracers)
-        if not all(type(x) is JitTracer for x in primals):  # a number that is known: rules may look at it
+        primals, all_tangents = self.split(tracers)
+        tangents = marked(all_tangents, mask)
+        if not (_are_of(self.parent, primals) and _are_of(self.tangent_trace, tangents)):
             return function(*args, **options)
         known = self.functions.find(key, mask, self.parent, function, [self.primal_of(x) for x in args], options)
         if known is None:
             return function(*args, **options)
-        recorded = known.record(self, current_position(2), primals, marked(tangents, mask))
+        recorded = known.record(self, current_position(2), primals, tangents)
         outs = [x if type(t) is Zero else StagedJVPTracer(self, x, t, x.aval) for x, t in zip(*recorded)]
         return known.function.results(outs, tracers)
 
@@ -316,3 +317,8 @@ class JVPTrace(Trace):
         super().close()
         if self.is_linearizing:
             self.tangent_trace.close()
+
+
+def _are_of(trace: Trace, values: Sequence[Value]) -> bool:
+    """Tell whether all values are variables of `trace`: not numbers, at which rules may look, nor of an outer trace."""
+    return all(type(x) is JitTracer and x._trace is trace for x in values)
