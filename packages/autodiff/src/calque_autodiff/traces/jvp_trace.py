@@ -319,6 +319,6 @@ class JVPTrace(Trace):
             self.tangent_trace.close()
 
 
-def _are_of(trace: Trace, values: Sequence[Value]) -> bool:
+def _are_of(trace: Trace | None, values: Sequence[Value]) -> bool:
     """Tell whether all values are variables of `trace`: not numbers, at which rules may look, nor of an outer trace."""
     return all(type(x) is JitTracer and x._trace is trace for x in values)
