@@ -450,3 +450,11 @@ def test_unroll_beside_a_traced_bound_is_refused():
     words = r"fori_loop of <lambda> .* got unroll=2 beside a traced bound, .* Give integers as bounds"
     with pytest.raises(ValueError, match=words):
         make_jaxpr(lambda n: fori_loop(0, n, lambda i, x: x * 2.0, 1.0, unroll=2))(4)
+
+
+def test_a_counted_loop_names_itself_and_the_value_that_changes_its_type():
+    message = (
+        r"fori_loop of <lambda> .* at .*: <lambda> .* changes the type of the carry\.value\['a'\] from float64\[\] to"
+    )
+    with pytest.raises(TypeError, match=message):
+        fori_loop(0, 3, lambda i, x: {"a": np.stack([x["a"], x["a"]])}, {"a": 1.0})

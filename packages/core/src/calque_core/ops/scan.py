@@ -146,7 +146,19 @@ def scan(
     (np.float64(6.0), array([0., 1., 3.]))
     """
     check_callable(f, "scan")
-    caller = loop_name("scan", f)
+    return run_scan(loop_name("scan", f), f, init, xs, length, reverse, unroll)
+
+
+def run_scan(
+    caller: str,
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    length: int | None,
+    reverse: bool,
+    unroll: int | bool,
+) -> tuple[Any, Any]:
+    """Return the results of `scan`; messages name the loop `caller`."""
     carry, carry_tree = carry_leaves(caller, "init", init)
     xs_leaves, xs_tree = tree_flatten(xs)
     xs_leaves = [*narrow(xs_leaves)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from calque_core.ops.loops import (
     with_carry_types,
 )
 from calque_core.ops.operands import promoted_type
-from calque_core.ops.scan import scan, steps_at_once
+from calque_core.ops.scan import run_scan, scan, steps_at_once
 from calque_core.ops.varying import fit_loop, fit_operands, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
@@ -299,7 +299,7 @@ def fori_loop(
     if not is_tracer(lower) and not is_tracer(upper):
         count = max(int(upper) - int(lower), 0)
         unroll = 1 if unroll is None else steps_at_once(caller, unroll, count)
-        return _scan_counting(dtype.type(int(lower)), count, body_fun, init_val, unroll)
+        return _scan_counting(caller, dtype.type(int(lower)), count, body_fun, init_val, unroll)
     if unroll is not None:
         raise ValueError(
             f"{caller} got unroll={unroll!r} beside a traced bound, so the number of steps is not known. Give integers "
@@ -335,11 +335,19 @@ def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
     return dtype
 
 
-def _scan_counting(start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int) -> Any:
-    @wraps(body_fun)
-    def step(state: tuple[Value, Any], _: None) -> tuple[tuple[Value, Any], None]:
-        i, value = state
-        return (add(i, 1), body_fun(i, value)), None
+class Counted(NamedTuple):
+    """The state of a loop that counts: a path in a message says which part the user's function has changed."""
 
-    (_, value), _ = scan(step, (start, init_val), None, length=count, unroll=unroll)
+    i: Value
+    value: Any
+
+
+def _scan_counting(
+    caller: str, start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int
+) -> Any:
+    @wraps(body_fun)
+    def step(state: Counted, _: None) -> tuple[Counted, None]:
+        return Counted(add(state.i, 1), body_fun(*state)), None
+
+    (_, value), _ = run_scan(caller, step, Counted(start, init_val), None, count, False, unroll)
     return value
