@@ -17,11 +17,12 @@ from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import JaxprEqn, Literal, Var
 from calque_xla_backend.modules.template_keys import literal_key
 from calque_xla_backend.modules.templates import Attributes, SharedOperation, Step, Template
-from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, dense_attribute, ir_constant
+from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, dense_attribute
 
 Emit = Callable[..., Sequence[IrValue]]
 _DETACHED: Any = False  # an insertion point that is nowhere
@@ -83,13 +84,19 @@ class Templates:
             self._aside = func.FuncOp("aside", ir.FunctionType.get([], []), ip=_DETACHED)
         block = self._aside.body.blocks.append()
         with ir.InsertionPoint(block):
-            operands = [_operand(block, x, location) for x in eqn.invars]
+            operands = [self._operand(block, x, location) for x in eqn.invars]
             outs = emit(*operands)
         literals = {value: self.literal(x) for value, x in zip(operands, eqn.invars) if type(x) is Literal}
         ops = [view.operation for view in islice(block.operations, len(literals), None)]  # the constants come first
         if not all(_is_complete(op, location) for op in ops):
             return None
         return self._template(ops, operands, literals, outs)
+
+    def _operand(self, block: ir.Block, x: Var | Literal, location: ir.Location) -> IrValue:
+        """Return a value that stands for an operand of an equation: an argument of the block, or a constant."""
+        if type(x) is Literal:
+            return hlo.constant(self.literal(x).attributes["value"])
+        return block.add_argument(aval_to_ir_type(x.aval), location)
 
     def _template(
         self,
@@ -137,13 +144,6 @@ class Templates:
 
 def _has_effects(eqn: JaxprEqn) -> bool:
     return bool(eqn.primitive.effects or eqn.primitive.adapted["effects"])
-
-
-def _operand(block: ir.Block, x: Var | Literal, location: ir.Location) -> IrValue:
-    """Return a value that stands for an operand of an equation: an argument of the block, or a constant."""
-    if type(x) is Literal:
-        return ir_constant(x.val, x.aval.dtype)
-    return block.add_argument(aval_to_ir_type(x.aval), location)
 
 
 def _is_complete(op: ir.Operation, location: ir.Location) -> bool:
