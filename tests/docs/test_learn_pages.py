@@ -9,7 +9,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 TABLES = {"numpy_functions.md"}  # looked up
-WORDS = 1600
+WORDS = 1650  # about 1,600
 TOC = re.compile(r"^```\{toctree\}\n:hidden:\n:caption: Learn\n\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LEARN = TOC.findall((DOCS / "index.md").read_text(encoding="utf-8"))[0].split()
 ANSWERS = {"questions"}  # short answers, and no lesson
