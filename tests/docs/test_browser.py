@@ -24,6 +24,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 DRIVER = shutil.which("chromedriver")
 if not (BROWSER and DRIVER):
     pytest.skip("no chromium and chromedriver on PATH; CONTRIBUTING.md says how to get them", allow_module_level=True)
+pytest.importorskip("selenium", reason="the docs session installs selenium")
 
 from selenium import webdriver  # noqa: E402  # needed where a browser is
 from selenium.webdriver.common.by import By  # noqa: E402

@@ -39,6 +39,7 @@ def test_no_page_has_a_path_of_this_machine() -> None:
 
 def test_a_build_by_nox_takes_no_package_from_outside_of_its_environment(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.delenv("NOX_CURRENT_SESSION", raising=False)
     conf.check_origin()
     monkeypatch.setenv("NOX_CURRENT_SESSION", "docs")
     with pytest.raises(sphinx_errors.ExtensionError, match=r"calque in .*__init__.py, not the installed wheel"):
