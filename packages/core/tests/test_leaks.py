@@ -5,6 +5,7 @@ import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 
 from calque_core import UnexpectedTracerError, config, lax, make_jaxpr
@@ -180,8 +181,23 @@ with config.checking_leaks():
 
 
 def test_loops_branches_and_programs_in_programs_leak_nothing():
-    # In a process of its own, since the search looks at every object: it took two minutes beside the tests, on 3.13.
+    # In a process of its own, since the search looks at every object.
     subprocess.run([sys.executable, "-c", LOOPS_AND_BRANCHES], check=True)
+
+
+def test_the_search_does_not_follow_its_own_lists(few_objects):
+    searches = []
+
+    def count(frame, event, function):
+        if event == "c_call" and function is gc.get_referrers:
+            searches.append(function)
+
+    sys.setprofile(count)
+    try:
+        make_jaxpr(lambda x: lax.scan(lambda c, _: (lax.sin(c), c), x, None, length=3))(np.ones(2))
+    finally:
+        sys.setprofile(None)
+    assert 1 <= len(searches) <= 10  # of two programs; it went on to the limit of objects, on 3.13
 
 
 def test_an_attribute_of_a_module_is_named():

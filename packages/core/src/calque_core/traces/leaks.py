@@ -83,7 +83,9 @@ def _referrer_chain(trace: Trace, variables: dict[int, _Variable], hidden: set[i
         root = next((n for n in level if _is_root(objects[n], variables)), None)
         if root is not None:
             return list(_walk(root, objects, child))
-        for holder in gc.get_referrers(*objects[start:]):  # one pass over all objects of the process
+        asked = tuple(objects[start:])  # since 3.13 the tuple of the arguments is among the referrers
+        hidden.add(id(asked))
+        for holder in gc.get_referrers(*asked):  # one pass over all objects of the process
             if id(holder) in hidden or id(holder) in number_of or isinstance(holder, (FrameType, Trace)):
                 continue
             referents = gc.get_referents(holder)
