@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from calque_autodiff import JVPTrace, JVPTracer, TangentTrace, jvp, linearize
-from calque_core import Primitive, current_trace, lax, tracing, typeof
+from calque_autodiff import JVPTrace, JVPTracer, TangentTrace, grad, jvp, linearize
+from calque_core import Primitive, current_trace, eval_jaxpr, lax, make_jaxpr, tracing, typeof
 
 
 def test_a_value_without_tangent_is_no_tracer():
@@ -86,3 +87,16 @@ def test_numbers_that_would_lose_the_derivative_are_refused(convert):
         TypeError, match="A Python number would leave the transformation, and its derivative would be lost"
     ):
         jvp(lambda x: convert(x) * x, (2.0,), (1.0,))
+
+
+def test_an_operand_that_is_the_primal_of_the_other_has_the_derivative_of_any_other():
+    x, ones = np.array([1.0, 2.0, 3.0]), np.ones(3)
+
+    def slope(at, c):
+        return grad(lambda v: np.sum(np.multiply(v, at if c is None else c)))(at)
+
+    for _ in range(4):  # the equations of a function are kept after some calls
+        shared = make_jaxpr(lambda at: slope(at, None))(x)
+        apart = make_jaxpr(slope)(x, ones)
+        assert eval_jaxpr(shared, shared.consts, x)[0].tolist() == x.tolist()
+        assert eval_jaxpr(apart, apart.consts, x, ones)[0].tolist() == ones.tolist()

@@ -154,7 +154,8 @@ class JVPTrace(Trace):
             return function(*args, **options)
         primals, all_tangents = self.split(tracers)
         tangents = marked(all_tangents, mask)
-        if not (_are_of(self.parent, primals) and _are_of(self.tangent_trace, tangents)):
+        are_expected = _are_of(self.parent, primals) and _are_of(self.tangent_trace, tangents)
+        if not are_expected or not _are_distinct(primals):
             return function(*args, **options)
         known = self.functions.find(key, mask, self.parent, function, [self.primal_of(x) for x in args], options)
         if known is None:
@@ -317,6 +318,11 @@ class JVPTrace(Trace):
         super().close()
         if self.is_linearizing:
             self.tangent_trace.close()
+
+
+def _are_distinct(primals: Sequence[Value]) -> bool:
+    """Tell whether no two operands have one primal: the key tells tracers apart, the equations their primals."""
+    return len({id(x) for x in primals}) == len(primals)
 
 
 def _are_of(trace: Trace | None, values: Sequence[Value]) -> bool:
