@@ -457,4 +457,4 @@ def test_a_counted_loop_names_itself_and_the_value_that_changes_its_type():
         r"fori_loop of <lambda> .* at .*: <lambda> .* changes the type of the carry\.value\['a'\] from float64\[\] to"
     )
     with pytest.raises(TypeError, match=message):
-        fori_loop(0, 3, lambda i, x: {"a": np.stack([x["a"], x["a"]])}, {"a": 1.0})
+        fori_loop(0, 3, lambda i, x: {"a": lax.stack([x["a"], x["a"]])}, {"a": 1.0})
