@@ -60,8 +60,8 @@ nox.options.error_on_missing_interpreters = False
 # Pythons are there, tests half of the programs: all of them on both take 6 minutes more.
 LAW_PYTHONS = [PYTHONS[0], PYTHONS[-1]]
 LAWS = [f"laws-{version}" for version in LAW_PYTHONS]
-# Long sessions start first, so that no processor waits for one at the end.
-nox.options.sessions = ["wheels", *LAWS, "tests", "examples", "docs", "types", "lint", "imports"]
+# Long sessions start first, so that no processor waits for one at the end; the pages wait for the examples.
+nox.options.sessions = ["wheels", "examples", *LAWS, "docs", "tests", "types", "lint", "imports"]
 
 
 @nox.session
