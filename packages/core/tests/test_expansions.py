@@ -155,6 +155,18 @@ def test_other_settings_leave_the_function_to_itself():
     assert [v.aval.dtype for v in make_jaxpr(f)(X).outvars] == [np.float64]
 
 
+def test_where_axes_have_names_the_function_runs_at_each_call():
+    def scaled(x):
+        count.append(1)
+        return lax.mul(x, float(lax.axis_size("i")))
+
+    count = []
+    for size in (2, 3, 4, 5):
+        program = make_jaxpr(lambda x: expand(scaled, (x,)), axis_env=[("i", size)])(X)
+        assert program.eqns[0].invars[1].val == size
+    assert len(count) == 4
+
+
 def test_an_operator_in_place_marks_what_a_copied_view_shares():
     def program(x):
         for _ in range(COUNT):

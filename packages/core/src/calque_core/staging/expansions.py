@@ -4,8 +4,8 @@ One idea: a function such as `numpy.mean` records the same equations whenever it
 options are equal.  So it is staged once by itself; later calls append copies of these equations, without the function.
 A transformer is traced in less than half of the time.
 
-A function is left to itself if it captures an array, holds programs, or returns anything but new arrays, and under
-other settings than the default.
+A function is left to itself if it captures an array, holds programs, or returns anything but new arrays; under other
+settings than the default; and where axes have names.
 Read next: `jaxprs/straight_line.py` for `Plans`; `stage.py`, which asks for expansions.
 """
 
@@ -41,15 +41,18 @@ class FunctionProgram(NamedTuple):
     """The equations of a function on operands of known types.
 
     For each result, `views` holds the positions of the operands whose memory NumPy's array would share; `container` is
-    the class of the results, None for one result alone.
+    the class of the results, None for one result alone; `is_new_array` says that there is one result and no view.
     """
 
     program: Jaxpr
     views: Sequence[Sequence[int]]
     container: type | None
+    is_new_array: bool
 
     def results(self, outs: Sequence[Value], tracers: Sequence[Tracer]) -> Value:
         """Return the results of a call on `tracers`, marked as views of these and in the function's container."""
+        if self.is_new_array:
+            return outs[0]
         for out, viewed in zip(outs, self.views):
             if viewed:
                 sources = [tracers[i] for i in viewed]
@@ -98,9 +101,9 @@ def is_new_operand(key: list[Any], tracers: list[Any], x: Tracer) -> bool:
 
 
 def may_expand() -> bool:
-    """Tell whether the context is one for which expansions are made: default settings, no axes of a mesh."""
+    """Tell whether the context is one for which expansions are made: default settings, and no named axes."""
     context = here()
-    return context.settings is DEFAULT_SETTINGS and not context.varying_axes
+    return context.settings is DEFAULT_SETTINGS and not context.axis_env and not context.varying_axes
 
 
 def add_options(key: list[Any], options: Options) -> bool:
@@ -139,8 +142,8 @@ def function_program(trace: Any, function: Function, args: Sequence[Value], opti
     It is staged under a trace of the class of `trace`.
     """
     containers: list[type | None] = []
-    staging = type(trace)(evaluation)
     try:
+        staging = type(trace)(evaluation)
         with eval_context(), tracing(staging):
             operands = {id(x): x.aval for x in args if type(x) is JitTracer}
             new = {key: staging.new_arg(aval) for key, aval in operands.items()}
@@ -153,7 +156,8 @@ def function_program(trace: Any, function: Function, args: Sequence[Value], opti
     except Exception:  # noqa: BLE001  the function raises it again, where the user's line is known
         return None
     is_copied = holds_equations_alone(program) and _makes_its_results(program)
-    return FunctionProgram(program, views, containers[0]) if is_copied else None
+    is_new_array = containers[0] is None and not any(views)
+    return FunctionProgram(program, views, containers[0], is_new_array) if is_copied else None
 
 
 def _is_view(out: Value, x: JitTracer) -> bool:
