@@ -1,6 +1,7 @@
 """Several platforms in one process.  A second client of the host's processor plays the client of a plugin."""
 
 import logging
+import os
 import re
 
 import numpy as np
@@ -44,6 +45,43 @@ def chip(monkeypatch, tmp_path):
     (tmp_path / "chip.so").touch()
     register_plugin("chip", tmp_path / "chip.so")
     return started
+
+
+class FewDevices:
+    """Plays jaxlib's client of the host's processor, and notes the number of threads that XLA would read."""
+
+    threads = ()
+
+    def __init__(self, num_devices, **_):
+        self.num_devices = num_devices
+        FewDevices.threads = tuple(os.environ.get(name) for name in ("PJRT_NPROC", "NPROC"))
+
+    def local_device_count(self):
+        return self.num_devices
+
+
+@pytest.mark.parametrize(
+    ("requested", "environment", "threads"),
+    [
+        (4, {}, (str(os.cpu_count() + 8), None)),  # three devices may wait for the fourth, and threads still compute
+        (1, {}, (None, None)),
+        (4, {"PJRT_NPROC": "5"}, ("5", None)),
+        (4, {"NPROC": "6"}, (None, "6")),
+    ],
+)
+def test_virtual_devices_that_wait_for_one_another_leave_threads_to_compute(
+    requested, environment, threads, monkeypatch
+):
+    for name in ("PJRT_NPROC", "NPROC"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(clients.xc, "make_cpu_client", FewDevices)
+    monkeypatch.setattr(clients, "requested_cpu_devices", lambda: requested)
+    monkeypatch.setattr(clients, "fix_cpu_devices", lambda count: None)
+    assert clients._start_cpu().num_devices == requested
+    assert FewDevices.threads == threads
+    assert {name: os.environ[name] for name in ("PJRT_NPROC", "NPROC") if name in os.environ} == environment
 
 
 def refuse(plugin):

@@ -12,6 +12,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from jaxlib import version as jaxlib_version
@@ -80,9 +82,31 @@ def client(platform: str | None = None) -> Client:
 
 
 def _start_cpu() -> Client:
-    started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices(), **cpu_client_options())
+    with _enough_threads(requested_cpu_devices() or 1):
+        started: Any = xc.make_cpu_client(num_devices=requested_cpu_devices(), **cpu_client_options())
     fix_cpu_devices(started.local_device_count())
     return started
+
+
+@contextmanager
+def _enough_threads(devices: int) -> Iterator[None]:
+    """Let XLA start threads for virtual devices that wait for one another, and threads that compute meanwhile.
+
+    By default there is one thread for each device.  On a loaded machine, all may wait in a collective for a device that
+    has no thread, and XLA ends the process.  XLA takes the number from the environment alone, at the start of a client;
+    a number of the user's stays.
+    """
+    if devices == 1 or any(name in os.environ for name in _THREADS):
+        yield
+        return
+    os.environ[_THREADS[0]] = str((os.cpu_count() or 1) + 2 * devices)
+    try:
+        yield
+    finally:
+        os.environ.pop(_THREADS[0], None)
+
+
+_THREADS = ("PJRT_NPROC", "NPROC")  # the names that XLA reads, the first one first
 
 
 def started_clients() -> list[Client]:
