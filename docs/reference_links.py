@@ -80,7 +80,7 @@ class Links:
 
     def dotted(self, path: str) -> str | None:
         """Return the page of `lax.cumsum`, `calque_core.lax.cumsum`, `ShapedArray.update`; `numpy.` is NumPy itself."""
-        first, *rest = path.split(".")
+        first, *names = path.split(".")
         if first in ("numpy", "scipy", "jax"):
             return None
         if first in (module.split(".")[0] for module in MODULES):
@@ -89,7 +89,7 @@ class Links:
             value = getattr(calque, first) if first in dir(calque) else value_of(next(iter(self.by_name[first])))
         else:
             return None
-        for name in rest:
+        for name in names:
             owner, value = value, getattr(value, name, None)
             if inspect.isclass(owner) and value is not None:
                 return self.by_value.get(id(owner))

@@ -43,14 +43,12 @@ class Trace:
     drops_custom_derivatives = False  # whether a function's operations may replace its derivative rules
     captures: Any = None  # the user's arrays that the trace refers to, if it keeps values
     tag: object = None  # shared by traces of one transformation: they own each other's tracers
-    is_open = False
-    is_closed = False
+    is_open = is_closed = False
     fun: Any = None  # the user's function and the position of the call, for messages
     position: Position | None = None
 
     def __init__(self, parent: Trace | None) -> None:
-        self.parent = parent
-        self.thread = threading.get_ident()
+        self.parent, self.thread = parent, threading.get_ident()
 
     def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Return the results of `primitive` on `args`, which may hold tracers of this trace, as a list."""
