@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import config, lax
+from calque_core.extend import StraightLine, is_straight
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.staging.make_jaxpr import make_jaxpr
 from calque_core.types.stand_in import ShapeDtypeStruct
@@ -174,6 +175,26 @@ def test_binary_operations_agree_or_refuse_alike(name, dtype, shapes):
 def test_structured_operations_agree_or_refuse_alike(name, dtype, shape):
     function, kinds = STRUCTURED[name]
     (check_agreement if np.dtype(dtype).kind in kinds else check_refusal)(function, numbers(dtype, shape))
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 2), (1, 1), (0, 2)])
+def test_straight_line_code_gives_the_bits_of_evaluation(name, dtype, shape):
+    function, kinds = STRUCTURED[name]
+    if np.dtype(dtype).kind not in kinds:
+        return
+    x = numbers(dtype, shape)
+    jaxpr, expected = make_jaxpr(function)(x), function(x)
+    if is_straight(jaxpr):
+        out = straight_line(jaxpr)(x)
+        assert (type(out), out.shape, out.dtype) == (type(expected), expected.shape, expected.dtype)
+        np.testing.assert_array_equal(out, expected)
+
+
+def straight_line(jaxpr):
+    code = StraightLine()
+    return code.function(code.arguments(jaxpr.invars), *code.results(jaxpr))
 
 
 @pytest.mark.parametrize("name", ARG)

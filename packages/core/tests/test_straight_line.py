@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import Primitive, eval_jaxpr, lax, make_jaxpr
+from calque_core import Primitive, eval_jaxpr, lax, make_jaxpr, rules
 from calque_core.extend import Plans, StraightLine, is_straight
 
 X = np.linspace(0.5, 1.5, 4)
@@ -22,6 +22,16 @@ def as_function(program):
         lambda x: lax.split(x, (1, 3)),
         lambda x: [x, 2.0],
         lambda x: x * X,
+        lambda x: x[1],
+        lambda x: x[2:0:-1],
+        lambda x: lax.reshape(x[:1], ()),
+        lambda x: lax.broadcast_in_dim(x, (3, 4), (1,)),
+        lambda x: lax.broadcast_in_dim(2.0, (3, 4), ()) * x,
+        lambda x: lax.transpose(lax.reshape(x, (2, 2)), (1, 0)),
+        lambda x: lax.reduce_max(lax.reshape(x, (2, 2)), 1),
+        lambda x: lax.dot_general(x, x, (((), ()), ((0,), (0,)))),
+        lambda x: lax.dot_general(lax.reduce_sum(x), x, (((), ()), ((), ()))),
+        lambda x: lax.dot_general(lax.reshape(x, (2, 2)), lax.reshape(x, (2, 2)), (((0,), (1,)), ((), ()))),
     ],
 )
 def test_the_function_gives_the_results_of_the_program(f):
@@ -56,3 +66,14 @@ def test_a_key_that_cannot_be_hashed_has_no_plan():
     plans = Plans(lambda: "a plan")
     assert [plans.find([{}]) for _ in range(4)] == [None] * 4
     assert plans.known == {}
+
+
+def test_a_new_implementation_is_used_and_not_the_old_one_for_types():
+    scale_p = Primitive("scale")
+    scale_p.def_abstract_eval(lambda x: x)
+    scale_p.def_impl(lambda x: 2.0 * x, leaf=True, for_types=lambda x_aval: lambda x: x + x)
+    program = make_jaxpr(scale_p.bind)(X)
+    np.testing.assert_array_equal(as_function(program)(X)[0], X + X)
+    del rules("impl")[scale_p]
+    scale_p.def_impl(lambda x: 3.0 * x, leaf=True)
+    np.testing.assert_array_equal(as_function(program)(X)[0], 3.0 * X)

@@ -12,7 +12,7 @@ Read next: `operations.py` of autodiff and `plans.py` of batching, which make su
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import CodeType
 from typing import Any, Generic, TypeVar
 
@@ -97,7 +97,7 @@ class StraightLine:
         for v, const in zip(jaxpr.constvars, jaxpr.consts):
             self.names[v] = self.constant(const)
         for eqn in jaxpr.eqns:
-            function = partial(eqn.primitive.impl, **eqn.params) if eqn.params else eqn.primitive.impl
+            function = eqn.primitive.impl_for_types([v.aval for v in eqn.invars], eqn.params)
             operands = ", ".join(map(self.name, eqn.invars))
             names = [self.names.setdefault(v, f"x{len(self.names)}") for v in eqn.outvars]
             target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]

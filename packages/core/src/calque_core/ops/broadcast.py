@@ -5,7 +5,7 @@ It stands below the other families because promotion (`operands.py`) broadcasts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -44,16 +44,34 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
 def broadcast_in_dim_impl(x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
     x = np.asarray(x)
     if broadcast_dimensions:
-        aligned = [1] * len(shape)
-        for size, d in zip(x.shape, broadcast_dimensions):
-            aligned[d] = size
-        x = x.reshape(aligned)
+        x = x.reshape(_aligned(x.shape, shape, broadcast_dimensions))
     out = np.empty(shape, x.dtype)  # a copy: a view would let an in-place write reach many elements at once
     out[...] = x
     return out if shape else out[()]
 
 
-broadcast_in_dim_p.def_impl(broadcast_in_dim_impl, leaf=True)
+def _aligned(shape: Shape, out_shape: Shape, positions: Shape) -> Shape:
+    """Return the shape of an operand with as many axes as the result; its new axes have size 1."""
+    sizes = dict(zip(positions, shape))
+    return tuple(sizes.get(d, 1) for d in range(len(out_shape)))
+
+
+def broadcast_in_dim_impl_for_types(
+    x_aval: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape
+) -> Callable[[Value], Value] | None:
+    if not x_aval.shape:
+        return None
+    aligned, dtype = _aligned(x_aval.shape, shape, broadcast_dimensions), x_aval.dtype
+
+    def repeat(x: Value) -> Value:
+        out = np.empty(shape, dtype)
+        out[...] = x.reshape(aligned)
+        return out
+
+    return repeat
+
+
+broadcast_in_dim_p.def_impl(broadcast_in_dim_impl, leaf=True, for_types=broadcast_in_dim_impl_for_types)
 
 
 def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Value:

@@ -7,7 +7,7 @@ the identity of the operation; `argmax` and `argmin`, which have no identity, re
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined_message
-from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
+from calque_core.primitives.primitive import ImplForTypes, Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import dtype_name, kind_of
 from calque_core.types.limits import highest, iinfo, lowest, wide_dtype
@@ -35,7 +35,11 @@ def reduced_shape(shape: Shape, axes: Shape) -> Shape:
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
-def _declare(name: str, kinds: str, impl: Callable[..., Value], linearity: Linearity | None = None) -> Primitive:
+Impls = tuple[Callable[..., Value], ImplForTypes]
+"""The evaluation of a reduction, and the one for known types."""
+
+
+def _declare(name: str, kinds: str, impls: Impls, linearity: Linearity | None = None) -> Primitive:
     primitive = Primitive(name, linearity=linearity)
 
     @primitive.def_abstract_eval(cached=True)
@@ -44,7 +48,7 @@ def _declare(name: str, kinds: str, impl: Callable[..., Value], linearity: Linea
             raise TypeError(undefined_message(name, x_aval))
         return shaped_array(reduced_shape(x_aval.shape, axes), x_aval.dtype)
 
-    primitive.def_impl(impl, leaf=True)
+    primitive.def_impl(impls[0], leaf=True, for_types=impls[1])
     return primitive
 
 
@@ -59,7 +63,7 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
 Identity = Callable[[np.dtype[Any]], Value] | None
 
 
-def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Callable[..., Value]:
+def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Impls:
     def impl(x: Value, *, axes: Shape) -> Value:
         x = np.asarray(x)
         options = _options(x.dtype, identity)
@@ -68,7 +72,11 @@ def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Callable[..., V
             return ufunc.reduce(x, axes, **options)
         return ufunc.reduce(x.astype(wide), axes, **options).astype(x.dtype)
 
-    return impl
+    def impl_for_types(x_aval: ShapedArray, *, axes: Shape) -> Callable[..., Value] | None:
+        options = _options(x_aval.dtype, identity)
+        return partial(ufunc.reduce, axis=axes, **options) if options["dtype"] == x_aval.dtype else None
+
+    return impl, impl_for_types
 
 
 @cache  # 1 us for the identity, and 0.3 us for the dtype
@@ -78,13 +86,16 @@ def _options(dtype: np.dtype[Any], identity: Identity) -> dict[str, Any]:
     return {"dtype": wide} if identity is None else {"dtype": wide, "initial": identity(dtype).astype(wide)}
 
 
-def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Callable[..., Value]:
-    on_bools_impl, on_integers_impl = _in_its_dtype(on_bools), _in_its_dtype(on_integers)
+def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Impls:
+    bools, integers = _in_its_dtype(on_bools), _in_its_dtype(on_integers)
 
     def impl(x: Value, *, axes: Shape) -> Value:
-        return (on_bools_impl if np.asarray(x).dtype == _BOOL else on_integers_impl)(x, axes=axes)
+        return (bools if np.asarray(x).dtype == _BOOL else integers)[0](x, axes=axes)
 
-    return impl
+    def impl_for_types(x_aval: ShapedArray, *, axes: Shape) -> Callable[..., Value] | None:
+        return (bools if x_aval.dtype == _BOOL else integers)[1](x_aval, axes=axes)
+
+    return impl, impl_for_types
 
 
 reduce_sum_p = _declare("reduce_sum", NUMBER, _in_its_dtype(np.add), linearity="linear")

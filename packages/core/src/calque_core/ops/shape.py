@@ -9,9 +9,10 @@ Read next: `joining.py`, the operations that join and cut arrays.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,12 @@ def reshape_impl(x: Value, *, new_sizes: Shape) -> Value:
     return np.reshape(x, new_sizes)[()]
 
 
-reshape_p.def_impl(reshape_impl, leaf=True)
+def reshape_impl_for_types(x_aval: ShapedArray, *, new_sizes: Shape) -> Callable[[Value], Value] | None:
+    """Call the method: NumPy's function takes 0.5 us more, also below."""
+    return methodcaller("reshape", new_sizes) if x_aval.shape and new_sizes else None
+
+
+reshape_p.def_impl(reshape_impl, leaf=True, for_types=reshape_impl_for_types)
 
 
 def reshape(operand: Value, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Value:
@@ -130,7 +136,11 @@ def transpose_impl(x: Value, *, permutation: Shape) -> Value:
     return np.transpose(x, permutation)[()]
 
 
-transpose_p.def_impl(transpose_impl, leaf=True)
+def transpose_impl_for_types(x_aval: ShapedArray, *, permutation: Shape) -> Callable[[Value], Value] | None:
+    return methodcaller("transpose", permutation) if permutation else None
+
+
+transpose_p.def_impl(transpose_impl, leaf=True, for_types=transpose_impl_for_types)
 
 
 def transpose(operand: Value, permutation: Sequence[int]) -> Value:
@@ -199,7 +209,13 @@ def squeeze_impl(x: Value, *, dimensions: Shape) -> Value:
     return np.squeeze(x, dimensions)[()]
 
 
-squeeze_p.def_impl(squeeze_impl, leaf=True)
+def squeeze_impl_for_types(x_aval: ShapedArray, *, dimensions: Shape) -> Callable[[Value], Value] | None:
+    if len(dimensions) < x_aval.ndim:
+        return methodcaller("squeeze", dimensions)
+    return itemgetter((0,) * x_aval.ndim) if dimensions else None
+
+
+squeeze_p.def_impl(squeeze_impl, leaf=True, for_types=squeeze_impl_for_types)
 
 
 def squeeze(array: Value, dimensions: Axes) -> Value:
@@ -245,11 +261,20 @@ def slice_abstract_eval(
 
 
 def slice_impl(x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Value:
-    steps = (None,) * len(start_indices) if strides is None else strides
-    return np.asarray(x)[tuple(map(builtins.slice, start_indices, limit_indices, steps))][()]
+    return np.asarray(x)[_slices(start_indices, limit_indices, strides)][()]
 
 
-slice_p.def_impl(slice_impl, leaf=True)
+def slice_impl_for_types(
+    x_aval: ShapedArray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> Callable[[Value], Value] | None:
+    return itemgetter(_slices(start_indices, limit_indices, strides)) if x_aval.shape else None
+
+
+def _slices(starts: Shape, limits: Shape, strides: Shape | None) -> tuple[builtins.slice, ...]:
+    return tuple(map(builtins.slice, starts, limits, (None,) * len(starts) if strides is None else strides))
+
+
+slice_p.def_impl(slice_impl, leaf=True, for_types=slice_impl_for_types)
 
 
 def slice(

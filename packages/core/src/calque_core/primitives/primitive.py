@@ -22,6 +22,7 @@ from calque_core.types.avals import NO_AXES, ShapedArray, typeof
 
 F = TypeVar("F", bound=Callable[..., Any])
 Linearity = Literal["linear", "bilinear", "constant"]
+ImplForTypes = Callable[..., Callable[..., Any] | None]
 
 
 class Primitive(Uncopied):
@@ -51,6 +52,7 @@ class Primitive(Uncopied):
         "effects",
         "family",
         "impl",
+        "_impl_for_types",
         "is_elementwise",
         "is_leaf",
         "linearity",
@@ -76,6 +78,7 @@ class Primitive(Uncopied):
         self.effects = effects
         self.is_leaf = False
         self.impl: Callable[..., Any] = self._missing_impl
+        self._impl_for_types: ImplForTypes | None = None
         self.abstract: Any = None  # the type rule: types to a list of types
         self.family = declaring_module().rpartition(".")[2]  # the modules with its rules have this name
         self.adapted = AdaptedRules(self.family)
@@ -105,16 +108,32 @@ class Primitive(Uncopied):
         """Apply the primitive under `trace`; return the list of results."""
         return hand_down(trace, self, args, params)
 
-    def def_impl(self, function: F, *, leaf: bool = False) -> F:
+    def def_impl(self, function: F, *, leaf: bool = False, for_types: ImplForTypes | None = None) -> F:
         """Define the NumPy evaluation; return `function`, so that this works as a decorator.
 
         `leaf=True` promises that `function` binds no primitive, and that the rules of the primitive depend on the types
         of operands and on parameters alone: evaluation then switches no traces, and an eager derivative runs the rules
         for the first operations of a type only.
+        `for_types(*avals, **params)` may return a function of operands that gives the same results sooner, as it knows
+        their types, or None; straight-line code calls it.  An operand without axes may be a Python scalar.
         """
         tables.store(self, "impl", function)
-        self.is_leaf = leaf
+        self.is_leaf, self._impl_for_types = leaf, for_types
         return function
+
+    def impl_for_types(self, avals: Iterable[Any], params: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return the NumPy evaluation as a function of operands, which have these types.
+
+        >>> import numpy as np
+        >>> from calque_core import typeof
+        >>> from calque_core.lax import reshape_p
+        >>> x = np.arange(4)
+        >>> reshape_p.impl_for_types([typeof(x)], {"new_sizes": (2, 2)})(x)
+        array([[0, 1],
+               [2, 3]])
+        """
+        function = None if self._impl_for_types is None else self._impl_for_types(*avals, **params)
+        return partial(self.impl, **params) if function is None else function
 
     @overload
     def def_abstract_eval(self, function: None = None, *, cached: bool = False) -> Callable[[F], F]: ...
@@ -202,7 +221,8 @@ class Primitive(Uncopied):
     def refresh(self, kind: Any) -> None:
         """Update the attribute `impl` or `abstract`, which dispatch reads, after its rule has changed."""
         if kind == "impl":
-            self.impl, self.is_leaf = self.adapted[kind] or self._missing_impl, False
+            self.impl = self.adapted[kind] or self._missing_impl
+            self.is_leaf, self._impl_for_types = False, None
         elif kind == "abstract_eval":
             rule = self.adapted[kind]
             self.abstract = None if rule is None else self._with_varying_axes(rule)
