@@ -221,6 +221,14 @@ OPERATIONS: dict[str, list[Program]] = {
         ),
         Program("select_n by a scalar", lambda w, x, y: lax.select_n(w, x, y), (always("bool", ()), X, Y), ANY),
     ],
+    "guard": [
+        Program(
+            "guard",
+            lambda x, y: lax.select(lax.gt(x, 0), lax.log(lax.guard_p.bind(lax.gt(x, 0), lax.exp(y), x)), y),
+            (X, Y),
+            ulps=4.0,
+        )
+    ],
     "clamp": [
         Program("clamp", lambda x: lax.clamp(-0.9, x, 0.7), (X,)),
         Program("clamp between arrays", lambda a, x: lax.clamp(lax.sub(a, 1), x, a), (Y, X)),

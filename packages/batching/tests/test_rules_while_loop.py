@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_batching import vmap
-from calque_core import Primitive, check_jaxpr, eval_jaxpr, lax, make_jaxpr
+from calque_core import Effect, Primitive, ShapeDtypeStruct, check_jaxpr, eval_jaxpr, lax, make_jaxpr, pure_callback
 from calque_core.lax import fori_loop, while_loop, while_p
 
 pytestmark = pytest.mark.sampled(keep=0.1)
@@ -149,6 +149,35 @@ def test_a_counter_for_all_that_runs_past_the_end_of_an_element_warns_of_nothing
     fun = vmap(lambda n: fori_loop(0, n, lambda i, c: c + 1.0 / (n - i), 0.0))
 
     assert fun(np.array([0, 1, 2])).tolist() == [0.0, 1.0, 1.5]
+
+
+def primitives_of_step(fun, *args):
+    """Return the names of the primitives in the body of the one loop that `fun` stages."""
+    [eqn] = loops(fun, *args)
+    return [e.primitive.name for e in eqn.params["body_jaxpr"].eqns]
+
+
+def test_a_step_of_arithmetic_guards_its_operands():
+    names = primitives_of_step(vmap(gcd), np.array([12, 7]), np.array([8, 21]))
+
+    assert names == ["guard", "guard", "rem", "select_n", "select_n", "ne", "and"]
+
+
+@pytest.mark.parametrize("inner", ["a loop", "a call", "an effect"])
+def test_a_step_that_may_not_end_or_may_raise_starts_from_a_state_of_its_own(inner):
+    """A loop may not end from a state that its condition excludes, and Python code may raise there, compiled or not."""
+    step = {
+        "a loop": lambda x: while_loop(lambda y: y < 1.0, lambda y: y * 2.0, x),
+        "a call": lambda x: pure_callback(
+            lambda y: y * 2.0, ShapeDtypeStruct((), x.dtype), x, vmap_method="expand_dims"
+        ),
+        "an effect": lambda x: noted([], frozenset([Effect("print", exact=False)])).bind(x * 2.0),
+    }[inner]
+
+    names = primitives_of_step(vmap(lambda x: while_loop(lambda x: x < 9.0, lambda x: step(x) + 1.0, x)), np.ones(2))
+
+    assert "guard" not in names
+    assert names[0] == "select_n"
 
 
 def test_no_element_that_starts_leaves_the_values_as_they_were():

@@ -37,7 +37,7 @@ BINARY = [
     "shift_right_arithmetic", "shift_right_logical", "sub", "zeta",
 ]  # fmt: skip
 PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
-ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n"]
+ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n", "guard"]
 ROWS, LAST = (((1,), (1,)), ((), ())), (((0, 1), (0, 1)), ((), ()))
 
 
@@ -75,6 +75,7 @@ PROGRAMS = {
     "clamp": [lambda x: lax.clamp(x, x, x)],
     "regularized_incomplete_beta": [lambda x: lax.betainc(x, x, x)],
     "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
+    "guard": [lambda x: lax.guard_p.bind(lax.eq(x, x), x, x)],
     "convert_element_type": [lambda x, new=new: lax.convert_element_type(x, new) for new in DTYPES if is_known(new)],
     "bitcast_convert_type": [
         lambda x, new=new: lax.bitcast_convert_type(x, new)

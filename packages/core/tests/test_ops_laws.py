@@ -54,6 +54,7 @@ STRUCTURED = {
     "clamp": (lambda x: lax.clamp(x, x, x), REAL),
     "select_n": (lambda x: lax.select_n(lax.eq(x, x), x, x), ALL),
     "select of a scalar": (lambda x: lax.select(lax.ne(x, x), x, lax.zeros_like(x, shape=())), ALL),
+    "guard": (lambda x: lax.guard_p.bind(lax.eq(x, x), x, x), ALL),
     "broadcast": (lambda x: lax.broadcast(x, (2, 0)), ALL),
     "expand_dims": (lambda x: lax.expand_dims(x, (0, -1)), ALL),
     "reshape": (lambda x: lax.reshape(x, (x.shape[1], 1, x.shape[0])), ALL),

@@ -21,6 +21,7 @@ from calque_core.lax import (
     ge_p,
     gt,
     gt_p,
+    guard_p,
     le_p,
     lt,
     lt_p,
@@ -80,6 +81,7 @@ def kept_where(mask: Value, x_dot: Value, out: Value) -> Value:
 
 defjvp_all(select_n_p, select_n_jvp)
 deftranspose(select_n_p, select_n_transpose)
+deftranspose(guard_p, select_n_transpose)  # its derivative is that of the choice, its decomposition
 defjvp(
     clamp_p,
     lambda low_dot, out, low, x, high: kept_where(bitwise_and(lt(x, low), lt(low, high)), low_dot, out),

@@ -36,7 +36,7 @@ from calque_core.extend import (
     where,
     zeros_of,
 )
-from calque_core.lax import while_p
+from calque_core.lax import guard_p, select_n_p, while_p
 
 Value = Any
 
@@ -56,6 +56,7 @@ def while_jvp(
     cond_nconsts: int,
 ) -> tuple[list[Value], list[Value]]:
     """One loop carries the values, and a tangent for each value that has one at some step."""
+    body_jaxpr = without_guards(body_jaxpr)
     cond_consts, body_consts, carry = split_while(primals, cond_nconsts, body_nconsts)
     _, const_dots, carry_dots = split_while(tangents, cond_nconsts, body_nconsts)
     const_mask = is_nonzero(const_dots)
@@ -76,6 +77,18 @@ def while_jvp(
         cond_nconsts=cond_nconsts,
     )
     return split_results(results, mask)
+
+
+def without_guards(body_jaxpr: Jaxpr) -> Jaxpr:
+    """Return the body of a loop over a batch with choices in the place of guards.
+
+    The rules of a guard come too late: a value without a tangent stays guarded alone, and makes an infinite derivative.
+    """
+    if not any(eqn.primitive is guard_p for eqn in body_jaxpr.eqns):
+        return body_jaxpr
+    eqns = [eqn.replace(primitive=select_n_p) if eqn.primitive is guard_p else eqn for eqn in body_jaxpr.eqns]
+    chosen: Jaxpr = body_jaxpr.memo("without guards", lambda: body_jaxpr.replace(eqns=eqns))
+    return chosen
 
 
 def with_tangents(cond_jaxpr: Jaxpr, num_consts: int, mask: Mask) -> Jaxpr:
@@ -168,6 +181,7 @@ def while_transpose(
 
     Raises: MissingRuleError if the condition depends on a linear operand.
     """
+    body_jaxpr = without_guards(body_jaxpr)
     linear = is_linear(operands)
     cond_linear, const_linear, start_linear = split_while(linear, cond_nconsts, body_nconsts)
     carry_linear = linear_carries(body_jaxpr, const_linear, start_linear)

@@ -14,6 +14,7 @@ from calque_core.lax import (
     eq_p,
     ge_p,
     gt_p,
+    guard_p,
     le_p,
     lt_p,
     ne_p,
@@ -46,4 +47,4 @@ defvectorized(population_count_p, clz_p)
 
 # Choices
 
-defbroadcasting(select_n_p, clamp_p)
+defbroadcasting(select_n_p, guard_p, clamp_p)

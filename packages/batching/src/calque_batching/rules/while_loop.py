@@ -3,7 +3,8 @@
 One idea: if the condition differs between elements, the values of a finished element are frozen, and its further steps
 are discarded.  The discarded steps start again from the element's first state; for an element that never starts, from
 the first state of an element that does.  So the body sees only states that satisfy the condition, and no infinity, zero
-divisor or NaN derivative arises that is not the program's own.
+divisor or NaN derivative arises that is not the program's own.  In a compiled program without derivatives these do no
+harm: `guard` starts discarded steps there from the frozen values, if such a step ends and raises nothing.
 
 A value that depends on no mapped value, such as a counter, stays unmapped and is not frozen; its value at the end of
 each element is carried beside it.  Discarded steps see later values of it than the element's own steps did.
@@ -20,7 +21,7 @@ from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
 from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
-from calque_core import Jaxpr, eval_jaxpr, stage, typeof
+from calque_core import Jaxpr, Primitive, eval_jaxpr, stage, typeof
 from calque_core.extend import (
     exact_effects,
     forwarded_inputs,
@@ -28,6 +29,7 @@ from calque_core.extend import (
     marked,
     merged,
     named_axes,
+    nested_jaxprs,
     unmarked,
     where,
 )
@@ -36,7 +38,9 @@ from calque_core.lax import (
     convert_element_type,
     discard,
     dynamic_index_in_dim,
+    guard_p,
     iota,
+    jit_p,
     mul,
     reduce_max,
     reduce_or,
@@ -188,12 +192,14 @@ class _Loop(NamedTuple):
         if self.mixes:
             return carry
         startable = [x if changed else start for x, start, changed in zip(carry, starts, self.is_changed)]
-        return self.next_carry(is_running, startable, starts)
+        return self.next_carry(is_running, startable, starts, guard_p if _is_harmless(self.body) else select_n_p)
 
-    def next_carry(self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value]) -> list[Value]:
+    def next_carry(
+        self, is_running: Value, carry: Sequence[Value], finished: Sequence[Value], choice: Primitive = select_n_p
+    ) -> list[Value]:
         """Return `carry` for running elements, else `finished`; `carry` for all elements if it is not frozen."""
         columns = zip(carry, finished, self.is_frozen)
-        return [_select(is_running, x, old) if frozen else x for x, old, frozen in columns]
+        return [_select(is_running, x, old, choice=choice) if frozen else x for x, old, frozen in columns]
 
     def startable(self, is_running: Value, values: Sequence[Value], dims: Dims) -> list[Value]:
         """Return the values; an element that never starts gets the values of an element that starts."""
@@ -203,14 +209,20 @@ class _Loop(NamedTuple):
         return [x if d is None else _select(is_running, x, _element(x, last, d), d) for x, d in zip(values, dims)]
 
 
+def _is_harmless(body: Jaxpr) -> bool:
+    """Tell whether a compiled step ends, raises nothing and calls nobody, even from values that no element has."""
+    primitives = {eqn.primitive for jaxpr in nested_jaxprs(body) for eqn in jaxpr.eqns}
+    return all(p.is_elementwise or p.linearity is not None or p is jit_p for p in primitives) and not body.effects
+
+
 def _element(x: Value, i: Value, dim: int) -> Value:
     """Return an element of a batch, as a constant for derivatives."""
     return dynamic_index_in_dim(discard(x), i, dim, keepdims=False)
 
 
-def _select(is_first: Value, first: Value, second: Value, dim: int = 0) -> Value:
+def _select(is_first: Value, first: Value, second: Value, dim: int = 0, choice: Primitive = select_n_p) -> Value:
     """Return the elements of `first` where `is_first`, else of `second`; an unmapped value is broadcast."""
     full = max(typeof(first).ndim, typeof(second).ndim)
     dims = [dim if typeof(x).ndim == full else None for x in (second, first)]
     operands, _ = align_operands([is_first, second, first], [0, *dims])
-    return select_n_p.bind(*operands)
+    return choice.bind(*operands)

@@ -30,9 +30,9 @@ if _TYPE_CHECKING:
     )
     from calque_core.ops.compare import (
         and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt,
-        gt_p, le, le_p, lt, lt_p, ne, ne_p, not_p, or_p, population_count, population_count_p, select, select_n,
-        select_n_p, shift_left, shift_left_p, shift_right_arithmetic, shift_right_arithmetic_p, shift_right_logical,
-        shift_right_logical_p, xor_p,
+        gt_p, guard_p, le, le_p, lt, lt_p, ne, ne_p, not_p, or_p, population_count, population_count_p, select,
+        select_n, select_n_p, shift_left, shift_left_p, shift_right_arithmetic, shift_right_arithmetic_p,
+        shift_right_logical, shift_right_logical_p, xor_p,
     )
     from calque_core.ops.complex import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
     from calque_core.ops.composite import composite, composite_p
@@ -151,9 +151,9 @@ _LATE = {
     ),
     "calque_core.ops.compare": (
         "and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clamp, clamp_p, clz, clz_p, eq, eq_p, ge, ge_p, gt, "
-        "gt_p, le, le_p, lt, lt_p, ne, ne_p, not_p, or_p, population_count, population_count_p, select, select_n, "
-        "select_n_p, shift_left, shift_left_p, shift_right_arithmetic, shift_right_arithmetic_p, shift_right_logical, "
-        "shift_right_logical_p, xor_p"
+        "gt_p, guard_p, le, le_p, lt, lt_p, ne, ne_p, not_p, or_p, population_count, population_count_p, select, "
+        "select_n, select_n_p, shift_left, shift_left_p, shift_right_arithmetic, shift_right_arithmetic_p, "
+        "shift_right_logical, shift_right_logical_p, xor_p"
     ),
     "calque_core.ops.complex": "complex, complex_p, conj, conj_p, imag, imag_p, real, real_p",
     "calque_core.ops.composite": "composite, composite_p",
@@ -280,7 +280,8 @@ __all__ = [
     "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
     "shift_right_logical", "shift_right_arithmetic", "population_count", "clz", "mulhi", "select_n", "select", "clamp",
     "eq_p", "ne_p", "lt_p", "le_p", "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p",
-    "shift_right_logical_p", "shift_right_arithmetic_p", "population_count_p", "clz_p", "select_n_p", "clamp_p",
+    "shift_right_logical_p", "shift_right_arithmetic_p", "population_count_p", "clz_p", "select_n_p", "guard_p",
+    "clamp_p",
     # convert
     "convert_element_type", "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p",
     "bitcast_convert_type_p", "stop_gradient_p", "discard_p",

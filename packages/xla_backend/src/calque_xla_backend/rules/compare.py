@@ -16,6 +16,7 @@ from calque_core.lax import (
     eq_p,
     ge_p,
     gt_p,
+    guard_p,
     le_p,
     lt_p,
     ne_p,
@@ -85,4 +86,5 @@ def select_n_lowering(ctx: LoweringRuleContext, which: IrValue, *cases: IrValue)
     return [out]
 
 
+elementwise(guard_p, lambda is_used, safe, x: x)
 elementwise(clamp_p, hlo.clamp)
