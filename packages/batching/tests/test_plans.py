@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_batching import AxisData, BatchTrace, BatchTracer, defbatch, vmap
-from calque_batching.plans import current_plans, plan_of
+from calque_batching.plans import operation_plans, plan_of
 from calque_core import Primitive, config, evaluation, lax, make_jaxpr, typeof
 
 X = np.linspace(0.5, 1.5, 12).reshape(3, 4)
@@ -106,7 +106,7 @@ def test_a_weak_element_stays_weak():
 
 
 def test_operations_of_a_program_have_no_plan():
-    before = len(current_plans().known)
+    before = len(operation_plans.known)
     for _ in range(4):
         make_jaxpr(vmap(lambda x: lax.cos(x) * 7.0))(X)
-    assert len(current_plans().known) == before
+    assert len(operation_plans.known) == before

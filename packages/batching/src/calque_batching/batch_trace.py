@@ -1,21 +1,22 @@
 """The trace that applies batching rules to values with a batch axis.
 
 One idea: a rule takes whole arrays and the positions of their batch axes, and returns the same.  It runs under the
-parent trace, which processes its operations.  In evaluation, an operation whose types were met before runs as
-straight-line code that the rule gave once, its plan.
+parent trace, which processes its operations.  In evaluation, an operation or a function whose types were met before
+runs as straight-line code that the rules gave once, its plan.
 
-Read next: `plans.py`; `vmap.py`; `define.py` for the short forms of rules.
+Read next: `plans.py`; `functions.py`; `vmap.py`; `define.py` for the short forms of rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from calque_batching.batch_tracer import BatchTracer
-from calque_batching.plans import current_plans
+from calque_batching.functions import function_plans
+from calque_batching.plans import operation_plans
 from calque_core import (
     CustomRules,
     Primitive,
@@ -34,9 +35,14 @@ from calque_core import (
 )
 from calque_core.extend import (
     DEFAULT_SETTINGS,
+    add_option,
+    add_options,
     captured_tracers,
     check_lift,
     here,
+    is_new_operand,
+    mark_wrapper,
+    may_expand,
     merged,
     missing_rule,
     named_axes,
@@ -46,6 +52,7 @@ from calque_core.extend import (
 )
 
 Value = Any
+Params = Mapping[str, Any]
 
 
 class AxisData(NamedTuple):
@@ -69,10 +76,10 @@ class BatchTrace(Trace):
         self.axis = axis
         self.tag = object() if tag is None else tag
         self.is_in_mesh = bool(here().varying_axes)  # whether types say along which axes of a mesh values vary
-        self.plans = current_plans() if parent is evaluation and not self.is_in_mesh else None
+        self.has_plans = parent is evaluation and not self.is_in_mesh
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        if self.plans is not None and primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
+        if self.has_plans and primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
             key: list[Any] = [primitive]
             for x in args:
                 kind = type(x)
@@ -82,13 +89,37 @@ class BatchTrace(Trace):
                     key.append(typeof(x) if kind is np.ndarray else kind)
             if params:
                 key += params.items()
-            plan = self.plans.find(key, self, primitive, args, params)
+            plan = operation_plans.find(key, self, primitive, args, params)
             if plan is not None:
                 try:
                     return plan(self, *args)
                 except Exception:  # noqa: BLE001, S110  the rule raises it again, and names the place
                     pass
         return self.run_rule(primitive, args, params)
+
+    @mark_wrapper
+    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
+        """Run the plan of `function` that is known from an earlier call, or call it."""
+        if not self.has_plans or not may_expand():
+            return function(*args, **options)
+        key: list[Any] = [function]
+        operands: list[BatchTracer] = []
+        for x in args:
+            if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
+                if is_new_operand(key, operands, x):
+                    key.append(x._element)
+            elif not add_option(key, x):
+                return function(*args, **options)
+        if not operands or not add_options(key, options):
+            return function(*args, **options)
+        known = function_plans.find(key, self, function, args, options)
+        if known is None:
+            return function(*args, **options)
+        try:
+            outs = known.plan(self, *operands)
+        except Exception:  # noqa: BLE001  a rule raises it again, and names the place
+            return function(*args, **options)
+        return known.function.results(outs, operands)
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's batching rule under the parent."""

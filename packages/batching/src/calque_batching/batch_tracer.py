@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from calque_core import Trace, Tracer, typeof
-from calque_core.extend import Position, traced_type
+from calque_core.extend import ArrayOperations, Position, traced_type
 
 Value = Any
 AxisNames = frozenset[Any]
@@ -44,7 +44,7 @@ def element_of(
     return Element(array_class, traced_type(shape[:bdim] + shape[bdim + 1 :], dtype, is_weak).varying(vma), bdim)
 
 
-class BatchTracer(Tracer):
+class BatchTracer(ArrayOperations, Tracer):
     """An element of a batch, in place of each element: the whole array and the position of its batch axis.
 
     An element may be weak: for one element alone, the function would have a Python scalar.  An array of such elements

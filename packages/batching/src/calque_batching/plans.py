@@ -4,7 +4,7 @@ One idea: a rule gives the same operations for all operands of the same types an
 once, and later calls run its program as a Python function of whole arrays, without the rule.
 
 An error is left to the rules, whose messages name the place.
-Read next: `batch_trace.py`, which runs plans.
+Read next: `functions.py`, the same for whole functions; `batch_trace.py`, which runs plans.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from calque_batching.batch_tracer import BatchTracer, element_of
-from calque_core import Jaxpr, Primitive, Var, eval_context, jaxprs_in_params, rule_epoch, stage, typeof
+from calque_core import Jaxpr, Primitive, Var, eval_context, jaxprs_in_params, stage, typeof
 from calque_core.extend import SCALAR_TYPES, Plans, StraightLine, is_straight
 
 Value = Any
+Dims = Sequence[int | None]
 Plan = Callable[..., list[Value]]
 """`plan(trace, *operands)` returns the results of an operation; tracers of `trace` for results with a batch axis."""
 
@@ -37,39 +38,51 @@ def plan_of(trace: Any, primitive: Primitive, args: Sequence[Value], params: dic
     (float64[2], array([[-1., -2.],
            [-3., -4.]]))
     """
-    rules = primitive.adapted
-    if rules["axis_batch"] is not None or rules["batch"] is None or next(jaxprs_in_params(params), None) is not None:
+    if not has_plain_rule(primitive) or next(jaxprs_in_params(params), None) is not None:
         return None
-    mask = [trace.owns(x) for x in args]
-    classes = {type(x.val if m else x) for x, m in zip(args, mask)}
-    if not any(mask) or not classes <= _PLAIN:
-        return None
+
+    def batched(operands: Sequence[Value], dims: Dims) -> tuple[Sequence[Value], Dims]:
+        return primitive.adapted["batch"](operands, dims, **params)  # type: ignore[no-any-return]
+
     try:
         with eval_context():
-            return _plan(trace, primitive, args, mask, params)
+            weak = [aval.weak_type for aval in primitive.abstract(*map(typeof, args), **params)]
+            return plan_of_batch(trace, batched, args, weak)
     except Exception:  # noqa: BLE001  the rule raises it again, in its own words
         return None
+
+
+def has_plain_rule(primitive: Primitive) -> bool:
+    """Tell whether the batching rule of a primitive depends on types and parameters alone."""
+    rules = primitive.adapted
+    return primitive.is_leaf and rules["axis_batch"] is None and rules["batch"] is not None
 
 
 _PLAIN = {np.ndarray, *SCALAR_TYPES}
 
 
-def _plan(
-    trace: Any, primitive: Primitive, args: Sequence[Value], mask: Sequence[bool], params: dict[str, Any]
+def plan_of_batch(
+    trace: Any, batched: Callable[[Sequence[Value], Dims], Any], args: Sequence[Value], weak: Sequence[bool]
 ) -> Plan | None:
+    """Return `batched(arrays, dims) -> (results, their dims)` as a plan for operands like `args`; None if it has none.
+
+    The elements of the results in `weak` are weak.
+    """
+    mask = [trace.owns(x) for x in args]
     vals, dims = trace.split(args)
+    if not any(mask) or not _PLAIN.issuperset(map(type, vals)):
+        return None
     out_dims: list[int | None] = []
 
-    def batched(*operands: Value) -> Sequence[Value]:
-        outs, out_dims[:] = primitive.adapted["batch"](operands, dims, **params)
+    def whole(*arrays: Value) -> Sequence[Value]:
+        outs, out_dims[:] = batched(arrays, dims)
         return outs  # type: ignore[no-any-return]
 
-    program = stage(batched, [typeof(x) for x in vals], verb="vmap")
+    program = stage(whole, [typeof(x) for x in vals], verb="vmap")
     # A result that is an operand or a constant is left to the rule: two results never share memory by accident.
     made = {v for eqn in program.eqns for v in eqn.outvars}
     if not is_straight(program) or program.consts or not all(type(v) is Var and v in made for v in program.outvars):
         return None
-    weak = [aval.weak_type for aval in primitive.abstract(*map(typeof, args), **params)]
     return _function(program, mask, out_dims, weak, trace.axis.size)
 
 
@@ -102,11 +115,4 @@ def _tracer(code: StraightLine, out: str, aval: Any, dim: int, is_weak: bool, si
 
 
 _new = object.__new__
-_current: list[Any] = [-1, Plans(plan_of)]
-
-
-def current_plans() -> Plans[Plan]:
-    """Return the plans that the rules of now give: a rule that replaces another one drops them all."""
-    if _current[0] != rule_epoch():
-        _current[:] = [rule_epoch(), Plans(plan_of)]
-    return _current[1]  # type: ignore[no-any-return]
+operation_plans = Plans(plan_of)

@@ -104,7 +104,9 @@ if _TYPE_CHECKING:
     from calque_core.ops.weakness import as_declared, strong
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
-    from calque_core.primitives.rules import advance_rule_epoch, missing_rule, rules_by_family, settings_key
+    from calque_core.primitives.rules import (
+        advance_rule_epoch, forget_with_rules, missing_rule, rules_by_family, settings_key,
+    )
     from calque_core.staging.expansions import (
         FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, may_expand,
         recorder,
@@ -217,7 +219,9 @@ _LATE = {
     "calque_core.ops.weakness": "as_declared, strong",
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
-    "calque_core.primitives.rules": "advance_rule_epoch, missing_rule, rules_by_family, settings_key",
+    "calque_core.primitives.rules": (
+        "advance_rule_epoch, forget_with_rules, missing_rule, rules_by_family, settings_key"
+    ),
     "calque_core.staging.expansions": (
         "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "may_expand, recorder"
@@ -266,7 +270,7 @@ __all__ = [
     "Mask", "marked", "unmarked", "merged", "is_linear", "is_nonzero",
     # Rules
     "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
-    "rules_by_family",
+    "forget_with_rules", "rules_by_family",
     # Imports at the first use of a name
     "late_names", "import_at_rest",
     # Programs

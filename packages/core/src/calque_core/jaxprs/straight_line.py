@@ -11,12 +11,14 @@ Read next: `operations.py` of autodiff and `plans.py` of batching, which make su
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import Any, Generic, TypeVar
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
+from calque_core.primitives.rules import forget_with_rules, rule_epoch
 
 Value = Any
 T = TypeVar("T")
@@ -25,7 +27,8 @@ T = TypeVar("T")
 class Plans(Generic[T]):
     """The plans of the operations that were met so far: `make(*facts)` gives the plan of an operation, or None.
 
-    A key is a list of the primitive, of its operands' types, and of its parameters.
+    A key is a list of the primitive, of its operands' types, and of its parameters.  A rule that replaces another one
+    drops all plans.
 
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
@@ -33,11 +36,12 @@ class Plans(Generic[T]):
     [None, None, 'SIN']
     """
 
-    __slots__ = ("known", "make")
+    __slots__ = ("__weakref__", "known", "make")
 
     def __init__(self, make: Callable[..., T | None]) -> None:
         self.known: dict[Any, Any] = {}
         self.make = make
+        _all.add(self)
 
     def find(self, key: list[Any], *facts: Any) -> T | None:
         """Return the plan of a key, made at the third meeting; None if the rules have to run."""
@@ -53,12 +57,22 @@ class Plans(Generic[T]):
         if count < _MEETINGS:
             self.known[tuple(key)] = count + 1
             return None
+        epoch = rule_epoch()
         plan = self.known[tuple(key)] = self.make(*facts)
+        if rule_epoch() != epoch:  # in another thread
+            del self.known[tuple(key)]
         return plan
 
 
 _MEETINGS = 2  # making a plan takes as long as 100 runs of the rules
 _LIMIT = 4096
+_all: weakref.WeakSet[Plans[Any]] = weakref.WeakSet()
+
+
+@forget_with_rules
+def _forget_plans() -> None:
+    for plans in list(_all):
+        plans.known.clear()
 
 
 def is_straight(program: Jaxpr) -> bool:

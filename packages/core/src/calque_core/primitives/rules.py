@@ -120,6 +120,7 @@ def info_of(kind: str) -> KindInfo:
 
 
 _epoch = [0]
+_forgetters: list[Callable[[], object]] = []
 
 
 def rule_epoch() -> int:
@@ -130,6 +131,23 @@ def rule_epoch() -> int:
 def advance_rule_epoch() -> None:
     """Invalidate every cache of traced or compiled programs: a rule was replaced, or a runtime was lost."""
     _epoch[0] += 1
+    for forget in _forgetters:
+        forget()
+
+
+def forget_with_rules(forget: Callable[[], object]) -> None:
+    """Call `forget()`, which empties a cache, whenever the rule epoch changes; so its keys need not hold the epoch.
+
+    A value made under an older epoch must not stay: a thread that keeps a value compares the epochs afterwards.
+
+    >>> from calque_core.extend import advance_rule_epoch, forget_with_rules
+    >>> cache = {"program": 1}
+    >>> forget_with_rules(cache.clear)
+    >>> advance_rule_epoch()
+    >>> cache
+    {}
+    """
+    _forgetters.append(forget)
 
 
 def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str]) -> None:
