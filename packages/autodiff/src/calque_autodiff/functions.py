@@ -4,7 +4,8 @@ One idea: while a derivative is staged, a function such as `numpy.mean` and its 
 equations whenever types and options are equal.  So the function's program is linearized once; later calls append copies
 of both halves.  The gradient of a transformer is traced in half of the time.
 
-Read next: `operations.py`, the same for the primitives of an eager derivative; `traces/jvp_trace.py`, which uses both.
+Read next: `operations.py`, the same for the primitives of an eager derivative; `traces/copies.py`, which asks for
+functions; `traces/jvp_trace.py`.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from typing import Any
 
 from calque_autodiff.jaxprs import linearize_jaxpr
 from calque_autodiff.traces.copies import LinearizedFunction
+from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.layouts import TWICE
 from calque_core import rule_epoch
-from calque_core.extend import Plans, function_program, holds_equations_alone, recorder
+from calque_core.extend import JitTracer, Plans, function_program, holds_equations_alone, recorder
 
 Value = Any
 
 
 def linearized_function(
-    mask: Sequence[bool], trace: Any, function: Any, args: Sequence[Value], options: Mapping[str, Any]
+    trace: JVPTrace, function: Any, args: Sequence[Value], options: Mapping[str, Any]
 ) -> LinearizedFunction | None:
-    """Return a function on operands of the types of `args`; None if its rules have to run at each call.
-
-    The operands that are tracers of `trace` are those of `mask`, true for an operand with a tangent.
-    """
-    known_function = function_program(trace, function, args, options)
+    """Return a function on operands of the types of `args`; None if its rules have to run at each call."""
+    tracers = {id(x): x for x in args if trace.owns(x) or type(x) is JitTracer}
+    mask = [trace.owns(x) for x in tracers.values()]
+    known_function = function_program(trace.parent, function, [trace.primal_of(x) for x in args], options)
     if known_function is None:
         return None
     try:
@@ -37,7 +38,8 @@ def linearized_function(
         return None
     if not (holds_equations_alone(known) and holds_equations_alone(linear)):
         return None
-    return LinearizedFunction(known_function, recorder(known), recorder(linear, TWICE), sources)
+    places = [i if kind == "in" else len(mask) + i for kind, i in sources]
+    return LinearizedFunction(known_function, recorder(known), recorder(linear, len(places), TWICE), places)
 
 
 _current: list[Any] = [-1, Plans(linearized_function)]

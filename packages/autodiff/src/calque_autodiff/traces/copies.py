@@ -5,11 +5,21 @@ Read next: `functions.py` of this package, which linearizes functions; `jvp_trac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.partial_eval import Place, at_places
-from calque_core.extend import FunctionProgram, JitTracer, Position
+from calque_core import Var, Zero
+from calque_core.extend import (
+    FunctionProgram,
+    JitTracer,
+    Position,
+    add_option,
+    add_options,
+    current_position,
+    is_new_operand,
+    mark_wrapper,
+    may_expand,
+)
 
 Value = Any
 
@@ -17,20 +27,77 @@ Value = Any
 class LinearizedFunction(NamedTuple):
     """A function on operands of known types, some of which have tangents, cut in two.
 
-    `record_known(trace, position, *atoms)` appends the equations of the results and of residuals, `record_linear` those
-    of the tangents, which takes residuals, then tangents; `sources` holds the place of each residual.
+    `record_known(trace, position, *tracers)` appends the equations of the results and of residuals.
+    `record_linear(trace, position, *atoms, *tracers)`, of residuals, then tangents, appends those of the tangents;
+    `places` holds the position of each residual among the operands and the values that `record_known` returns.
     """
 
     function: FunctionProgram
     record_known: Callable[..., list[Value]]
     record_linear: Callable[..., list[Value]]
-    sources: Sequence[Place]
+    places: Sequence[int]
 
     def record(
         self, trace: Any, position: Position | None, primals: Sequence[JitTracer], tangents: Sequence[JitTracer]
     ) -> tuple[list[Value], list[Value]]:
         """Record the function and its derivative under a `JVPTrace`; return the results and their tangents."""
-        outs = self.record_known(trace.parent, position, *[x.variable for x in primals])
-        constant = trace.tangent_trace.constant
-        residuals = [constant(x) for x in at_places(self.sources, primals, outs)]
-        return outs, self.record_linear(trace.tangent_trace, position, *residuals, *[x.variable for x in tangents])
+        outs = self.record_known(trace.parent, position, *primals)
+        values, tangent_trace = [*primals, *outs], trace.tangent_trace
+        residuals = [_constant(tangent_trace, values[i]) for i in self.places]
+        return outs, self.record_linear(tangent_trace, position, *residuals, *tangents)
+
+
+def _constant(trace: Any, x: Value) -> Any:
+    """Return `trace.constant(x)`, for a variable of the parent of `trace` 0.8 us sooner."""
+    if type(x) is not JitTracer:
+        return trace.constant(x)
+    known = trace.constants.get(id(x))
+    if known is None:
+        known = trace.constants[id(x)] = x, Var(x.aval)
+    return known[1]
+
+
+@mark_wrapper
+def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]) -> Value:
+    """Return `function(*args, **options)` under a `JVPTrace` that has linearized functions, by copies of equations."""
+    parent, tracer = trace.parent, trace.tracer
+    key: list[Any] = [function]
+    tracers: list[Any] = []
+    primals: list[Any] = []
+    tangents: list[Any] = []
+    for x in args:
+        kind = type(x)
+        if (kind is tracer and x._trace is trace) or (kind is JitTracer and x._trace is parent):
+            if not tracers or is_new_operand(key, tracers, x):
+                tracers.append(x)
+                key += kind, x.aval
+                if kind is tracer:
+                    primals.append(x.primal)
+                    tangents.append(x.tangent)
+                else:
+                    primals.append(x)
+        elif not add_option(key, x):
+            return function(*args, **options)
+    if not tangents or (options and not add_options(key, options)) or not may_expand():
+        return function(*args, **options)
+    if not (_are_distinct(primals) and _are_of(parent, primals) and _are_of(trace.tangent_trace, tangents)):
+        return function(*args, **options)
+    known = trace.functions.find(key, trace, function, args, options)
+    if known is None:
+        return function(*args, **options)
+    recorded = known.record(trace, current_position(3), primals, tangents)
+    outs = [x if type(t) is Zero else tracer(trace, x, t, x.aval) for x, t in zip(*recorded)]
+    return outs[0] if known.function.is_new_array else known.function.results(outs, tracers)
+
+
+def _are_distinct(primals: Sequence[Value]) -> bool:
+    """Tell whether no two operands have one primal: the key tells tracers apart, the equations their primals."""
+    return len(primals) == 1 or len({id(x) for x in primals}) == len(primals)
+
+
+def _are_of(trace: Any, values: Sequence[Value]) -> bool:
+    """Tell whether all values are variables of `trace`: not numbers, at which rules may look, nor of an outer trace."""
+    for x in values:  # noqa: SIM110  (`all` takes 0.4 us more)
+        if type(x) is not JitTracer or x._trace is not trace:
+            return False
+    return True

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.traces.copies import LinearizedFunction
+from calque_autodiff.traces.copies import LinearizedFunction, copied_call
 from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
 from calque_core import (
     Primitive,
@@ -34,16 +34,11 @@ from calque_core.extend import (
     JitTracer,
     Plans,
     Position,
-    add_option,
-    add_options,
     call_by_rules,
     check_lift,
     current_position,
     here,
-    is_new_operand,
     mark_wrapper,
-    marked,
-    may_expand,
     plain_types,
     zero_tangent,
 )
@@ -138,31 +133,9 @@ class JVPTrace(Trace):
     @mark_wrapper
     def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
         """Record the equations of `function` and of its derivative that are known, or call it."""
-        if self.functions is None or not may_expand():
+        if self.functions is None:
             return function(*args, **options)
-        key: list[Any] = [function]
-        tracers: list[Any] = []
-        for x in args:
-            kind = type(x)
-            if (kind is StagedJVPTracer and x._trace is self) or (kind is JitTracer and x._trace is self.parent):
-                if is_new_operand(key, tracers, x):
-                    key += kind, x.aval
-            elif not add_option(key, x):
-                return function(*args, **options)
-        mask = [type(x) is StagedJVPTracer for x in tracers]
-        if not any(mask) or not add_options(key, options):
-            return function(*args, **options)
-        primals, all_tangents = self.split(tracers)
-        tangents = marked(all_tangents, mask)
-        are_expected = _are_of(self.parent, primals) and _are_of(self.tangent_trace, tangents)
-        if not are_expected or not _are_distinct(primals):
-            return function(*args, **options)
-        known = self.functions.find(key, mask, self.parent, function, [self.primal_of(x) for x in args], options)
-        if known is None:
-            return function(*args, **options)
-        recorded = known.record(self, current_position(2), primals, tangents)
-        outs = [x if type(t) is Zero else StagedJVPTracer(self, x, t, x.aval) for x, t in zip(*recorded)]
-        return known.function.results(outs, tracers)
+        return copied_call(self, function, args, options)
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's derivative rule."""
@@ -318,13 +291,3 @@ class JVPTrace(Trace):
         super().close()
         if self.is_linearizing:
             self.tangent_trace.close()
-
-
-def _are_distinct(primals: Sequence[Value]) -> bool:
-    """Tell whether no two operands have one primal: the key tells tracers apart, the equations their primals."""
-    return len({id(x) for x in primals}) == len(primals)
-
-
-def _are_of(trace: Trace | None, values: Sequence[Value]) -> bool:
-    """Tell whether all values are variables of `trace`: not numbers, at which rules may look, nor of an outer trace."""
-    return all(type(x) is JitTracer and x._trace is trace for x in values)

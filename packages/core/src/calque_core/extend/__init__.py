@@ -109,9 +109,10 @@ if _TYPE_CHECKING:
     )
     from calque_core.staging.expansions import (
         FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, may_expand,
-        recorder,
+        staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
+    from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
         fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
@@ -224,9 +225,10 @@ _LATE = {
     ),
     "calque_core.staging.expansions": (
         "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
-        "may_expand, recorder"
+        "may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
+    "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (
         "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "
@@ -279,7 +281,7 @@ __all__ = [
     # Programs as functions that call NumPy, one per types of the operands
     "Plans", "StraightLine", "is_straight",
     "FunctionProgram", "add_option", "add_options", "function_program", "holds_equations_alone",
-    "is_new_operand", "may_expand", "recorder",
+    "is_new_operand", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach", "ArrayAttribute",

@@ -24,7 +24,8 @@ class JitTracer(ArrayOperations, Tracer):
     __slots__ = ("aval", "position", "variable")
 
     def __init__(self, trace: Trace, aval: Any, variable: Var, position: Position | None) -> None:
-        self._trace, self.aval, self.variable, self.position = trace, aval, variable, position
+        self._trace, self.aval = trace, aval
+        self.variable, self.position = variable, position
 
     @property
     def origin(self) -> Position | None:

@@ -67,9 +67,9 @@ class JaxprTrace(Trace):
         return JitTracer(self, aval, var, None)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        invars: list[Atom] = [
-            x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in args
-        ]
+        invars: list[Atom] = []
+        for x in args:  # a comprehension takes 0.15 us more
+            invars.append(x.variable if type(x) is JitTracer and x._trace is self else self.constant(x))  # noqa: PERF401
         return self.record(primitive, invars, params)
 
     @mark_wrapper
@@ -81,20 +81,22 @@ class JaxprTrace(Trace):
 
     def record(self, primitive: Primitive, invars: list[Atom], params: dict[str, Any]) -> list[Value]:
         """Append an equation; return tracers for its results."""
-        if primitive.abstract is None:
+        abstract = primitive.abstract
+        if abstract is None:
             return decompose(self, primitive, [self.tracer(x) for x in invars], params, "abstract_eval")
         position = current_position(3)  # skips its own frame, record and process_primitive
         if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
             invars, params = self._in_32_bits(invars, params, position)
         try:
-            avals = primitive.abstract(*map(aval_of, invars), **params)
+            avals = abstract(*map(aval_of, invars), **params)
         except Exception as error:
             _add_place(error, primitive, position)
             raise
         if len(avals) == 1:  # nearly always; this way without comprehensions takes 0.3 us less
-            var = Var(avals[0])
+            (aval,) = avals
+            var = Var(aval)
             self.eqns.append(new_eqn((primitive, invars, [var], params or NO_PARAMS, position)))
-            return [JitTracer(self, avals[0], var, position)]
+            return [JitTracer(self, aval, var, position)]
         outvars = [Var(aval) for aval in avals]
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
         return [JitTracer(self, var.aval, var, position) for var in outvars]
