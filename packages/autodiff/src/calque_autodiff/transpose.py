@@ -4,7 +4,9 @@ One idea: walk the equations from the last to the first, call each equation's tr
 results, and add the returned cotangents to the cotangents of its operands.  Equations that are not linear are evaluated
 first.
 
-Read next: `linearize.py`, which makes the linear programs.
+While a backward pass is staged, the equations that a rule records are copied from an earlier backward pass.
+
+Read next: `linearize.py`, which makes the linear programs; `transpositions.py`, which copies equations.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
 from calque_autodiff.traces.steps import LinearizedOperation, Pull
 from calque_autodiff.traces.tape import Tape
+from calque_autodiff.transpositions import Transpositions, transpositions_under
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Atom,
@@ -95,6 +98,8 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
     # Equations recorded here, and errors of checks, name the backward pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
+    transpositions = transpositions_under(context.trace)
+    forward_position = source = None
     for primitive, invars, results, params, position in reversed(eqns):
         if type(primitive) is LinearizedOperation:  # a step: its parameters are residuals
             context.source = in_backward(position) if is_marked else position
@@ -108,17 +113,34 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
         if result_cts is None:
             _check_loss(primitive, params)
             continue
-        context.source = in_backward(position) if is_marked else position
-        rule = primitive.adapted["transpose"]
-        if rule is None:
-            raise missing_rule(primitive, "transpose")
+        if position is not forward_position:  # the equations of one call have one
+            forward_position, source = position, in_backward(position) if is_marked else position
+        context.source = source
         operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]
-        cts = rule(result_cts, *operands, **params)
+        cts = _transposed(transpositions, primitive, result_cts, operands, params)
         if type(cts) is not list or len(cts) != len(invars) or is_checked:
             cts = checked_cotangents(primitive, cts, invars)
         for x, ct in zip(invars, cts):
             if ct is not None and type(ct) is not Zero and x not in known:
                 bars[x] = add_tangents(bars[x], ct) if x in bars else ct
+
+
+def _transposed(
+    transpositions: Transpositions | None,
+    primitive: Primitive,
+    cts: Sequence[Value],
+    operands: Sequence[Value],
+    params: dict[str, Any],
+) -> list[Value]:
+    """Return the cotangents of the operands of an equation, by copies of equations or by its transpose rule."""
+    if transpositions is not None and primitive.is_leaf and not primitive.multiple_results:
+        bars = transpositions.record(primitive, cts[0], operands, params)
+        if bars is not None:
+            return bars
+    rule = primitive.adapted["transpose"]
+    if rule is None:
+        raise missing_rule(primitive, "transpose")
+    return rule(cts, *operands, **params)  # type: ignore[no-any-return]
 
 
 def _check_loss(primitive: Primitive, params: dict[str, Any]) -> None:
