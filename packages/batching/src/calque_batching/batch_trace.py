@@ -107,6 +107,7 @@ class BatchTrace(Trace):
         for x in args:
             if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
                 if is_new_operand(key, operands, x):
+                    operands.append(x)
                     key.append(x._element)
             elif not add_option(key, x):
                 return function(*args, **options)
