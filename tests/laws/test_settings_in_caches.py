@@ -104,7 +104,7 @@ CONTAINERS = {
     "calque_core.context.mesh_classes": "a registry: classes",
     "calque_core.types.avals._aval_functions": "a registry: classes",
     "calque_core.types.avals._types": "types, by their own fields",
-    "calque_core.memory.captures._held": "arrays in use now",
+    "calque_core.memory.captures.held_arrays": "arrays in use now",
     "calque_core.context.active": "who is active now",
     "calque_core.context.at_rest": "contexts of threads",
     "calque_core.ops.linear.zeros": "a registry: functions",

@@ -13,7 +13,7 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_core.memory import captures as captures_module
-from calque_core.memory.captures import Captures, _held, _lock, as_read_only, is_held
+from calque_core.memory.captures import Captures, _lock, as_read_only, held_arrays, is_held
 from calque_core.staging.stage import stage
 
 LARGE = 10_000  # float64 elements, more than 64 KiB
@@ -219,10 +219,10 @@ def test_an_owner_that_is_frozen_meanwhile_leaves_its_view_read_only_without_an_
     view = x[1:]
     view.flags.writeable = True
     captures.use(view)
-    del _held[id(x)], captures.held[id(x)]  # as if its user had made it read-only for good
+    del held_arrays[id(x)], captures.held[id(x)]  # as if its user had made it read-only for good
     captures.release()
     assert not view.flags.writeable
-    assert _held == {}
+    assert held_arrays == {}
 
 
 def test_what_was_held_is_forgotten_and_can_be_collected():
@@ -232,7 +232,7 @@ def test_what_was_held_is_forgotten_and_can_be_collected():
     captures.release()
     del x
     assert gone() is None
-    assert _held == {}
+    assert held_arrays == {}
 
 
 def test_captures_that_nobody_releases_give_back_when_they_are_collected():
@@ -260,7 +260,7 @@ def test_eight_threads_hold_and_release_one_array():
         list(pool.map(work, range(8)))
     assert x.flags.writeable
     assert view.flags.writeable
-    assert _held == {}
+    assert held_arrays == {}
 
 
 @pytest.mark.parametrize("line", range(40))
@@ -296,7 +296,7 @@ def test_an_interrupt_at_any_line_leaves_no_array_held(line):
     assert view.flags.writeable
     with Captures() as captures:
         captures.use(large())
-    assert _held == {}
+    assert held_arrays == {}
 
 
 def test_what_is_kept_is_copied_only_if_somebody_can_write_it():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import Trace, Zero, instantiate_zeros, typeof
-from calque_core.extend import describe_value, dtype_name, is_array_like, strong, where
+from calque_core.extend import JitTracer, describe_value, dtype_name, is_array_like, strong, where
 
 Value = Any
 
@@ -66,7 +66,8 @@ def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[V
     """
     for x, x_dot in zip(outs, out_dots):
         if type(x_dot) is not Zero:
-            out_aval, dot_aval = typeof(x), typeof(x_dot) if is_array_like(x_dot) else None
+            out_aval = typeof(x)
+            dot_aval = x_dot.aval if type(x_dot) is JitTracer else typeof(x_dot) if is_array_like(x_dot) else None
             if dot_aval is out_aval:  # nearly always
                 continue
             if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:

@@ -1,26 +1,46 @@
-"""Linearized operations: the derivative of a primitive, made from its rules once per types.
+"""Linearized operations: the derivative of a primitive or of a function, made from the rules once per types.
 
-One idea: a program of one equation is cut into a known and a linear half, and the linear half is transposed, as for any
-program.  Both become Python functions that call the implementations of the primitives one after the other.
+One idea: a program, of one equation for a primitive, is cut into a known and a linear half, and the linear half is
+transposed.  Both become Python functions that call the implementations of the primitives one after the other.
 
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.  An error, such as a type that does not fit or a nan that NumPy was told to raise, is left to the
 rules, whose messages name the place.
-Read next: `traces/steps.py`, which defines the result; `traces/jvp_trace.py`, which uses it.
+Read next: `traces/steps.py`, which defines the result; `traces/step_trace.py`, which uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from calque_autodiff.jaxprs import linearize_jaxpr
 from calque_autodiff.traces.steps import LinearizedOperation, Pull
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, Var, eval_context, rule_epoch, typeof
-from calque_core.extend import Plans, StraightLine, is_straight
+from calque_core import (
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    Var,
+    eval_context,
+    evaluation,
+    rule_epoch,
+    typeof,
+)
+from calque_core.extend import (
+    FunctionProgram,
+    JaxprTrace,
+    JitTracer,
+    Plans,
+    StraightLine,
+    function_program,
+    is_straight,
+)
 
 Value = Any
 
@@ -40,19 +60,17 @@ def linearized_operation(
     """
     try:
         with eval_context():
-            return _linearized(primitive, avals, mask, params)
+            operands = [Var(aval) for aval in avals]
+            outs = [Var(aval) for aval in primitive.abstract(*avals, **params)]
+            program = Jaxpr((), operands, [JaxprEqn(primitive, operands, outs, params)], outs)
+            return _linearized(program, mask, primitive.multiple_results)
     except Exception:  # noqa: BLE001  the rules raise it again, in their own words
         return None
 
 
-def _linearized(
-    primitive: Primitive, avals: Sequence[Any], mask: Sequence[bool], params: dict[str, Any]
-) -> LinearizedOperation | None:
-    operands = [Var(aval) for aval in avals]
-    outs = [Var(aval) for aval in primitive.abstract(*avals, **params)]
-    known, linear, sources = linearize_jaxpr(
-        Jaxpr((), operands, [JaxprEqn(primitive, operands, outs, params)], outs), mask
-    )
+def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) -> LinearizedOperation | None:
+    outs, avals = program.outvars, program.in_avals
+    known, linear, sources = linearize_jaxpr(program, mask)
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
     if not any(dot_avals) or not is_straight(known):
         return None
@@ -60,12 +78,12 @@ def _linearized(
     primals = run.arguments(known.invars)
     results = run.results(known)
     residuals = [primals[i] if kind == "in" else results[i] for kind, i in sources]
-    result = _list_of(results[: len(outs)]) if primitive.multiple_results else results[0]
+    result = _list_of(results[: len(outs)]) if multiple_results else results[0]
     arrays = [i for i, (aval, m) in enumerate(zip(avals, mask)) if aval.shape and not m]
     makes_residuals = any(kind == "out" and i >= len(outs) for kind, i in sources)
     kept = {i for kind, i in sources if kind == "in"}
     pull_for = cache(partial(_pull, linear, len(sources)))
-    pull = None if primitive.multiple_results else pull_for((True,))
+    pull = None if multiple_results else pull_for((True,))
     if pull is not None and pull.function is None:
         return None
     return LinearizedOperation(
@@ -121,11 +139,76 @@ def _operation_of_key(key: Sequence[Any], params: dict[str, Any]) -> LinearizedO
     return linearized_operation(key[0], avals, mask, params)
 
 
-_current: list[Any] = [-1, Plans(_operation_of_key)]
+class SteppedFunction(NamedTuple):
+    """A function as one operation.
+
+    There is no operation if the equations depend on the values of floats, as those of `x**0.5` may.
+    """
+
+    function: FunctionProgram
+    operation: LinearizedOperation | None
 
 
-def current_operations() -> Plans[LinearizedOperation]:
+def _stepped(
+    function: Callable[..., Any], args: Sequence[Value], options: Mapping[str, Any], floats: Collection[type]
+) -> SteppedFunction | None:
+    """Return a function as one operation of its tracers and of numbers of the classes `floats`, or None."""
+    trace, mask, arguments = JaxprTrace(evaluation), [], []
+    for x in args:
+        is_operand = isinstance(x, Tracer) or type(x) in floats
+        arguments.append(JitTracer(trace, typeof(x), Var(typeof(x)), None) if is_operand else x)
+        mask += [isinstance(x, Tracer)] * is_operand
+    known = function_program(trace, function, arguments, options)
+    if known is None:
+        return None
+    try:
+        with eval_context():
+            operation = _linearized(known.program, mask, known.container is not None)
+    except Exception:  # noqa: BLE001  the rules raise it again, where the user's line is known
+        return None
+    if operation is None or any(viewed and aval is None for viewed, aval in zip(known.views, operation.dot_avals)):
+        return None  # a view that is no tracer cannot be marked
+    return SteppedFunction(known, operation)
+
+
+def _function_of_types(
+    function: Callable[..., Any], args: Sequence[Value], options: Mapping[str, Any], floats: Collection[type]
+) -> SteppedFunction | None:
+    """Return a function as one operation of its tracers, and of `floats` if it does not look at these; or None.
+
+    None says that it has to run at each call.
+    """
+    by_values = _stepped(function, args, options, ())
+    if by_values is None or not any(type(x) in floats for x in args):
+        return by_values
+    by_types = _stepped(function, args, options, floats)
+    if by_types is None or _operations_of(by_types) != _operations_of(by_values):
+        return by_values._replace(operation=None)
+    return by_types
+
+
+def _operations_of(stepped: SteppedFunction) -> list[Any]:
+    """Return the equations of a function without their operands, and the types of its results."""
+    program = stepped.function.program
+    return [[(eqn.primitive, eqn.params) for eqn in program.eqns], program.out_avals]
+
+
+class Operations(NamedTuple):
+    """The linearized operations that were met so far: primitives, and functions."""
+
+    primitives: Plans[LinearizedOperation]
+    functions: Plans[SteppedFunction]
+
+
+def _no_operations() -> Operations:
+    return Operations(Plans(_operation_of_key), Plans(_function_of_types))
+
+
+_current: list[Any] = [-1, _no_operations()]
+
+
+def current_operations() -> Operations:
     """Return the operations that the rules of now give: a rule that replaces another one drops them all."""
     if _current[0] != rule_epoch():
-        _current[:] = [rule_epoch(), Plans(_operation_of_key)]
+        _current[:] = [rule_epoch(), _no_operations()]
     return _current[1]  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
-from calque_autodiff.traces.steps import LinearizedOperation, Pull
+from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tape import Tape
 from calque_autodiff.transpositions import Transpositions, transpositions_under
 from calque_autodiff.zeros import instantiate_results
@@ -42,7 +42,7 @@ from calque_core import (
 )
 from calque_core.extend import (
     DEFAULT_SETTINGS,
-    FlatFunction,
+    FlatPrimals,
     arg_names,
     at_place,
     check_callable,
@@ -67,7 +67,6 @@ from calque_core.extend import (
     zeros_of,
 )
 from calque_core.lax import add_any_p, add_p, sub_p
-from calque_pytree import tree_structure
 
 Value = Any
 
@@ -162,34 +161,26 @@ def _pull_step(
 ) -> None:
     """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
     pull = operation.pull
-    cts: Sequence[Value]
-    if pull is not None:
-        cts = (bars.pop(results, None),)
-        if cts[0] is None:
-            return
-    else:
+    if pull is None:
         result_cts = [bars.pop(v, None) for v in results]
         cts = [ct for ct in result_cts if ct is not None]
         if not cts:
             return
         pull = operation.pull_for(tuple([ct is not None for ct in result_cts]))
-    linear = marked(invars, pull.nonzero) if False in pull.nonzero else invars
-    for x, bar in zip(linear, _pulled(pull, cts, residuals, is_marked)):
-        bars[x] = add_tangents(bars[x], bar) if x in bars else bar
-
-
-def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value], is_marked: bool) -> Sequence[Value]:
-    """Return the cotangents of operands by straight-line code, or by the operations that the rules gave."""
-    if not is_marked and pull.function is not None:
-        for ct in cts:
-            if type(ct) not in plain_types:
-                break
-        else:
-            try:
-                return pull.function(*cts, *residuals)
-            except Exception:  # noqa: BLE001, S110  the program raises it again, and names the primitive
-                pass
-    return eval_jaxpr(pull.program, pull.program.consts, *residuals, *cts)
+    else:
+        cts = [bars.pop(results, None)]
+        if cts[0] is None:
+            return
+    operand_cts: Sequence[Value] | None = None
+    if not is_marked and pull.function is not None and all([type(ct) in plain_types for ct in cts]):  # noqa: C419
+        try:
+            operand_cts = pull.function(*cts, *residuals)
+        except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
+            operand_cts = None
+    if operand_cts is None:
+        operand_cts = eval_jaxpr(pull.program, pull.program.consts, *residuals, *cts)
+    for x, ct in zip(marked(invars, pull.nonzero) if False in pull.nonzero else invars, operand_cts):
+        bars[x] = add_tangents(bars[x], ct) if x in bars else ct
 
 
 def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
@@ -317,9 +308,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     leaves, in_tree = flatten_primals("linear_transpose", fun, primals)
     for name, x in zip(arg_names(fun, primals, {}), leaves):
         check_linear_input(caller, name, typeof(x))
-    flat = FlatFunction(fun, in_tree, "linear_transpose")
+    flat = FlatPrimals(fun, in_tree, "linear_transpose")
     jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
-    arguments = tree_structure(tuple(primals))
 
     @api_boundary
     def transposed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -334,7 +324,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
             error.args = (_not_linear(caller, error),)
             raise
         outs = [strong(instantiate_zeros(bars[v])) if v in bars else zeros_of(v.aval) for v in jaxpr.invars]
-        return arguments.unflatten(copy_shared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
+        return in_tree.unflatten(copy_shared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
 
     return transposed
 

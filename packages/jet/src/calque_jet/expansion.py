@@ -16,6 +16,7 @@ from typing import Any
 from calque_core import Zero, api_boundary, current_trace, finfo, tracing, typeof
 from calque_core.extend import (
     FlatFunction,
+    FlatPrimals,
     check_arrays,
     check_callable,
     check_outputs,
@@ -65,7 +66,7 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     order = len(derivatives[0])
     check_factorial(caller, leaves, order)
     coefficients = [[over(d, factorial(k)) for k, d in enumerate(ds, 1)] for ds in derivatives]
-    flat = FlatFunction(fun, in_tree, "jet")
+    flat = FlatPrimals(fun, in_tree, "jet")
     outs, out_coefficients = jet_flat(flat, fun, leaves, coefficients, order)
     check_factorial(caller, outs, order)
     out_series = [as_derivatives(x, cs) for x, cs in zip(outs, out_coefficients)]

@@ -4,8 +4,7 @@ One idea: one trace with two parents.  Primals go to `parent`; rules run over `t
 tangents are computed beside the primals: `jvp`.  If the second is a `TangentTrace`, operations on tangents are recorded
 instead: `linearize`.  So one rule per primitive serves both.
 
-In evaluation, an operation whose types were met before runs as straight-line code that the rules gave once: `run_step`.
-Read next: `forward.py` for `jvp`, `linearize.py` for the other half, `steps.py` for the straight-line code.
+Read next: `forward.py` for `jvp`, `linearize.py` for the other half, `step_trace.py` for derivatives in evaluation.
 """
 
 from __future__ import annotations
@@ -16,19 +15,17 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.traces.copies import LinearizedFunction, copied_call
-from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
+from calque_autodiff.traces.steps import Step
 from calque_core import (
     Primitive,
     Trace,
     Tracer,
-    Var,
     Zero,
     decompose,
     hand_down,
     typeof,
 )
 from calque_core.extend import (
-    DEFAULT_SETTINGS,
     SCALAR_TYPES,
     ArrayOperations,
     JitTracer,
@@ -39,7 +36,6 @@ from calque_core.extend import (
     current_position,
     here,
     mark_wrapper,
-    plain_types,
     zero_tangent,
 )
 
@@ -91,8 +87,8 @@ class JVPTracer(Tracer):
 
     def __repr__(self) -> str:
         if isinstance(self._trace, JVPTrace) and self._trace.is_linearizing:
-            return f"{type(self).__name__}(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent)})"
-        return f"{type(self).__name__}(primal={self.primal!r}, tangent={self.tangent!r})"
+            return f"JVPTracer(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent)})"
+        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
 
 
 class StagedJVPTracer(ArrayOperations, JVPTracer):
@@ -110,12 +106,10 @@ class JVPTrace(Trace):
         self,
         parent: Trace,
         tangent_trace: Trace,
-        operations: Plans[LinearizedOperation] | None = None,
         functions: Plans[LinearizedFunction] | None = None,
     ) -> None:
         super().__init__(parent)
         self.tangent_trace = tangent_trace
-        self.operations = operations  # if the parent evaluates and the linear program may hold steps
         self.functions = functions  # if the parent records and the derivative is linearized
         self.tracer = JVPTracer if functions is None else StagedJVPTracer
         self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
@@ -124,10 +118,6 @@ class JVPTrace(Trace):
             self.captures = tangent_trace.captures
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        if self.operations is not None and primitive.is_leaf:
-            outs = self.run_step(primitive, args, params)
-            if outs is not None:
-                return outs
         return self.run_rule(primitive, args, params)
 
     @mark_wrapper
@@ -175,74 +165,6 @@ class JVPTrace(Trace):
         if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
             return [tracer(self, outs[0], out_dots[0])]
         return [x if type(t) is Zero else tracer(self, x, t) for x, t in zip(outs, out_dots)]
-
-    def run_step(  # noqa: C901, PLR0911, PLR0912 - one loop over the operands; a call for each would take 0.2 us
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value] | None:
-        """Run the operation's straight-line code and record a step; return None where a rule has to run."""
-        if here().settings is not DEFAULT_SETTINGS:
-            return None
-        key: list[Any] = [primitive]
-        primals: list[Value] = []
-        invars: list[Var] = []
-        for x in args:
-            kind = type(x)
-            if kind is JVPTracer and x._trace is self:
-                tangent, primal = x._tangent, x.primal
-                if type(primal) not in plain_types:
-                    return None
-                if type(tangent) is Step:
-                    invars.append(tangent[2])
-                elif type(tangent) is JitTracer and tangent._trace is self.tangent_trace:
-                    invars.append(tangent.variable)
-                else:
-                    return None
-                key.append(x.aval)
-                primals.append(primal)
-            else:
-                if kind in SCALAR_TYPES:
-                    key.append(kind)
-                elif kind is np.ndarray:
-                    key += (None, typeof(x))
-                else:
-                    return None
-                primals.append(x)
-        if not invars:
-            return None
-        if params:
-            key += params.items()
-        operation = self.operations.find(key, key, params)  # type: ignore[union-attr]
-        if operation is None:
-            return None
-        for i in operation.captured:
-            primals[i] = self.captures.use(primals[i])
-        try:
-            out, residuals = operation.run(*primals)
-        except Exception:  # noqa: BLE001  the rule raises it again, and names the place
-            return None
-        position = current_position(3)
-        if operation.pull is None:
-            return self.record_several(operation, invars, out, residuals, position)
-        step = new_step((operation, invars, Var(operation.dot_avals[0]), residuals, position))
-        self.tangent_trace.eqns.append(step)  # type: ignore[attr-defined]
-        return [JVPTracer(self, out, step, operation.out_avals[0])]
-
-    def record_several(
-        self,
-        operation: LinearizedOperation,
-        invars: Sequence[Var],
-        outs: Sequence[Value],
-        residuals: tuple[Value, ...],
-        position: Position | None,
-    ) -> list[Value]:
-        """Record a step with several results; return the results, with tangents where these are not zero."""
-        trace: Any = self.tangent_trace
-        dots = [None if aval is None else JitTracer(trace, aval, Var(aval), position) for aval in operation.dot_avals]
-        outvars = tuple([dot.variable for dot in dots if dot is not None])
-        trace.eqns.append(new_step((operation, invars, outvars, residuals, position)))
-        return [
-            x if dot is None else JVPTracer(self, x, dot, aval) for x, dot, aval in zip(outs, dots, operation.out_avals)
-        ]
 
     process_custom_derivative = call_by_rules
 

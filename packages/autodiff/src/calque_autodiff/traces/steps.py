@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from calque_core import Jaxpr, Var
 
 Value = Any
+
+FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.complex128))
 
 
 class Pull(NamedTuple):

@@ -13,6 +13,7 @@ from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
 from calque_core.extend import (
     FlatFunction,
+    FlatPrimals,
     check_callable,
     check_outputs,
     check_sequence,
@@ -23,7 +24,7 @@ from calque_core.extend import (
     strong,
     tangent_leaves,
 )
-from calque_pytree import tree_flatten, tree_structure
+from calque_pytree import tree_flatten
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -93,8 +94,8 @@ def jvp(
             "both as tuples or both as lists."
         )
     avals = [typeof(x) for x in leaves]
-    dots = tangent_leaves(caller, "tangents", avals, tree_structure(tuple(primals)), tuple(tangents))
-    flat = FlatFunction(fun, in_tree, "jvp", has_aux)
+    dots = tangent_leaves(caller, "tangents", avals, in_tree, tuple(tangents))
+    flat = FlatPrimals(fun, in_tree, "jvp", has_aux)
     outs, out_dots = jvp_flat(flat, fun, leaves, dots)
     out = flat.out_tree.unflatten(outs)
     out_dot = flat.out_tree.unflatten([strong(instantiate_zeros(t)) for t in out_dots])

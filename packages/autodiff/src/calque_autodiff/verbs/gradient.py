@@ -18,7 +18,7 @@ from calque_core import api_boundary, current_trace, typeof
 from calque_core.extend import (
     Captures,
     ChosenArguments,
-    FlatFunction,
+    FlatPrimals,
     arg_names,
     call,
     check_arrays,
@@ -112,7 +112,7 @@ def _transform(
         places = chosen.find(args, kwargs)
         positions, names = places.positions, places.keywords
         varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
-        leaves, tree = tree_flatten((varied, {}))
+        leaves, tree = tree_flatten(varied)
         leaves, avals = _checked_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
 
         def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
@@ -122,7 +122,7 @@ def _transform(
             return call(fun, verb, *merged, **(kwargs | by_name))
 
         restricted.__wrapped__ = fun  # type: ignore[attr-defined]  # `functools.wraps` takes four times as long
-        flat = FlatFunction(restricted, tree, verb, has_aux)
+        flat = FlatPrimals(restricted, tree, verb, has_aux)
         with Captures(current_trace()) as captures:
             operations = current_operations()
             outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, operations=operations)
@@ -131,7 +131,7 @@ def _transform(
             cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)])
             bars = spread_cotangents(chosen.caller, cts, avals)
             separate = copy_shared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
-        (by_position, by_name), _ = tree.unflatten(separate)
+        by_position, by_name = tree.unflatten(separate)
         gradients = chosen.arrange(places, by_position, by_name)
         return ((out, flat.aux) if has_aux else out), gradients
 

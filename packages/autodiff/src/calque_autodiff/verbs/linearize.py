@@ -14,17 +14,17 @@ from typing import Any, Literal, TypeVar, overload
 from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.functions import current_functions
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
-from calque_autodiff.operations import current_operations
+from calque_autodiff.operations import Operations, current_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace
-from calque_autodiff.traces.steps import LinearizedOperation
+from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.traces.tape import Tape
 from calque_core import api_boundary, current_trace, evaluation, tracing, typeof
 from calque_core.extend import (
     Captures,
     FlatFunction,
+    FlatPrimals,
     JaxprTrace,
-    Plans,
     check_callable,
     check_outputs,
     copy_shared,
@@ -32,7 +32,7 @@ from calque_core.extend import (
     flatten_primals,
     record_call,
 )
-from calque_pytree import tree_flatten, tree_leaves, tree_structure
+from calque_pytree import tree_flatten, tree_leaves
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -46,7 +46,7 @@ def linearize_flat(
     avals: Sequence[Any],
     *,
     captures: Captures,
-    operations: Plans[LinearizedOperation] | None = None,
+    operations: Operations | None = None,
 ) -> tuple[list[Value], Tape]:
     """Return the results of a flat function, and its derivative, which has steps for `operations` in evaluation.
 
@@ -56,8 +56,12 @@ def linearize_flat(
     """
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
-    functions = current_functions() if type(parent).process_primitive is JaxprTrace.process_primitive else None
-    trace = JVPTrace(parent, tangent_trace, operations if parent is evaluation else None, functions)
+    trace: JVPTrace
+    if operations is not None and parent is evaluation:
+        trace = StepTrace(tangent_trace, operations)
+    else:
+        functions = current_functions() if type(parent).process_primitive is JaxprTrace.process_primitive else None
+        trace = JVPTrace(parent, tangent_trace, functions)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = flat.verb
     tangent_trace.fun, tangent_trace.position = fun, trace.position
@@ -148,7 +152,7 @@ def _linearized(
     fun: Callable[..., Any],
     primals: tuple[Any, ...],
     has_aux: bool,
-    operations: Plans[LinearizedOperation] | None = None,
+    operations: Operations | None = None,
 ) -> tuple[Any, ...]:
     """Return the value of `fun`, the function that runs its derivative, and the auxiliary value if there is one.
 
@@ -157,13 +161,13 @@ def _linearized(
     check_callable(fun, verb)
     leaves, in_tree = flatten_primals(verb, fun, primals)
     avals = [typeof(x).strip_weak_type() for x in leaves]
-    flat = FlatFunction(fun, in_tree, verb, has_aux)
+    flat = FlatPrimals(fun, in_tree, verb, has_aux)
     with Captures(current_trace()) as captures:
         outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, operations=operations)
         tape = tape.kept_for_long([*leaves, *outs, *(tree_leaves(flat.aux) if has_aux else ())])
     out_avals = [typeof(x).strip_weak_type() for x in outs]
     name = f"{_ROLES[verb]} of {describe_function(fun)}"
-    program = LinearProgram(verb, name, None, avals, tree_structure(primals), out_avals, flat.out_tree)
+    program = LinearProgram(verb, name, None, avals, in_tree, out_avals, flat.out_tree)
     derivative = LinearFunction(run, program, (), tape)
     out = flat.out_tree.unflatten(outs)
     return (out, derivative, flat.aux) if has_aux else (out, derivative)

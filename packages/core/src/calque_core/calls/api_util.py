@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
-from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ def check_callable(fun: Any, verb: str) -> None:
     >>> from calque_core.extend import check_callable
     >>> check_callable(len, "grad")
     """
+    if type(fun) is FunctionType and not fun.__code__.co_flags & _LATER:  # nearly always; 0.3 us sooner
+        return
     if not callable(fun):
         raise TypeError(f"{verb} got {fun!r} of type {type(fun).__name__}{where()}. Give a function.")
     if _runs_later(fun):
@@ -77,11 +79,23 @@ class FlatFunction:
 
     def __call__(self, *leaves: Value) -> list[Value]:
         args, kwargs = self.in_tree.unflatten(leaves)
-        out = call(self.fun, self.verb, *args, **kwargs)
+        return self.flat_results(call(self.fun, self.verb, *args, **kwargs))
+
+    def flat_results(self, out: Any) -> list[Value]:
+        """Return the leaves of what the function returned; keep their structure, and the auxiliary output."""
         if self.has_aux:
             out, self.aux = split_aux(out, self.verb, self.fun)
         out_leaves, self.out_tree = tree_flatten(out, self.is_leaf)
         return out_leaves
+
+
+class FlatPrimals(FlatFunction):
+    """A user's function of positional arguments on flat lists; `in_tree` is the structure of the tuple of arguments."""
+
+    __slots__ = ()
+
+    def __call__(self, *leaves: Value) -> list[Value]:
+        return self.flat_results(call(self.fun, self.verb, *self.in_tree.unflatten(leaves)))
 
 
 def call(fun: Callable[..., Any], verb: str, /, *args: Any, **kwargs: Any) -> Any:

@@ -52,8 +52,10 @@ class Plans(Generic[T]):
         return entry if type(entry) is not int else self._meet(key, facts, entry)
 
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
-        if len(self.known) >= _LIMIT:
-            self.known.clear()
+        if len(self.known) >= _LIMIT:  # an option that is another number at each call must not cost the plans
+            self.known = {k: entry for k, entry in self.known.items() if type(entry) is not int}
+            if len(self.known) > _LIMIT // 2:
+                self.known.clear()
         if count < _MEETINGS:
             self.known[tuple(key)] = count + 1
             return None

@@ -29,7 +29,7 @@ COPIED_BYTES = 64 << 10  # an array up to this size is copied where it is used
 FOREIGN_BYTES = 64 << 20  # memory of another library is copied up to this size
 
 _lock = threading.RLock()  # a finalizer may run while this thread holds the lock
-_held: dict[int, _Held] = {}  # by id; the arrays are kept alive, so ids stay unique
+held_arrays: dict[int, _Held] = {}  # by id; the arrays are kept alive, so ids stay unique
 
 
 class Copied(bytearray):
@@ -63,7 +63,7 @@ def view_chain(array: Any) -> Iterator[Array]:
 
 def is_held(array: Array) -> bool:
     """Tell whether `array` is read-only only while a trace holds it."""
-    return id(array) in _held
+    return id(array) in held_arrays
 
 
 def is_writable(x: Any) -> bool:
@@ -74,7 +74,7 @@ def is_writable(x: Any) -> bool:
     (True, False)
     """
     while isinstance(x, np.ndarray):  # a loop over `view_chain` takes three times as long
-        if x.flags.writeable or id(x) in _held:
+        if x.flags.writeable or id(x) in held_arrays:
             return True
         x = x.base
     return False
@@ -94,20 +94,20 @@ class Holdings(dict[int, Array]):
         with _lock:
             for array in view_chain(x):
                 key = id(array)
-                if array.flags.writeable and key not in _held:
-                    _held[key] = _Held(array, set())
-                if key in _held:
+                if array.flags.writeable and key not in held_arrays:
+                    held_arrays[key] = _Held(array, set())
+                if key in held_arrays:
                     # After the first line, `release` frees the array, also if an interrupt skips the next lines.
                     self[key] = array
-                    _held[key].holders.add(id(self))
+                    held_arrays[key].holders.add(id(self))
                     array.flags.writeable = False
 
     def release(self) -> None:
         """Make the arrays writable as before.  A second call is harmless."""
         with _lock:
             for key in self:
-                if key in _held:
-                    _held[key].holders.discard(id(self))
+                if key in held_arrays:
+                    held_arrays[key].holders.discard(id(self))
             _make_writable()
             self.clear()
 
@@ -214,13 +214,13 @@ class Captures:
 
 def _make_writable() -> None:
     """Make writable all arrays that no trace holds; a view of a held array must wait, by NumPy's rule."""
-    free = [array for array, holders in _held.values() if not holders]
+    free = [array for array, holders in held_arrays.values() if not holders]
     for array in sorted(free, key=lambda a: sum(1 for _ in view_chain(a))):
-        if any(id(view) in _held for view in view_chain(array.base)):
+        if any(id(view) in held_arrays for view in view_chain(array.base)):
             continue
         with suppress(ValueError):  # the user may have made its owner read-only
             array.flags.writeable = True
-        del _held[id(array)]
+        del held_arrays[id(array)]
 
 
 def as_read_only(x: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calque_core.memory.captures import Copied, is_held, is_writable, view_chain
+from calque_core.memory.captures import Copied, held_arrays, is_held, is_writable, view_chain
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import NUMPY_SCALARS
 from calque_pytree import tree_flatten, tree_leaves
@@ -86,7 +86,13 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
     (False, True)
     """
     owner_ids = {id(x if x.base is None else owner(x)) for x in shared if isinstance(x, np.ndarray)}
-    exposed = [i for i, x in enumerate(values) if isinstance(x, np.ndarray) and _is_exposed(x, owner_ids)]
+    exposed = [
+        i
+        for i, x in enumerate(values)
+        if isinstance(x, np.ndarray)
+        and not (x.base is None and id(x) not in owner_ids and id(x) not in held_arrays)  # nearly always; 0.3 us sooner
+        and _is_exposed(x, owner_ids)
+    ]
     if not exposed:
         return values
     safe = list(values)
@@ -97,9 +103,7 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
 
 def _is_exposed(x: np.ndarray[Any, Any], owner_ids: set[int]) -> bool:
     base: Any = x.base
-    if base is None:  # nearly always, as is the next case; 1 us sooner
-        return is_held(x) or (id(x) in owner_ids and x.flags.writeable)
-    if type(base) is Copied:
+    if type(base) is Copied:  # 1 us sooner
         return False
     return is_writable(x) and (id(owner(x)) in owner_ids or any(map(is_held, view_chain(x))))
 

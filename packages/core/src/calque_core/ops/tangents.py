@@ -33,13 +33,13 @@ def check_sequence(caller: str, name: str, values: Any) -> None:
 
 
 def flatten_primals(verb: str, fun: Callable[..., Any], primals: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
-    """Return the leaves, in the widths that the settings allow, and the structure of `(primals, {})`.
+    """Return the leaves, in the widths that the settings allow, and the structure of the tuple of primals.
 
     Raises: TypeError if a leaf is not an array.
     """
     if type(primals) is not tuple:
         check_sequence(f"{verb} of {describe_function(fun)}", "primals", primals)
-    leaves, in_tree = tree_flatten((tuple(primals), {}))
+    leaves, in_tree = tree_flatten(tuple(primals))
     if not all(map(is_array_like, leaves)):
         check_arrays(leaves, lambda: arg_names(fun, tuple(primals), {}), f"{verb} of {describe_function(fun)}")
     return [*narrow(leaves)], in_tree

@@ -36,6 +36,7 @@ Options = Mapping[str, Any]
 _DTYPES = [np.dtype(code) for code in "?bhilqBHILQefd"]
 # Complex numbers are left out: two of them may be equal and have different signs of a zero.
 _EXACT = frozenset((NoneType, int, bool, float, str, type, *map(type, _DTYPES), *(dtype.type for dtype in _DTYPES)))
+_BOUNDS = frozenset((NoneType, int))
 
 
 class FunctionProgram(NamedTuple):
@@ -121,12 +122,12 @@ def add_option(key: list[Any], x: Value) -> bool:
     if kind in _EXACT:
         key += kind, x or str(x)  # 0.0 equals -0.0, their texts differ
         return True
+    if kind is slice:
+        key += kind, x.start, x.stop, x.step
+        return _BOUNDS.issuperset((type(x.start), type(x.stop), type(x.step)))
     if kind is tuple:
         key += kind, len(x)
         return all([add_option(key, item) for item in x])  # noqa: C419  (a list: half of the time)
-    if kind is slice:
-        key.append(kind)
-        return add_option(key, x.start) and add_option(key, x.stop) and add_option(key, x.step)
     if x is Ellipsis:
         key.append(x)
         return True

@@ -396,5 +396,5 @@ def canonical_value(x: Value) -> Value:
 
 def record_call(trace: Trace, fun: Any) -> Trace:
     """Store in `trace` its function and the position of the call, for messages; return it."""
-    trace.fun, trace.position = fun, current_position()
+    trace.fun, trace.position = fun, current_position(2)
     return trace

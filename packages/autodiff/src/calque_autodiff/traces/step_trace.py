@@ -1,0 +1,185 @@
+"""The trace of derivatives in evaluation: an operation whose types were met before is one step.
+
+One idea: the rules of an operation give the same equations whenever its operands have the same types.  So an operation
+runs as straight-line code that the rules gave once, and is recorded as one step.  A function of NumPy's is such an
+operation too, although it has many equations.
+
+Read next: `steps.py` for the steps, `operations.py` of this package, which makes the straight-line code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_autodiff.operations import Operations
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, Step, new_step
+from calque_autodiff.traces.tangent_trace import TangentTrace
+from calque_core import Primitive, Var, evaluation, typeof
+from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    SCALAR_TYPES,
+    ArrayOperations,
+    JitTracer,
+    Position,
+    add_option,
+    add_options,
+    current_position,
+    here,
+    mark_wrapper,
+    may_expand,
+    plain_types,
+)
+
+Value = Any
+
+
+class SteppedJVPTracer(ArrayOperations, JVPTracer):
+    """A tracer of a trace that knows functions: its methods and operators, which are such functions, ask the trace."""
+
+    __slots__ = ()
+
+
+class StepTrace(JVPTrace):
+    """Applies jvp rules in evaluation, and straight-line code in their place where it is known."""
+
+    def __init__(self, tangent_trace: TangentTrace, operations: Operations) -> None:
+        JVPTrace.__init__(self, evaluation, tangent_trace)
+        self.operations = operations
+        self.tracer = SteppedJVPTracer
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        outs = self.primitive_step(primitive, args, params) if primitive.is_leaf else None
+        return self.run_rule(primitive, args, params) if outs is None else outs
+
+    def primitive_step(  # noqa: C901  one loop over the operands; a call for each would take 0.2 us
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Value] | None:
+        """Run a known primitive and record it as one step; return None where its rule has to run."""
+        if here().settings is not DEFAULT_SETTINGS:
+            return None
+        key: list[Any] = [primitive]
+        primals: list[Value] = []
+        invars: list[Var] = []
+        for x in args:
+            kind = type(x)
+            if kind is SteppedJVPTracer and x._trace is self:
+                primal, tangent = x.primal, x._tangent
+                if type(primal) not in plain_types:
+                    return None
+                if type(tangent) is Step:
+                    invars.append(tangent[2])
+                elif type(tangent) is JitTracer and tangent._trace is self.tangent_trace:
+                    invars.append(tangent.variable)
+                else:
+                    return None
+                key.append(x.aval)
+                primals.append(primal)
+            elif kind in SCALAR_TYPES:
+                key.append(kind)
+                primals.append(x)
+            elif kind is np.ndarray:
+                key += (None, typeof(x))
+                primals.append(x)
+            else:
+                return None
+        if not invars:
+            return None
+        if params:
+            key += params.items()
+        operation = self.operations.primitives.find(key, key, params)
+        return None if operation is None else self.run_step(operation, primals, invars)
+
+    @mark_wrapper
+    def process_function(
+        self, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]
+    ) -> Value:
+        """Run the function and record it as one step, or call it."""
+        out = self.function_step(function, args, options)
+        return function(*args, **options) if out is None else out
+
+    def function_step(  # noqa: C901, PLR0911  one loop over the arguments; a call for each would take 0.2 us
+        self, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]
+    ) -> Value | None:
+        """Run a known function and record it as one step; return None where it has to be called.
+
+        Its operands are the arguments with a tangent, and floats unless the function looks at their values.  All other
+        arguments are options: a function may look at the elements of an array without a tangent.
+        """
+        key: list[Any] = [function]
+        operands: list[Value] = []
+        primals: list[Value] = []
+        invars: list[Var] = []
+        for x in args:
+            kind = type(x)
+            if kind is SteppedJVPTracer and x._trace is self:
+                primal, tangent = x.primal, x._tangent
+                if type(primal) not in plain_types:
+                    return None
+                if type(tangent) is Step:
+                    invars.append(tangent[2])
+                elif type(tangent) is JitTracer and tangent._trace is self.tangent_trace:
+                    invars.append(tangent.variable)
+                else:
+                    return None
+                key.append(x.aval)
+                operands.append(x)
+                primals.append(primal)
+            elif kind in FLOATS:
+                key.append(kind)
+                operands.append(x)
+                primals.append(x)
+            elif not add_option(key, x):
+                return None
+        if not invars or (options and not add_options(key, options)) or not may_expand():
+            return None
+        known = self.operations.functions.find(key, function, args, options, FLOATS)
+        if known is not None and known.operation is None:
+            key += [repr(x) for x in operands if type(x) in FLOATS]
+            operands = [x for x in operands if type(x) is SteppedJVPTracer]
+            primals = [x.primal for x in operands]
+            known = self.operations.functions.find(key, function, args, options, ())
+        if known is None or known.operation is None:
+            return None
+        outs = self.run_step(known.operation, primals, invars)
+        if outs is None:
+            return None
+        return outs[0] if known.function.is_new_array else known.function.results(outs, operands)
+
+    def run_step(
+        self, operation: LinearizedOperation, primals: list[Value], invars: Sequence[Var]
+    ) -> list[Value] | None:
+        """Run an operation's straight-line code and record a step; return None where a rule has to run."""
+        for i in operation.captured:
+            primals[i] = self.captures.use(primals[i])
+        try:
+            out, residuals = operation.run(*primals)
+        except Exception:  # noqa: BLE001  the rule raises it again, and names the place
+            return None
+        position = current_position(4)
+        if operation.pull is None:
+            return self.record_several(operation, invars, out, residuals, position)
+        step = new_step((operation, invars, Var(operation.dot_avals[0]), residuals, position))
+        self.tangent_trace.eqns.append(step)  # type: ignore[attr-defined]
+        return [SteppedJVPTracer(self, out, step, operation.out_avals[0])]
+
+    def record_several(
+        self,
+        operation: LinearizedOperation,
+        invars: Sequence[Var],
+        outs: Sequence[Value],
+        residuals: tuple[Value, ...],
+        position: Position | None,
+    ) -> list[Value]:
+        """Record a step with several results; return the results, with tangents where these are not zero."""
+        trace: Any = self.tangent_trace
+        dots = [None if aval is None else JitTracer(trace, aval, Var(aval), position) for aval in operation.dot_avals]
+        outvars = tuple([dot.variable for dot in dots if dot is not None])
+        trace.eqns.append(new_step((operation, invars, outvars, residuals, position)))
+        return [
+            x if dot is None else SteppedJVPTracer(self, x, dot, aval)
+            for x, dot, aval in zip(outs, dots, operation.out_avals)
+        ]

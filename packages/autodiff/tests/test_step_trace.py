@@ -1,0 +1,186 @@
+"""Functions as steps: a function whose types were met before is one operation of an eager derivative."""
+
+import numpy as np
+import pytest
+
+from calque_autodiff import defjvp, deftranspose, grad, jvp, vjp
+from calque_autodiff.operations import current_operations
+from calque_autodiff.traces.steps import Step
+from calque_core import Primitive, config, current_trace, lax
+from calque_core.extend import resolve
+
+X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
+CONSTANT = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
+FUNCTIONS = {
+    "a mean": lambda x: np.mean(x, axis=1, keepdims=True) * x,
+    "a standard deviation": lambda x: x.std(axis=0) + x.var(),
+    "one operand twice": lambda x: x * x - np.multiply(x, x) / 3.0,
+    "numbers": lambda x: (2.0 * x - 1) / 3.0 + np.float32(2.0) * x,
+    "powers": lambda x: x**2 + x**0.5 + x**-1.5 + 2.0**x + np.power(x, 3.0),
+    "a constant array": lambda x: x * CONSTANT + np.maximum(x, CONSTANT),
+    "views": lambda x: x.reshape(3, 2).T[0] * x[:, 1:].T.ravel()[:3],
+    "several results": lambda x: np.divmod(x, 0.3)[1],
+    "results without tangents": lambda x: x * x.argmax(axis=1, keepdims=True) + (x > 1.0),
+    "options of NumPy's functions": lambda x: np.clip(x, 0.7, 1.2) + np.sum(x, axis=0, initial=2.0),
+    "the largest": lambda x: x.max(axis=0) - x.min() + np.maximum(x, 1.0),
+    "a branch on a value": lambda x: x if x[0, 0] > 10.0 else np.sin(x),
+}
+
+
+def total(x):
+    return np.sum(x * np.linspace(1.0, 2.0, np.size(x)).reshape(np.shape(x)))
+
+
+def steps_of(f, *args):
+    """Return the entries that the derivative of `f` has once all its functions are known."""
+    for _ in range(3):
+        _, pullback = vjp(f, *args)
+    return pullback.tape.eqns
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_each_call_of_a_gradient_gives_the_derivative_of_differences(f):
+    expected = np.empty_like(X)
+    for index in np.ndindex(X.shape):
+        step = np.zeros_like(X)
+        step[index] = 1e-6
+        expected[index] = (total(f(X + step)) - total(f(X - step))) / 2e-6
+    for _ in range(5):
+        gradient = grad(lambda x: total(f(x)))(X)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_each_call_gives_the_value_and_the_type_of_the_first(f):
+    expected, _ = vjp(f, X)
+    for _ in range(4):
+        out, _ = vjp(f, X)
+        assert (type(out), out.dtype, out.shape) == (type(expected), expected.dtype, expected.shape)
+        np.testing.assert_allclose(out, expected, rtol=1e-15)
+
+
+def test_a_function_with_many_equations_is_one_step():
+    (step,) = steps_of(lambda x: np.var(x, axis=0), X)
+    assert type(step) is Step
+    assert len(step.operation.linear.eqns) > 3
+
+
+def test_the_program_of_a_derivative_does_not_depend_on_steps():
+    f = FUNCTIONS["a standard deviation"]
+    programs = {str(vjp(f, X)[1].program.jaxpr) for _ in range(5)}
+    assert len(programs) == 1
+
+
+def test_the_values_of_floats_are_operands():
+    f = lambda x, t: np.sum(np.maximum(x * t, t) + t)
+    for k in range(3):
+        grad(f)(X, 0.1 * k)
+    before = len(current_operations().functions.known)
+    for k in range(3, 20):
+        np.testing.assert_array_equal(grad(f)(X, 0.1 * k), np.where(X * (0.1 * k) >= 0.1 * k, 0.1 * k, 0.0))
+    assert len(current_operations().functions.known) == before
+
+
+def test_a_function_that_looks_at_a_float_has_an_operation_for_each_value():
+    for _ in range(4):
+        for power in (2.0, 0.5, 3.0, -1.0):
+            np.testing.assert_allclose(grad(lambda x, p=power: x**p)(1.7), power * 1.7 ** (power - 1), rtol=1e-14)
+
+
+def test_a_zero_keeps_its_sign_and_a_nan_is_no_other_number():
+    f = lambda x, t: np.copysign(x, t)
+    for _ in range(4):
+        for t, slope in ((0.0, 1.0), (-0.0, -1.0), (np.nan, 1.0)):
+            assert grad(f)(2.0, t) == slope
+
+
+def test_an_index_out_of_bounds_is_refused_at_each_call():
+    for _ in range(4):
+        assert grad(lambda x: np.take(x, np.array([5])).sum())(X)[1, 2] == 1.0
+    for _ in range(4):
+        with pytest.raises(IndexError, match="7"):
+            grad(lambda x: x.ravel()[np.array([7])].sum())(X)
+
+
+def test_a_constant_array_is_read_at_each_call():
+    weights = np.ones((2, 3))
+    f = lambda x: np.sum(np.multiply(x, weights))
+    for k in range(5):
+        weights[:] = k
+        np.testing.assert_array_equal(grad(f)(X), np.full((2, 3), float(k)))
+
+
+def test_a_write_to_a_view_is_refused_as_at_the_first_call():
+    def f(x):
+        y = x[0]
+        y += 1.0
+        return np.sum(x)
+
+    for _ in range(5):
+        with pytest.raises(TypeError, match=r"\+="):
+            grad(f)(X)
+
+
+def test_a_result_shares_no_memory_with_the_argument():
+    f = lambda x: (x.reshape(6), x.T)
+    for _ in range(5):
+        x = X.copy()
+        (flat, transposed), pullback = vjp(f, x)
+        flat[:] = 0.0
+        transposed[:] = 0.0
+        np.testing.assert_array_equal(x, X)
+        np.testing.assert_array_equal(pullback((np.ones(6), np.ones((3, 2))))[0], np.full((2, 3), 2.0))
+
+
+def test_a_function_runs_under_settings_of_its_own():
+    f = lambda x: np.mean(x, axis=0).sum()
+    for _ in range(4):
+        grad(f)(X)
+    with config.enable_x64(False):
+        assert grad(f)(X).dtype == np.float32
+    with np.errstate(invalid="ignore"), config.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        grad(lambda x: np.sqrt(x).sum())(np.array([-1.0, 1.0]))
+
+
+def test_an_error_names_the_rule_and_the_line_of_the_function():
+    f = lambda x: np.mean(np.log(x))
+    for _ in range(4):
+        grad(f)(X)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero") as caught:
+        grad(f)(np.array([[1.0, 0.0, 1.0]] * 2))
+    assert any("derivative rule of 'log'" in note for note in caught.value.__notes__)
+
+
+def test_steps_keep_the_line_of_the_user():
+    def f(x):
+        y = np.var(x)
+        return y * 2.0
+
+    lines = [resolve(step.position).line for step in steps_of(f, X)]
+    assert [line - f.__code__.co_firstlineno for line in lines] == [1, 2]
+
+
+def test_a_rule_that_replaces_another_one_is_used_at_once():
+    triple_p = Primitive("triple")
+    triple_p.def_impl(lambda x: np.multiply(3.0, x), leaf=True)
+    triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    defjvp(triple_p, lambda x_dot, out, x: triple_p.bind(x_dot))
+    deftranspose(triple_p, lambda ct, x: [triple_p.bind(ct)])
+    f = lambda x: current_trace().process_function(triple_p.bind, (x,), {})
+    for _ in range(4):
+        assert grad(f)(2.0) == 3.0
+    triple_p.def_rule("transpose", lambda ct, x: [triple_p.bind(triple_p.bind(ct))], override=True)
+    assert grad(f)(2.0) == 9.0
+
+
+def test_a_second_derivative_goes_through_the_functions_of_the_first():
+    f = lambda x: np.mean(np.sin(x)) * np.float64(2.0)
+    for _ in range(5):
+        gradient, along = jvp(grad(f), (X,), (np.ones_like(X),))
+        np.testing.assert_allclose(gradient, np.cos(X) / 3.0, rtol=1e-12)
+        np.testing.assert_allclose(along, -np.sin(X) / 3.0, rtol=1e-12)
+
+
+def test_lax_functions_beside_numpys():
+    for _ in range(4):
+        np.testing.assert_allclose(grad(lambda x: lax.sin(np.mean(x)))(X), np.full((2, 3), np.cos(X.mean()) / 6))
