@@ -92,7 +92,6 @@ REMEMBERING = {
 # Module-level containers in lower case, which is to say not constants.
 CONTAINERS = {
     "calque_autodiff.functions._current": "used under the default settings only",
-    "calque_autodiff.operations._current": "used under the default settings only",
     "calque_autodiff.transpositions._current": "used under the default settings only",
     "calque_xla_backend.distributed._connections": "the connection to other processes",
     "calque_xla_backend.processes.endings._handlers": "the handler of a signal",

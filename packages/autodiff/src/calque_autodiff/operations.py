@@ -29,7 +29,6 @@ from calque_core import (
     Var,
     eval_context,
     evaluation,
-    rule_epoch,
     typeof,
 )
 from calque_core.extend import (
@@ -193,22 +192,6 @@ def _operations_of(stepped: SteppedFunction) -> list[Any]:
     return [[(eqn.primitive, eqn.params) for eqn in program.eqns], program.out_avals]
 
 
-class Operations(NamedTuple):
-    """The linearized operations that were met so far: primitives, and functions."""
-
-    primitives: Plans[LinearizedOperation]
-    functions: Plans[SteppedFunction]
-
-
-def _no_operations() -> Operations:
-    return Operations(Plans(_operation_of_key), Plans(_function_of_types))
-
-
-_current: list[Any] = [-1, _no_operations()]
-
-
-def current_operations() -> Operations:
-    """Return the operations that the rules of now give: a rule that replaces another one drops them all."""
-    if _current[0] != rule_epoch():
-        _current[:] = [rule_epoch(), _no_operations()]
-    return _current[1]  # type: ignore[no-any-return]
+# The operations that were met so far: primitives, and functions.
+primitive_operations = Plans(_operation_of_key)
+function_operations = Plans(_function_of_types)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.operations import Operations
+from calque_autodiff.operations import function_operations, primitive_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, Step, new_step
 from calque_autodiff.traces.tangent_trace import TangentTrace
@@ -46,9 +46,8 @@ class SteppedJVPTracer(ArrayOperations, JVPTracer):
 class StepTrace(JVPTrace):
     """Applies jvp rules in evaluation, and straight-line code in their place where it is known."""
 
-    def __init__(self, tangent_trace: TangentTrace, operations: Operations) -> None:
+    def __init__(self, tangent_trace: TangentTrace) -> None:
         JVPTrace.__init__(self, evaluation, tangent_trace)
-        self.operations = operations
         self.tracer = SteppedJVPTracer
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
@@ -90,7 +89,7 @@ class StepTrace(JVPTrace):
             return None
         if params:
             key += params.items()
-        operation = self.operations.primitives.find(key, key, params)
+        operation = primitive_operations.find(key, key, params)
         return None if operation is None else self.run_step(operation, primals, invars)
 
     @mark_wrapper
@@ -136,12 +135,12 @@ class StepTrace(JVPTrace):
                 return None
         if not invars or (options and not add_options(key, options)) or not may_expand():
             return None
-        known = self.operations.functions.find(key, function, args, options, FLOATS)
+        known = function_operations.find(key, function, args, options, FLOATS)
         if known is not None and known.operation is None:
             key += [repr(x) for x in operands if type(x) in FLOATS]
             operands = [x for x in operands if type(x) is SteppedJVPTracer]
             primals = [x.primal for x in operands]
-            known = self.operations.functions.find(key, function, args, options, ())
+            known = function_operations.find(key, function, args, options, ())
         if known is None or known.operation is None:
             return None
         outs = self.run_step(known.operation, primals, invars)

@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_autodiff.linear_functions import spread_cotangents
-from calque_autodiff.operations import current_operations
 from calque_autodiff.transpose import backward_linear
 from calque_autodiff.verbs.linearize import linearize_flat
 from calque_core import api_boundary, current_trace, typeof
@@ -124,8 +123,7 @@ def _transform(
         restricted.__wrapped__ = fun  # type: ignore[attr-defined]  # `functools.wraps` takes four times as long
         flat = FlatPrimals(restricted, tree, verb, has_aux)
         with Captures(current_trace()) as captures:
-            operations = current_operations()
-            outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, operations=operations)
+            outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, has_steps=True)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)])

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeVar, overload
 from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.functions import current_functions
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
-from calque_autodiff.operations import Operations, current_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.traces.tangent_trace import TangentTrace
@@ -46,9 +45,9 @@ def linearize_flat(
     avals: Sequence[Any],
     *,
     captures: Captures,
-    operations: Operations | None = None,
+    has_steps: bool = False,
 ) -> tuple[list[Value], Tape]:
-    """Return the results of a flat function, and its derivative, which has steps for `operations` in evaluation.
+    """Return the results of a flat function, and its derivative, which has steps in evaluation if `has_steps`.
 
     `avals` are the strong types of the primals; messages name `fun`.  The derivative takes a tangent for each floating
     primal; a result with no tangent is a literal `Zero`.  Its constants are safe from the user's in-place writes as
@@ -57,8 +56,8 @@ def linearize_flat(
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
     trace: JVPTrace
-    if operations is not None and parent is evaluation:
-        trace = StepTrace(tangent_trace, operations)
+    if has_steps and parent is evaluation:
+        trace = StepTrace(tangent_trace)
     else:
         functions = current_functions() if type(parent).process_primitive is JaxprTrace.process_primitive else None
         trace = JVPTrace(parent, tangent_trace, functions)
@@ -143,7 +142,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     >>> f_vjp(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    return _linearized(pull, "vjp", fun, primals, has_aux, current_operations())
+    return _linearized(pull, "vjp", fun, primals, has_aux, has_steps=True)
 
 
 def _linearized(
@@ -152,7 +151,7 @@ def _linearized(
     fun: Callable[..., Any],
     primals: tuple[Any, ...],
     has_aux: bool,
-    operations: Operations | None = None,
+    has_steps: bool = False,
 ) -> tuple[Any, ...]:
     """Return the value of `fun`, the function that runs its derivative, and the auxiliary value if there is one.
 
@@ -163,7 +162,7 @@ def _linearized(
     avals = [typeof(x).strip_weak_type() for x in leaves]
     flat = FlatPrimals(fun, in_tree, verb, has_aux)
     with Captures(current_trace()) as captures:
-        outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, operations=operations)
+        outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, has_steps=has_steps)
         tape = tape.kept_for_long([*leaves, *outs, *(tree_leaves(flat.aux) if has_aux else ())])
     out_avals = [typeof(x).strip_weak_type() for x in outs]
     name = f"{_ROLES[verb]} of {describe_function(fun)}"

@@ -62,7 +62,7 @@ class Plans(Generic[T]):
         epoch = rule_epoch()
         plan = self.known[tuple(key)] = self.make(*facts)
         if rule_epoch() != epoch:  # in another thread
-            del self.known[tuple(key)]
+            self.known.pop(tuple(key), None)
         return plan
 
 
