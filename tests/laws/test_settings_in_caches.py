@@ -91,15 +91,12 @@ REMEMBERING = {
 }
 # Module-level containers in lower case, which is to say not constants.
 CONTAINERS = {
-    "calque_autodiff.functions._current": "used under the default settings only",
-    "calque_autodiff.transpositions._current": "used under the default settings only",
     "calque_xla_backend.distributed._connections": "the connection to other processes",
     "calque_xla_backend.processes.endings._handlers": "the handler of a signal",
     "calque_xla_backend.processes.watch._watches": "the watch over other processes",
     "calque_xla_backend.runtime.distributed._groups": "the processes of a program; set before the first program",
     "calque_core.jaxprs.straight_line._all": "plans, which are used under the default settings only",
     "calque_core.primitives.rules._forgetters": "functions that empty caches",
-    "calque_core.staging.expansions._current": "used under the default settings only",
     "calque_core.context.mesh_classes": "a registry: classes",
     "calque_core.types.avals._aval_functions": "a registry: classes",
     "calque_core.types.avals._types": "types, by their own fields",

@@ -17,7 +17,6 @@ from calque_autodiff.jaxprs import linearize_jaxpr
 from calque_autodiff.traces.copies import LinearizedFunction
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.layouts import TWICE
-from calque_core import rule_epoch
 from calque_core.extend import JitTracer, Plans, function_program, holds_equations_alone, recorder
 
 Value = Any
@@ -42,11 +41,4 @@ def linearized_function(
     return LinearizedFunction(known_function, recorder(known), recorder(linear, len(places), TWICE), places)
 
 
-_current: list[Any] = [-1, Plans(linearized_function)]
-
-
-def current_functions() -> Plans[LinearizedFunction]:
-    """Return the functions that the rules of now give: a rule that replaces another one drops them all."""
-    if _current[0] != rule_epoch():
-        _current[:] = [rule_epoch(), Plans(linearized_function)]
-    return _current[1]  # type: ignore[no-any-return]
+linearized_functions = Plans(linearized_function)

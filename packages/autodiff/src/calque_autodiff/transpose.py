@@ -19,7 +19,7 @@ import numpy as np
 from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
 from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tape import Tape
-from calque_autodiff.transpositions import Transpositions, transpositions_under
+from calque_autodiff.transpositions import copied_transposition, may_copy_transpositions
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Atom,
@@ -97,7 +97,7 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
     # Equations recorded here, and errors of checks, name the backward pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
-    transpositions = transpositions_under(context.trace)
+    copies_into = context.trace if may_copy_transpositions(context.trace) else None
     forward_position = source = None
     for primitive, invars, results, params, position in reversed(eqns):
         if type(primitive) is LinearizedOperation:  # a step: its parameters are residuals
@@ -116,7 +116,7 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
             forward_position, source = position, in_backward(position) if is_marked else position
         context.source = source
         operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]
-        cts = _transposed(transpositions, primitive, result_cts, operands, params)
+        cts = _transposed(copies_into, primitive, result_cts, operands, params)
         if type(cts) is not list or len(cts) != len(invars) or is_checked:
             cts = checked_cotangents(primitive, cts, invars)
         for x, ct in zip(invars, cts):
@@ -125,15 +125,15 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
 
 
 def _transposed(
-    transpositions: Transpositions | None,
+    copies_into: Any,
     primitive: Primitive,
     cts: Sequence[Value],
     operands: Sequence[Value],
     params: dict[str, Any],
 ) -> list[Value]:
-    """Return the cotangents of the operands of an equation, by copies of equations or by its transpose rule."""
-    if transpositions is not None and primitive.is_leaf and not primitive.multiple_results:
-        bars = transpositions.record(primitive, cts[0], operands, params)
+    """Return the cotangents of an equation's operands: by equations copied into a trace, if given, or by its rule."""
+    if copies_into is not None and primitive.is_leaf and not primitive.multiple_results:
+        bars = copied_transposition(copies_into, primitive, cts[0], operands, params)
         if bars is not None:
             return bars
     rule = primitive.adapted["transpose"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core import Literal, Primitive, UndefinedPrimal, Zero, rule_epoch
+from calque_core import Literal, Primitive, UndefinedPrimal, Zero
 from calque_core.extend import (
     JaxprTrace,
     JitTracer,
@@ -31,46 +31,37 @@ from calque_core.extend import (
 Value = Any
 
 
-class Transpositions:
-    """The transpositions that a backward pass may copy into its trace."""
-
-    __slots__ = ("plans", "trace")
-
-    def __init__(self, trace: JaxprTrace) -> None:
-        self.trace, self.plans = trace, current_transpositions()
-
-    def record(
-        self, primitive: Primitive, ct: Value, operands: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value] | None:
-        """Record the equations of an operation's transpose rule, and return the cotangents; None if it has to run.
-
-        They are equations of the place of the operation, which the context names.
-        """
-        trace = self.trace
-        key: list[Any] = [primitive]
-        tracers: list[JitTracer] = []
-        for x in (ct, *operands):
-            kind = type(x)
-            if kind is UndefinedPrimal:
-                key += kind, x.aval
-            elif kind is JitTracer and x._trace is trace:
-                if not tracers or is_new_operand(key, tracers, x):
-                    tracers.append(x)
-                    key.append(x.aval)
-            elif not add_option(key, x):
-                return None
-        if not tracers:
-            return None
-        if params:
-            key += params.items()
-        record = self.plans.find(key, trace, primitive, ct, operands, params)
-        return None if record is None else record(trace, here().source, *tracers)
-
-
-def transpositions_under(trace: Any) -> Transpositions | None:
-    """Return the transpositions for a trace that records operations and does nothing else, None for any other."""
+def may_copy_transpositions(trace: Any) -> bool:
+    """Tell whether a trace records operations and does nothing else with them, so that copies may take their place."""
     records_alone = isinstance(trace, JaxprTrace) and type(trace).process_primitive is JaxprTrace.process_primitive
-    return Transpositions(trace) if records_alone and trace.is_open and may_expand() else None
+    return records_alone and trace.is_open and may_expand()
+
+
+def copied_transposition(
+    trace: JaxprTrace, primitive: Primitive, ct: Value, operands: Sequence[Value], params: dict[str, Any]
+) -> list[Value] | None:
+    """Record the equations of an operation's transpose rule, and return the cotangents; None if the rule has to run.
+
+    They are equations of the place of the operation, which the context names.
+    """
+    key: list[Any] = [primitive]
+    tracers: list[JitTracer] = []
+    for x in (ct, *operands):
+        kind = type(x)
+        if kind is UndefinedPrimal:
+            key += kind, x.aval
+        elif kind is JitTracer and x._trace is trace:
+            if not tracers or is_new_operand(key, tracers, x):
+                tracers.append(x)
+                key.append(x.aval)
+        elif not add_option(key, x):
+            return None
+    if not tracers:
+        return None
+    if params:
+        key += params.items()
+    record = transpositions.find(key, trace, primitive, ct, operands, params)
+    return None if record is None else record(trace, here().source, *tracers)
 
 
 def recorded_rule(
@@ -96,11 +87,4 @@ def recorded_rule(
     return recorder(program.replace(outvars=merged(is_given, program.outvars, nothing)))
 
 
-_current: list[Any] = [-1, Plans(recorded_rule)]
-
-
-def current_transpositions() -> Plans[Callable[..., list[Value]]]:
-    """Return the transpositions that the rules of now give: a rule that replaces another one drops them all."""
-    if _current[0] != rule_epoch():
-        _current[:] = [rule_epoch(), Plans(recorded_rule)]
-    return _current[1]  # type: ignore[no-any-return]
+transpositions = Plans(recorded_rule)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
-from calque_autodiff.functions import current_functions
+from calque_autodiff.functions import linearized_functions
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.step_trace import StepTrace
@@ -59,7 +59,7 @@ def linearize_flat(
     if has_steps and parent is evaluation:
         trace = StepTrace(tangent_trace)
     else:
-        functions = current_functions() if type(parent).process_primitive is JaxprTrace.process_primitive else None
+        functions = linearized_functions if type(parent).process_primitive is JaxprTrace.process_primitive else None
         trace = JVPTrace(parent, tangent_trace, functions)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = flat.verb

@@ -23,7 +23,6 @@ from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.frames.source import current_position, mark_wrapper
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, has_jaxpr
 from calque_core.jaxprs.straight_line import Plans
-from calque_core.primitives.rules import rule_epoch
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.staging.recorder import recorder
 from calque_core.traces.trace import eval_context, evaluation, tracing
@@ -81,7 +80,7 @@ def expand(trace: Any, function: Function, args: Sequence[Value], options: Optio
             return function(*args, **options)
     if not tracers or (options and not add_options(key, options)) or not may_expand() or not trace.is_open:
         return function(*args, **options)
-    expansion = current_expansions().find(key, trace, function, args, options)
+    expansion = expansions.find(key, trace, function, args, options)
     if expansion is None:
         return function(*args, **options)
     program, record = expansion
@@ -198,11 +197,4 @@ def expansion_of(trace: Any, function: Function, args: Sequence[Value], options:
     return None if known is None else Expansion(known, recorder(known.program))
 
 
-_current: list[Any] = [-1, Plans(expansion_of)]
-
-
-def current_expansions() -> Plans[Expansion]:
-    """Return the expansions that the rules of now give: a rule that replaces another one drops them all."""
-    if _current[0] != rule_epoch():
-        _current[:] = [rule_epoch(), Plans(expansion_of)]
-    return _current[1]  # type: ignore[no-any-return]
+expansions = Plans(expansion_of)
