@@ -33,6 +33,7 @@ from calque_core import (
     config,
     eval_jaxpr,
     eval_shape,
+    float0,
     instantiate_zeros,
     jaxpr_as_fun,
     jaxpr_equal,
@@ -40,6 +41,7 @@ from calque_core import (
     make_jaxpr,
     typeof,
 )
+from calque_core.extend import marked, merged, unmarked
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.kits.matrix import standard_primitives
 from calque_pytree import tree_leaves, tree_structure
@@ -176,6 +178,25 @@ def test_adjoint(program, dtype):
         forward, size = inner(cts, out_dots)
         backward, _ = inner(bars, dots)
         np.testing.assert_allclose(backward, forward, rtol=0, atol=300 * unit_roundoff([*xs, *outs]) * (1 + size))
+
+
+@each(SMOOTH, ("float64", "complex128"))
+def test_a_copied_backward_pass_is_that_of_the_rules(program, dtype, monkeypatch):
+    example = program.example(dtype)
+    fun, xs = restricted(example, example.floating), [example.leaves[i] for i in example.floating]
+    cts = directions(fun(*xs), 2)
+    is_traced = [ct.dtype != float0 for ct in cts]
+
+    def backward(traced, *xs):
+        return vjp(fun, *xs)[1](merged(is_traced, traced, unmarked(cts, is_traced)))
+
+    args = marked(cts, is_traced), *xs
+    for _ in range(3):  # from the third call on, equations are copied
+        copied = make_jaxpr(backward)(*args)
+    monkeypatch.setattr("calque_autodiff.transpose.copied_transposition", lambda *_: None)
+    by_rules = make_jaxpr(backward)(*args)
+    assert str(copied) == str(by_rules)
+    assert [eqn.source_info for eqn in copied.eqns] == [eqn.source_info for eqn in by_rules.eqns]
 
 
 @pytest.mark.sampled(keep=1.0, rows=["program"])
