@@ -137,6 +137,26 @@ def test_the_key_of_a_call_holds_settings_axes_and_rule_epoch():
     assert [len({key[i] for key in keys}) for i in (3, 4, 5, 6)] == [2, 2, 2, 2]
 
 
+def test_the_program_of_the_last_call_is_dropped_when_a_rule_is_replaced():
+    f, notes = counted(lambda x: x + 1.0)
+    jitted, x = jit(f), device_put(1.0)
+    programs = jitted.jit_function.programs
+    jitted(x)
+    assert programs.last is not NOT_COMPILED
+    advance_rule_epoch()
+    assert programs.last is NOT_COMPILED
+    assert not programs.by_settings
+    jitted(x)
+    assert len(notes) == 2
+
+
+def test_a_program_that_is_traced_while_a_rule_is_replaced_serves_one_call():
+    f, notes = counted(lambda x: advance_rule_epoch() or x + 1.0)
+    jitted, x = jit(f), device_put(1.0)
+    assert [float(jitted(x)) for _ in range(3)] == [2.0] * 3
+    assert len(notes) == 3
+
+
 def test_a_wrapper_has_separate_programs_for_calls_by_keyword_and_by_position():
     f, notes = counted(lambda x, y=1.0: x - y)
     jitted = jit(f)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calque_core import ArrayMethods, ShapedArray, config, lax, make_jaxpr, typeof
-from calque_core.extend import numpy_functions
+from calque_core.extend import advance_rule_epoch, numpy_functions
 from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
 from calque_xla_backend.modules.lowering import lowering_rule
 from calque_xla_backend.shortcuts import _shortcuts, evaluate_function
@@ -118,6 +118,24 @@ def test_a_rule_that_replaces_another_is_used_by_the_next_call():
     finally:
         register_lowering(lax.neg_p, before)
     np.testing.assert_array_equal(-x, -VECTOR)
+
+
+def test_a_new_rule_epoch_drops_all_shortcuts():
+    x = device_put(VECTOR)
+    assert np.array_equal(x + x, VECTOR + VECTOR)
+    assert _shortcuts
+    advance_rule_epoch()
+    assert not _shortcuts
+
+
+def test_a_shortcut_that_is_found_while_a_rule_is_replaced_is_not_kept():
+    def negative(x):
+        advance_rule_epoch()
+        return lax.neg(x)
+
+    for _ in range(3):
+        assert np.array_equal(evaluate_function(negative, (device_put(VECTOR),)), -VECTOR)
+        assert not _shortcuts
 
 
 def test_a_deleted_operand_is_refused_with_the_words_of_every_call():

@@ -7,7 +7,7 @@ and the key of the operation.  This takes 3 us off 8.
 
 A Python number has a value that a function may ask for (`x ** 2`), so numbers count only for the functions in
 `_OF_NUMBERS`, beside floats: an integer beside integers may need a wider dtype.
-No shortcut is taken while a task traces or has settings of its own (`active`); the rule epoch is in each key.
+No shortcut is taken while a task traces or has settings of its own (`active`); a change of a rule drops all of them.
 
 Read next: `evaluate.py`, which keeps the programs of primitives.
 """
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, Trace, evaluation, hand_down, lax, rule_epoch, tracing
-from calque_core.extend import active, register_function_evaluator
+from calque_core.extend import active, forget_with_rules, register_function_evaluator
 from calque_core.extend.numpy_functions import true_divide
 from calque_xla_backend.compile import Program
 from calque_xla_backend.evaluate import buffer_of_number, program_of_operation
@@ -46,13 +46,13 @@ def evaluate_function(function: Function, args: Sequence[Value]) -> Value:
     if len(args) == 1:
         (x,) = args
         if type(x) is Array:
-            program = _shortcuts.get((function, rule_epoch(), x._device_type))
+            program = _shortcuts.get((function, x._device_type))
             if program:
                 return program.run_one((x._buffer,), args)
     elif len(args) == 2:
         x, y = args
         if type(x) is type(y) is Array:
-            program = _shortcuts.get((function, rule_epoch(), x._device_type, y._device_type))
+            program = _shortcuts.get((function, x._device_type, y._device_type))
             if program:
                 return program.run_one((x._buffer, y._buffer), args)
     return _evaluate_any(function, args)
@@ -60,7 +60,7 @@ def evaluate_function(function: Function, args: Sequence[Value]) -> Value:
 
 def _evaluate_any(function: Function, args: Sequence[Value]) -> Value:
     """Return `function(*args)`, by its shortcut if it has one: for any number of arrays, and numbers beside them."""
-    key = (function, rule_epoch(), *[x._device_type if type(x) is Array else type(x) for x in args])
+    key = (function, *[x._device_type if type(x) is Array else type(x) for x in args])
     program = _shortcuts.get(key, _UNKNOWN)
     if not program:
         return _watched(function, args, key) if program is _UNKNOWN else function(*args)
@@ -74,6 +74,9 @@ def _evaluate_any(function: Function, args: Sequence[Value]) -> Value:
 def forget_shortcuts() -> None:
     """Drop all shortcuts."""
     _shortcuts.clear()
+
+
+forget_with_rules(forget_shortcuts)
 
 
 # The first call
@@ -98,12 +101,14 @@ def _watched(function: Function, args: Sequence[Value], key: Any) -> Value:
     """Return `function(*args)`; keep its shortcut, or that it has none."""
     if not all(type(x) is Array or type(x) in _NUMBERS for x in args):
         return function(*args)  # its key could keep a class of the user alive
-    watch = _Watch()
+    watch, epoch = _Watch(), rule_epoch()
     with tracing(watch):
         out = function(*args)
     if len(_shortcuts) >= _MAX_SHORTCUTS:
         _shortcuts.clear()
     _shortcuts[key] = _shortcut(function, args, out, watch)
+    if rule_epoch() != epoch:
+        forget_shortcuts()
     return out
 
 
@@ -137,7 +142,7 @@ def _unary(name: str) -> Function:
     def operator(x: Array) -> Value:
         if active:
             return method(x)
-        program = _shortcuts.get((method, rule_epoch(), x._device_type))
+        program = _shortcuts.get((method, x._device_type))
         return program.run_one((x._buffer,), (x,)) if program else evaluate_function(method, (x,))
 
     return wraps(method)(operator)
@@ -151,7 +156,7 @@ def _binary(name: str) -> Function:
         if active:
             return method(x, y)
         if type(y) is Array:
-            program = _shortcuts.get((method, rule_epoch(), x._device_type, y._device_type))
+            program = _shortcuts.get((method, x._device_type, y._device_type))
             if program:
                 return program.run_one((x._buffer, y._buffer), (x, y))
         return evaluate_function(method, (x, y))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core import rule_epoch
 from calque_core.extend import leaf_names
 from calque_pytree import tree_structure
 from calque_xla_backend.calls.arena import Arenas
@@ -33,7 +32,6 @@ class CompiledCall:
 
     __slots__ = (
         "bounds",
-        "epoch",
         "fit",
         "fit_call",
         "handlers",
@@ -54,7 +52,7 @@ class CompiledCall:
 
     def __init__(self, program: Program, call: Call, traced: TracedCall, positions: Sequence[str]) -> None:
         self.in_tree, self.positions = call.in_tree, positions  # the names of parameters, for messages
-        self.program, self.name, self.bounds, self.epoch = program, program.name, program.bounds, rule_epoch()
+        self.program, self.name, self.bounds = program, program.name, program.bounds
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.run_with_token: Any = program.run_with_token
         self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
@@ -74,7 +72,7 @@ class CompiledCall:
 
     def attempt(self, static_keys: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Sequence[Buffer] | None:
         """Return the results of the program if the arguments have the types of the first call, else None."""
-        if self.inputs is None or self.static_keys != static_keys or self.epoch != rule_epoch():
+        if self.inputs is None or self.static_keys != static_keys:
             return None
         leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
         if leaves is None or not self.inputs.fit(leaves):
@@ -141,7 +139,6 @@ class NotCompiled:
 
     __slots__ = ()
     is_direct = False
-    epoch = None  # never equal to an epoch: the generated code goes through `general`, outside of its `except`
 
     def call(self, general: Callable[..., Any], args: tuple[Value, ...]) -> Any:
         """Return the result of a call with positional arguments only."""

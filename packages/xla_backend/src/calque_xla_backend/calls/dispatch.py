@@ -15,7 +15,6 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from calque_core import rule_epoch
 from calque_core.extend import active, hide_frames, mark_boundary
 from calque_xla_backend.calls.cache import Programs
 from calque_xla_backend.calls.compiled import NOT_COMPILED
@@ -32,7 +31,7 @@ class Missing:
 MISSING = Missing()
 
 _TEMPLATE = """
-def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, hide_frames):
+def make(programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames):
  def call({parameters}*extra, **kwargs):
   try:
    if {other}: return general(({arguments}{others}), kwargs)
@@ -47,7 +46,7 @@ def make(programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, hi
      if [x._device_type for x in leaves] != compiled.device_types: return general(({arguments}), kwargs)
      buffers = [x._buffer for x in leaves]
    except (AttributeError, TypeError, ValueError): compiled = NOT_COMPILED
-   if compiled.epoch != rule_epoch(): return general(({arguments}), kwargs)
+   if compiled is NOT_COMPILED: return general(({arguments}), kwargs)
    try: outs = compiled.run(buffers).consume_with_handlers(compiled.handlers)
    except RuntimeError as error:
     compiled.explain(error, leaves if not compiled.is_flat else ({arguments}))
@@ -99,8 +98,6 @@ def generate_call(arity: int, programs: Programs, general: Callable[..., Any]) -
     """
     namespace: dict[str, Any] = {}
     exec(_code(arity), namespace)  # noqa: S102  the text is made of the template above and integers
-    call: Callable[..., Any] = namespace["make"](
-        programs, general, active, rule_epoch, Array, MISSING, NOT_COMPILED, hide_frames
-    )
+    call: Callable[..., Any] = namespace["make"](programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames)
     mark_boundary(call.__code__)
     return call

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from calque_core import ShapeDtypeStruct, evaluation, is_tracer, typeof
+from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
 from calque_core.extend import (
     arg_names,
     describe_function,
@@ -81,13 +81,13 @@ class JitFunction:
         """Run the compiled program; the first call for these types compiles it."""
         if is_debugging():
             return self._run_checked(call)
-        key = call.key(self._types(call))
+        epoch, key = rule_epoch(), call.key(self._types(call))
         compiled = self.programs.by_types.get(key)
         if compiled is None:
             compiled = self.programs.by_types[key] = self._compile(call)
         if compiled.bounds:
             self._check_bounds(compiled, call)
-        self.programs.record(compiled)
+        self.programs.record(compiled, epoch)
         with phase("run", self.name):
             return compiled.result([x._buffer for x in compiled.program(call.leaves, compiled.paths)])
 
