@@ -8,7 +8,7 @@ Read next: `shape.py`, the operations of one array.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -64,7 +64,11 @@ def concatenate_impl(*operands: Value, dimension: int) -> Value:
     return np.concatenate(operands, dimension)
 
 
-concatenate_p.def_impl(concatenate_impl, leaf=True)
+def concatenate_impl_for_types(*avals: ShapedArray, dimension: int) -> Callable[..., Value]:
+    return lambda *operands: np.concatenate(operands, dimension)
+
+
+concatenate_p.def_impl(concatenate_impl, leaf=True, for_types=concatenate_impl_for_types)
 
 
 def concatenate(operands: Sequence[Value], dimension: int) -> Value:
@@ -78,17 +82,23 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     >>> concatenate([np.array([1, 2]), np.array([3.0])], 0)
     array([1., 2., 3.])
     """
-    operands = _of_one_dtype("concatenate", operands)
-    dimension = canonical_axis("concatenate", dimension, typeof(operands[0]).ndim)
-    concatenate_p.abstract(*[typeof(x) for x in operands], dimension=dimension)
+    operands, avals = _of_one_dtype("concatenate", operands)
+    dimension = canonical_axis("concatenate", dimension, avals[0].ndim)
+    concatenate_p.abstract(*avals, dimension=dimension)
     return as_result(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)
 
 
-def _of_one_dtype(name: str, operands: Sequence[Value]) -> Sequence[Value]:
+def _of_one_dtype(name: str, operands: Sequence[Value]) -> tuple[Sequence[Value], list[ShapedArray]]:
+    """Return the operands, in one dtype and strong, and their types; usually nothing changes, 0.5 us sooner."""
     operands = tuple(operands)
     if not operands:
         raise ValueError(f"{name}{where()} got no operands. Give at least one array.")
-    return of_one_dtype(name, *operands)
+    avals = [typeof(x) for x in operands]
+    dtype = avals[0].dtype
+    if not any([aval.dtype is not dtype or aval.weak_type for aval in avals]):  # noqa: C419  (a list: 0.2 us less)
+        return operands, avals
+    operands = of_one_dtype(name, *operands)
+    return operands, [typeof(x) for x in operands]
 
 
 split_p = Primitive("split", multiple_results=True, linearity="linear")
@@ -150,7 +160,15 @@ def stack_impl(*operands: Value, axis: int) -> Value:
     return np.stack(operands, axis)
 
 
-stack_p.def_impl(stack_impl, leaf=True)
+def stack_impl_for_types(*avals: ShapedArray, axis: int) -> Callable[..., Value] | None:
+    """Return a join of views with one more axis: without NumPy's checks, 2 us less."""
+    if not avals[0].shape:
+        return None
+    new_axis = (*(slice(None),) * axis, None)
+    return lambda *operands: np.concatenate([x[new_axis] for x in operands], axis)
+
+
+stack_p.def_impl(stack_impl, leaf=True, for_types=stack_impl_for_types)
 
 
 def stack(operands: Sequence[Value], axis: int = 0) -> Value:
@@ -165,9 +183,9 @@ def stack(operands: Sequence[Value], axis: int = 0) -> Value:
     array([[1, 3],
            [2, 4]])
     """
-    operands = _of_one_dtype("stack", operands)
-    axis = canonical_axis("stack", axis, typeof(operands[0]).ndim + 1)
-    stack_p.abstract(*[typeof(x) for x in operands], axis=axis)
+    operands, avals = _of_one_dtype("stack", operands)
+    axis = canonical_axis("stack", axis, avals[0].ndim + 1)
+    stack_p.abstract(*avals, axis=axis)
     return stack_p.bind(*operands, axis=axis)
 
 
