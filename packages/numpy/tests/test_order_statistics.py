@@ -64,8 +64,11 @@ def test_wrong_arguments_are_refused():
     with entered():
         with pytest.raises(ValueError, match=r"quantile.*q is 1.5. Give numbers between 0 and 1"):
             cnp.quantile(x, 1.5)
-        with pytest.raises(ValueError, match=r"percentile.*q is 101.0. Give numbers between 0 and 100"):
+        with pytest.raises(ValueError, match=r"percentile.*q is 101. Give numbers between 0 and 100"):
             cnp.percentile(x, 101)
+    with pytest.raises(ValueError, match=r"percentile.*q is -1. Give numbers between 0 and 100"):
+        make_jaxpr(lambda x: np.percentile(x, -1))(x)
+    with entered():
         with pytest.raises(ValueError, match=r"quantile.*the method is 'lin'. Use one of inverted_cdf, "):
             cnp.quantile(x, 0.5, method="lin")
         with pytest.raises(TypeError, match=r"median of complex128\[2\].*complex numbers have no order"):

@@ -1,0 +1,103 @@
+"""Each function of `calque.numpy` does at its third call what it did at its first, under eager `vjp` and `vmap`.
+
+At its third call with operands of the same types a function runs as code that its first calls gave, without its Python.
+So the results of the first and the last call are compared, or the words of their errors, for many kinds of arguments;
+most functions refuse most of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import assert_close
+
+import calque.numpy
+from calque import vjp, vmap
+from calque_core.extend import advance_rule_epoch
+from calque_pytree import tree_leaves
+
+CALLS = 4
+ARRAYS = {
+    "x": np.linspace(0.3, 1.7, 12).reshape(3, 4),
+    "y": np.linspace(-1.1, 1.9, 12)[::-1].reshape(3, 4).copy(),
+    "v": np.linspace(0.2, 0.9, 4),
+    "s": np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 1.5]]),
+}
+CONSTANTS = {"places": np.array([2, 0, 1]), "mask": ARRAYS["x"] > 1.0}
+ARGUMENTS = [
+    ("x",), ("v",), ("s",), (["x", "y"],), ("x", "y"), ("x", "x"), ("x", "v"), ("s", "s"), ("v", "v"), ("v", "v", "v"),
+    ("x", 2), ("x", 3), ("x", -1), ("v", 1), ("x", 0, 1), ("x", (4, 3)), ("x", (0,)), ("x", None, 0),
+    ("x", 0.5), ("x", 0.0), ("x", -0.0), ("x", 1.5, 0.2), (2.0, "x"),
+    ("x", "places"), ("places", "x"), ("x", "mask"), ("mask", "x", "y"),
+]  # fmt: skip
+OPTIONS: list[dict[str, Any]] = [
+    {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 1)}, {"ddof": 1}, {"initial": 2.0}, {"where": "mask"},
+    {"dtype": "float32"}, {"order": "F"}, {"k": 1},
+]  # fmt: skip
+CASES = [*((args, {}) for args in ARGUMENTS), *((("x",), options) for options in OPTIONS)]
+CASES += [(("x", 2), options) for options in OPTIONS[:3]]
+NO_ARRAYS = {"frombuffer", "fromfile", "fromfunction", "from_dlpack", "load", "save", "savez", "savez_compressed"}
+NAMES = [
+    name
+    for name in sorted(set(dir(calque.numpy)) - NO_ARRAYS)
+    if not name.startswith("_") and callable(getattr(calque.numpy, name)) and name != "info"
+    if not isinstance(getattr(calque.numpy, name), type)
+]
+
+
+def chosen(spec: Any, arrays: dict[str, Any]) -> Any:
+    if isinstance(spec, list):
+        return [chosen(item, arrays) for item in spec]
+    return arrays.get(spec, spec) if isinstance(spec, str) else spec
+
+
+def function_of_arrays(name: str, args: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """Return the call as a function of its arrays of floats, and these arrays."""
+    names = sorted({spec for spec in (args[0] if isinstance(args[0], list) else args) if spec in list(ARRAYS)})
+
+    def call(*xs: Any) -> Any:
+        arrays = {**ARRAYS, **CONSTANTS, **dict(zip(names, xs))}
+        function = getattr(calque.numpy, name)
+        return function(*[chosen(spec, arrays) for spec in args], **{k: chosen(v, arrays) for k, v in options.items()})
+
+    return call, [ARRAYS[each] for each in names]
+
+
+def of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    out, pullback = vjp(call, *arrays)
+    leaves = tree_leaves(out)
+    if not all(np.asarray(leaf).dtype == np.float64 for leaf in leaves) or len(leaves) != 1:
+        return out
+    return out, pullback(np.cos(np.arange(np.size(out)) + 1.0).reshape(np.shape(out)))
+
+
+def of_vmap(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return vmap(call)(*[np.stack([x, 1.1 * x, 0.9 * x]) for x in arrays])
+
+
+def outcome(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]) -> tuple[str, Any]:
+    try:
+        return "", run(call, arrays)
+    except Exception as error:  # noqa: BLE001  the words of any error are compared
+        return re.sub("0x[0-9a-f]+", "", f"{type(error).__name__}: {error}"), None  # addresses
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.sampled(keep=0.06)
+@pytest.mark.parametrize("run", [of_vjp, of_vmap], ids=["vjp", "vmap"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_last_call_does_what_the_first_did(name, run):
+    for args, options in CASES:
+        call, arrays = function_of_arrays(name, args, options)
+        if not arrays:
+            continue
+        advance_rule_epoch()
+        words, first = outcome(run, call, arrays)
+        for _ in range(CALLS - 1):
+            again, last = outcome(run, call, arrays)
+        assert again == words, (args, options)
+        assert_close(last, first, 1e-12)
