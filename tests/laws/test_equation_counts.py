@@ -45,9 +45,9 @@ def mean_square(f):
 
 # A loss of parts of a transformer, and the most equations that its gradient has.
 LOSSES = {
-    "dense": (mean_square(lambda xp, p, x: dense(p, x)), 18),
-    "normalize": (mean_square(normalize), 47),
-    "attend": (mean_square(attend), 90),
+    "dense": (mean_square(lambda xp, p, x: dense(p, x)), 13),
+    "normalize": (mean_square(normalize), 46),
+    "attend": (mean_square(attend), 88),
     "gelu": (mean_square(lambda xp, p, x: gelu(xp, dense(p, x))), 38),
 }
 

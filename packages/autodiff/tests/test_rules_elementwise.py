@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, linear_transpose, vjp
-from calque_core import MissingRuleError, lax
+from calque_core import MissingRuleError, lax, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -188,3 +188,13 @@ def test_python_scalars_and_integers_beside_a_float_take_its_dtype():
     x = np.float32(2.0)
     for f in (lambda x: 3 * x, lambda x: lax.mul(x, 2.5), lambda x: lax.add(1, x), lambda x: lax.div(x, 2)):
         assert grad(f)(x).dtype == np.float32
+
+
+def test_the_tangent_of_a_quotient_is_one_division():
+    """The result stands for x / y, so the gradient in both operands divides once more, not twice."""
+    x = np.array([1.0, -2.0])
+    forward = make_jaxpr(lambda x, y: jvp(lax.div, (x, y), (y, x)))(x, x)
+    backward = make_jaxpr(grad(lambda x, y: lax.reduce_sum(lax.div(x, y)), argnums=(0, 1)))(x, x)
+
+    assert [eqn.primitive.name for eqn in forward.eqns] == ["div", "mul", "sub", "div"]
+    assert [eqn.primitive for eqn in backward.eqns].count(lax.div_p) == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, vjp
-from calque_core import float0, lax
+from calque_core import float0, lax, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -64,3 +64,10 @@ def test_logic_beside_a_float_does_not_disturb_the_derivative(op):
 
     chosen = f(np.array([1.0, -2.0])) == 5.0
     assert grad(f)(np.array([1.0, -2.0])).tolist() == ([2.0, -4.0] if chosen else [1.0, 1.0])
+
+
+def test_the_derivative_of_a_maximum_divides_averages_alone():
+    jaxpr = make_jaxpr(grad(lambda x: lax.reduce_sum(lax.reduce_max(x, 1))))(np.ones((2, 3)))
+
+    [division] = [eqn for eqn in jaxpr.eqns if eqn.primitive is lax.div_p]
+    assert division.outvars[0].aval.shape == (2,)

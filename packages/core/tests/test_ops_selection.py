@@ -3,7 +3,7 @@ import pytest
 
 from calque_core import lax
 from calque_core.ops.broadcast import spread
-from calque_core.ops.selection import broadcast_reduced, extreme_weights, positions, share, sort_by
+from calque_core.ops.selection import broadcast_reduced, extremes, positions, share, sort_by
 
 
 @pytest.mark.parametrize(("x", "want"), [(1.0, 0.0), (2.0, 0.5), (3.0, 1.0), (np.nan, 0.0)])
@@ -16,10 +16,16 @@ def test_a_share_has_the_dtype_of_the_result():
     assert share(lax.ge(out, out), lax.gt(out, out), out).dtype == np.float32
 
 
-def test_equal_extreme_elements_share_their_weight():
+def test_extreme_elements_are_marked_and_counted():
     x = np.array([[1.0, 3.0, 3.0], [5.0, 2.0, 0.0]])
-    np.testing.assert_array_equal(extreme_weights(x, lax.reduce_max(x, 1), (1,)), [[0, 0.5, 0.5], [1, 0, 0]])
-    np.testing.assert_array_equal(extreme_weights(x, lax.reduce_min(x, (0, 1)), (0, 1)), [[0, 0, 0], [0, 0, 1]])
+
+    marks, counts = extremes(x, lax.reduce_max(x, 1), (1,))
+    np.testing.assert_array_equal(marks, [[0, 1, 1], [1, 0, 0]])
+    np.testing.assert_array_equal(counts, [2, 1])
+
+    marks, count = extremes(x, lax.reduce_min(x, (0, 1)), (0, 1))
+    np.testing.assert_array_equal(marks, [[0, 0, 0], [0, 0, 1]])
+    assert count == 1
 
 
 def test_a_reduced_array_gets_its_axes_back():

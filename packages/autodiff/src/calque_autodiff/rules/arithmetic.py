@@ -94,6 +94,12 @@ def multiplied(ct: Value, y: Value) -> Value:
     return y if is_one and isinstance(y, Tracer) and typeof(y) == typeof(ct) else mul(ct, y)
 
 
+def div_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:
+    """Return (x_dot - out y_dot) / y: the result stands for x / y, and one division serves both tangents."""
+    x_dot, y_dot = tangents
+    return div(sub(x_dot, mul(out, y_dot)), y)
+
+
 def div_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
     """Division is linear in its numerator."""
     check_known(div_p, y)
@@ -111,6 +117,7 @@ defjvp(
     div_p,
     lambda x_dot, out, x, y: div(x_dot, y),
     lambda y_dot, out, x, y: mul(y_dot, neg(div(out, y))),
+    jointly=div_jvp,
 )
 deftranspose(div_p, div_transpose)
 # x - rem(x, y) is a multiple of y, so rounding the quotient only repairs the last bits.

@@ -7,11 +7,12 @@ from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
 from calque_core import typeof
-from calque_core.extend import Shape, broadcast_reduced, extreme_weights
+from calque_core.extend import Shape, broadcast_reduced, extremes, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,
     cumprod,
+    div,
     mul,
     pad,
     reduce_and_p,
@@ -30,8 +31,11 @@ Value = Any
 
 
 def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
-    """Average the tangents of the elements that equal the result."""
-    return reduce_sum(mul(x_dot, extreme_weights(x, out, axes)), axes)
+    """Average the tangents of the elements that equal the result; an extreme of nothing is constant."""
+    if not typeof(x).size:
+        return zero_tangent(out)
+    is_extreme, count = extremes(x, out, axes)
+    return div(reduce_sum(mul(x_dot, is_extreme), axes), count)
 
 
 def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:

@@ -89,7 +89,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.platform import Platforms, position_of_platform
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
-    from calque_core.ops.selection import broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by
+    from calque_core.ops.selection import broadcast_reduced, elements_at, extremes, positions, share, sort_by
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
@@ -205,7 +205,7 @@ _LATE = {
     "calque_core.ops.platform": "Platforms, position_of_platform",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
-    "calque_core.ops.selection": "broadcast_reduced, elements_at, extreme_weights, positions, share, sort_by",
+    "calque_core.ops.selection": "broadcast_reduced, elements_at, extremes, positions, share, sort_by",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
@@ -294,7 +294,7 @@ __all__ = [
     "Pullback", "close_rules", "call_by_rules", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",
     # Formulas that derivatives and Taylor series share
-    "spread", "share", "extreme_weights", "broadcast_reduced", "positions", "sort_by", "elements_at",
+    "spread", "share", "extremes", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
     "declare_formula", "polynomial", "chebyshev", "summed", "where_any", "deviance", "gamma_of", "stirling_series",
     "scaled_erfc", "normal_quantile",

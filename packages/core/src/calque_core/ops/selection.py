@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, div, mul
+from calque_core.ops.arithmetic import add, mul
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.compare import eq
 from calque_core.ops.convert import convert_element_type
@@ -45,17 +45,17 @@ def broadcast_reduced(out: Value, shape: Shape, axes: Shape) -> Value:
     return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
 
 
-def extreme_weights(x: Value, out: Value, axes: Shape) -> Value:
-    """Return the weight of each element of `x` in its extreme `out`: elements equal to `out` share it.
+def extremes(x: Value, out: Value, axes: Shape) -> tuple[Value, Value]:
+    """Return 1 for each element of `x` that equals its extreme `out` and 0 for other elements; then the counts of ones.
 
     >>> import numpy as np
-    >>> from calque_core.extend import extreme_weights
-    >>> extreme_weights(np.array([1.0, 3.0, 3.0]), 3.0, (0,))
-    array([0. , 0.5, 0.5])
+    >>> from calque_core.extend import extremes
+    >>> extremes(np.array([1.0, 3.0, 3.0]), 3.0, (0,))
+    (array([0., 1., 1.]), np.float64(2.0))
     """
     aval = typeof(x)
     is_extreme = convert_element_type(eq(x, broadcast_reduced(out, aval.shape, axes)), aval.dtype)
-    return div(is_extreme, broadcast_reduced(reduce_sum(is_extreme, axes), aval.shape, axes))
+    return is_extreme, reduce_sum(is_extreme, axes)
 
 
 def positions(x: Value, dimension: int) -> Value:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core import Primitive
-from calque_core.extend import Shape, extreme_weights
-from calque_core.lax import mul, reduce_max_p, reduce_min_p, reduce_sum
+from calque_core import Primitive, typeof
+from calque_core.extend import Shape, extremes
+from calque_core.lax import div, mul, reduce_max_p, reduce_min_p, reduce_sum
 from calque_jet.rules.arithmetic import Result
 from calque_jet.series import Series
 
@@ -24,8 +24,10 @@ def def_extreme(primitive: Primitive) -> None:
     def extreme_jet(primals: Sequence[Value], series: Sequence[Series], *, axes: Shape) -> Result:
         (x,), (xs,) = primals, series
         out = primitive.bind(x, axes=axes)
-        weights = extreme_weights(x, out, axes)
-        return out, [None if c is None else reduce_sum(mul(c, weights), axes) for c in xs]
+        if not typeof(x).size:  # the extreme of nothing is constant
+            return out, [None] * len(xs)
+        is_extreme, count = extremes(x, out, axes)
+        return out, [None if c is None else div(reduce_sum(mul(c, is_extreme), axes), count) for c in xs]
 
 
 def_extreme(reduce_max_p)
