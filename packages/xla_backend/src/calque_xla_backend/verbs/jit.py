@@ -179,8 +179,13 @@ def jit(  # noqa: PLR0913 -- JAX's options
     donated = donated_arguments(fun, donate_argnums, donate_argnames)
     check_not_static(caller, donated, static)
     shardings = function_shardings(caller, in_shardings, out_shardings)
-    function = JitFunction(TracedFunction(fun, static, shardings), compiler, donated, inline)
-    arity = 0 if static.positions or static.names else _arity(fun)
+    return _callable(JitFunction(TracedFunction(fun, static, shardings), compiler, donated, inline))
+
+
+def _callable(function: JitFunction) -> Any:
+    """Return the function that users call: generated code for the arity, with the methods of the jitted function."""
+    fun = function.traced.fun
+    arity = 0 if function.traced.has_static else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
     for method in (function.trace, function.lower, function.eval_shape):
         setattr(jitted, method.__name__, api_boundary(method))
