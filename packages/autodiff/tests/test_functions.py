@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, linearize, value_and_grad, vjp
-from calque_core import Primitive, current_trace, jaxpr_as_fun, lax, make_jaxpr, named_scope
+from calque_core import Primitive, config, current_trace, jaxpr_as_fun, lax, make_jaxpr, named_scope
 from calque_core.testing import check_jaxpr
 
 X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
@@ -163,3 +163,58 @@ def test_a_value_of_an_outer_trace_is_captured_by_the_program_inside():
         program = make_jaxpr(f)(2.0, ROW)
         check_jaxpr(program)
         np.testing.assert_allclose(jaxpr_as_fun(program)(2.0, ROW)[0], 16.0 * ROW, rtol=1e-14)
+
+
+def primitive_with_counted_rule(leaf, multiple_results=False):
+    """Return a primitive that doubles its operand, and the list of the calls of its derivative rule."""
+    p, calls = Primitive("counted", multiple_results=multiple_results), []
+    p.def_impl(lambda x, **_: [x + x] if multiple_results else x + x, leaf=leaf)
+    p.def_abstract_eval(lambda x, **_: [x] if multiple_results else x)
+
+    def jvp_rule(primals, tangents, **params):
+        calls.append(params)
+        out, out_dot = p.bind(*primals, **params), lax.add(tangents[0], tangents[0])
+        return (out, [out_dot]) if multiple_results else (out, out_dot)
+
+    p.def_rule("jvp", jvp_rule)
+    return p, calls
+
+
+@pytest.mark.parametrize("multiple_results", [False, True])
+def test_the_rule_of_a_leaf_runs_until_its_derivative_is_made(multiple_results):
+    p, calls = primitive_with_counted_rule(leaf=True, multiple_results=multiple_results)
+    f = lambda x: p.bind(x)[0] if multiple_results else p.bind(x)
+    texts = {str(make_jaxpr(value_and_grad(f))(2.0)) for _ in range(COUNT)}
+    assert len(texts) == 1
+    assert len(calls) == 3
+    assert jaxpr_as_fun(make_jaxpr(value_and_grad(f))(2.0))(2.0) == [4.0, 2.0]
+
+
+def test_the_rule_of_another_primitive_runs_at_each_call():
+    p, calls = primitive_with_counted_rule(leaf=False)
+    for _ in range(COUNT):
+        make_jaxpr(grad(p.bind))(2.0)
+    assert len(calls) == COUNT
+
+
+def test_a_leaf_with_other_parameters_types_or_settings_has_its_own_derivative():
+    p, calls = primitive_with_counted_rule(leaf=True)
+    for _ in range(COUNT):
+        make_jaxpr(grad(lambda x: p.bind(x, axis=0)))(2.0)
+        make_jaxpr(grad(lambda x: p.bind(x, axis=1)))(2.0)
+        make_jaxpr(grad(lambda x: total(p.bind(x, axis=1))))(X)
+    assert len(calls) == 9
+    with config.enable_x64(False):
+        for _ in range(COUNT):
+            make_jaxpr(grad(lambda x: p.bind(x, axis=0)))(2.0)
+    assert len(calls) == 9 + COUNT
+
+
+def test_a_leaf_beside_an_array_or_an_unknown_parameter_runs_its_rule():
+    p, calls = primitive_with_counted_rule(leaf=True)
+    for _ in range(COUNT):
+        make_jaxpr(grad(lambda x: p.bind(x, shift=object())))(2.0)
+    assert len(calls) == COUNT
+    programs = [make_jaxpr(grad(lambda x: total(lax.mul(x, ROW))))(ROW) for _ in range(COUNT)]
+    for program in programs:
+        np.testing.assert_array_equal(jaxpr_as_fun(program)(ROW)[0], ROW)

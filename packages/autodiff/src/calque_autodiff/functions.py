@@ -2,7 +2,8 @@
 
 One idea: while a derivative is staged, a function such as `numpy.mean` and its derivative rules record the same
 equations whenever types and options are equal.  So the function's program is linearized once; later calls append copies
-of both halves.  The gradient of a transformer is traced in half of the time.
+of both halves.  A primitive whose implementation is a leaf is such a function, too.  The gradient of a transformer is
+traced in half of the time.
 
 Read next: `operations.py`, the same for the primitives of an eager derivative; `traces/copies.py`, which asks for
 functions; `traces/jvp_trace.py`.

@@ -59,7 +59,10 @@ def _constant(trace: Any, x: Value) -> Any:
 
 @mark_wrapper
 def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]) -> Value:
-    """Return `function(*args, **options)` under a `JVPTrace` that has linearized functions, by copies of equations."""
+    """Return `function(*args, **options)` under a `JVPTrace` that has linearized functions, by copies of equations.
+
+    It is None if the function has to run.
+    """
     parent, tracer = trace.parent, trace.tracer
     key: list[Any] = [function]
     tracers: list[Any] = []
@@ -77,14 +80,14 @@ def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value
                 else:
                     primals.append(x)
         elif not add_option(key, x):
-            return function(*args, **options)
+            return None
     if not tangents or (options and not add_options(key, options)) or not may_expand():
-        return function(*args, **options)
+        return None
     if not (_are_distinct(primals) and _are_of(parent, primals) and _are_of(trace.tangent_trace, tangents)):
-        return function(*args, **options)
+        return None
     known = trace.functions.find(key, trace, function, args, options)
     if known is None:
-        return function(*args, **options)
+        return None
     recorded = known.record(trace, current_position(3), primals, tangents)
     outs = [x if type(t) is Zero else tracer(trace, x, t, x.aval) for x, t in zip(*recorded)]
     return outs[0] if known.function.is_new_array else known.function.results(outs, tracers)

@@ -118,14 +118,17 @@ class JVPTrace(Trace):
             self.captures = tangent_trace.captures
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        if self.functions is not None and primitive.is_leaf:
+            out = copied_call(self, primitive.bind, args, params)
+            if out is not None:
+                return out if primitive.multiple_results else [out]
         return self.run_rule(primitive, args, params)
 
     @mark_wrapper
     def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
         """Record the equations of `function` and of its derivative that are known, or call it."""
-        if self.functions is None:
-            return function(*args, **options)
-        return copied_call(self, function, args, options)
+        out = None if self.functions is None else copied_call(self, function, args, options)
+        return function(*args, **options) if out is None else out
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's derivative rule."""
