@@ -198,3 +198,17 @@ def test_the_tangent_of_a_quotient_is_one_division():
 
     assert [eqn.primitive.name for eqn in forward.eqns] == ["div", "mul", "sub", "div"]
     assert [eqn.primitive for eqn in backward.eqns].count(lax.div_p) == 2
+
+
+def test_the_tangent_of_a_difference_is_one_difference():
+    x = np.array([1.0, -2.0])
+    jaxpr = make_jaxpr(lambda x, y: jvp(lax.sub, (x, y), (y, x)))(x, x)
+
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sub", "sub"]
+
+
+def test_the_cotangent_of_a_scalar_subtracted_from_an_array_is_negated_after_the_sum():
+    jaxpr = make_jaxpr(grad(lambda x, y: lax.reduce_sum(lax.square(lax.sub(x, y))), argnums=1))(np.ones(3), 2.0)
+
+    [negation] = [eqn for eqn in jaxpr.eqns if eqn.primitive is lax.neg_p]
+    assert negation.outvars[0].aval.shape == ()

@@ -63,13 +63,25 @@ def summed_to(ct: Value, operand: Value) -> Value:
 
 # Arithmetic
 
+
+def sub_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
+    """Negate the cotangent of y, after the sum."""
+    y_bar = summed_to(ct, y)
+    return [summed_to(ct, x), None if y_bar is None else neg(y_bar)]
+
+
 deflinear(neg_p, lambda ct, x: [neg(ct)])
 defjvp(add_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(y_dot, out))
 deftranspose(add_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
 defjvp(add_any_p, lambda x_dot, out, x, y: x_dot, lambda y_dot, out, x, y: y_dot)
 deftranspose(add_any_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
-defjvp(sub_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(neg(y_dot), out))
-deftranspose(sub_p, lambda ct, x, y: [summed_to(ct, x), summed_to(neg(ct), y)])
+defjvp(
+    sub_p,
+    lambda x_dot, out, x, y: spread(x_dot, out),
+    lambda y_dot, out, x, y: spread(neg(y_dot), out),
+    jointly=lambda tangents, out, x, y: sub(*tangents),
+)
+deftranspose(sub_p, sub_transpose)
 
 
 def mul_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:
