@@ -46,19 +46,20 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
     >>> np.shares_memory(x, y), np.shares_memory(x, z), w
     (False, False, array([1., 1.]))
     """
-    arrays = [i for i, x in enumerate(results) if isinstance(x, np.ndarray)]
-    if not arrays:
-        return list(results)
-    owner_ids = {
-        id(x if x.base is None else owner(x)) for values in reserved for x in values if isinstance(x, np.ndarray)
-    }
-    separate = list(results)
-    for i in arrays:
-        memory_owner = owner(results[i])
-        if type(memory_owner) is Copied or (id(memory_owner) in owner_ids and is_writable(results[i])):
-            separate[i] = results[i].copy()
-        owner_ids.add(id(memory_owner))
+    separate, owner_ids = list(results), None
+    for i, x in enumerate(results):
+        if isinstance(x, np.ndarray):
+            if owner_ids is None:
+                owner_ids = _owner_ids(reserved)
+            memory_owner = owner(x)
+            if type(memory_owner) is Copied or (id(memory_owner) in owner_ids and is_writable(x)):
+                separate[i] = x.copy()
+            owner_ids.add(id(memory_owner))
     return separate
+
+
+def _owner_ids(reserved: Iterable[Iterable[Value]]) -> set[int]:
+    return {id(x if x.base is None else owner(x)) for values in reserved for x in values if isinstance(x, np.ndarray)}
 
 
 def copy_writable(results: Sequence[Value]) -> list[Value]:

@@ -94,8 +94,7 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
 def _broadcast_in_dim(x: Value, shape: Shape, dims: Shape) -> Value:
     aval = typeof(x)
     broadcast_in_dim_p.abstract(aval, shape=shape, broadcast_dimensions=dims)
-    keeps_dtype = not aval.weak_type and aval.dtype == x.dtype  # with enable_x64 off, a wider array has a narrow aval
-    if keeps_dtype and aval.shape == shape:
+    if aval.shape == shape and not aval.weak_type and aval.dtype == x.dtype:  # with x64 off, a wider array has another
         return x
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dims)
 
