@@ -161,18 +161,21 @@ def _pull_step(
 ) -> None:
     """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
     pull = operation.pull
+    cts: Sequence[Value]
     if pull is None:
         result_cts = [bars.pop(v, None) for v in results]
         cts = [ct for ct in result_cts if ct is not None]
         if not cts:
             return
         pull = operation.pull_for(tuple([ct is not None for ct in result_cts]))
+        is_plain = plain_types.keys() >= set(map(type, cts))
     else:
-        cts = [bars.pop(results, None)]
-        if cts[0] is None:
+        ct = bars.pop(results, None)
+        if ct is None:
             return
+        cts, is_plain = (ct,), type(ct) in plain_types
     operand_cts: Sequence[Value] | None = None
-    if not is_marked and pull.function is not None and all([type(ct) in plain_types for ct in cts]):  # noqa: C419
+    if is_plain and not is_marked and pull.function is not None:
         try:
             operand_cts = pull.function(*cts, *residuals)
         except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
