@@ -36,7 +36,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; the lists are what `import calque_core` needs to give arrays their methods
-    "": "backends config context errors hooks late lax record setting_values start_requests",
+    "": "backends config context epoch errors hooks late lax record setting_values start_requests",
     "arrays": (
         "array_namespace at devices indexing indices masks methods missing_methods numpy_arithmetic numpy_moments "
         "numpy_products numpy_protocol numpy_reductions numpy_sequences numpy_shapes numpy_ufuncs operators "

@@ -19,6 +19,7 @@ from calque_core.arrays import numpy_protocol as _numpy_protocol
 from calque_core.arrays import operators as _operators
 from calque_core.arrays import ufunc_methods as _ufunc_methods
 from calque_core.arrays.numpy_protocol import implements
+from calque_core.epoch import rule_epoch
 from calque_core.errors import (
     ConcretizationTypeError,
     JaxprTypeError,
@@ -47,7 +48,7 @@ from calque_core.jaxprs.jaxpr import (
 from calque_core.late import late_names as _late_names
 from calque_core.ops.operands import result_type
 from calque_core.primitives.primitive import Primitive, decompose
-from calque_core.primitives.rules import RuleTable, rule_epoch, rules
+from calque_core.primitives.rules import RuleTable, rules
 from calque_core.traces import in_place as _in_place  # gives tracers their operators
 from calque_core.traces.trace import (
     Trace,

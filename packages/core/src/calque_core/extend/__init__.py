@@ -27,6 +27,7 @@ if _TYPE_CHECKING:
     from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
     from calque_core.custom.batching_rule import flat_batch
     from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
+    from calque_core.epoch import advance_rule_epoch, forget_with_rules
     from calque_core.errors import similar_name
     from calque_core.extend import numpy_functions
     from calque_core.frames.source import (
@@ -104,9 +105,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.weakness import as_declared, strong
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
-    from calque_core.primitives.rules import (
-        advance_rule_epoch, forget_with_rules, missing_rule, rules_by_family, settings_key,
-    )
+    from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.staging.expansions import (
         FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, may_expand,
         staged_apart,
@@ -145,6 +144,7 @@ _LATE = {
     "calque_core.context": "DEFAULT_SETTINGS, Settings, active, entered, here, own_context",
     "calque_core.custom.batching_rule": "flat_batch",
     "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
+    "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
     "calque_core.errors": "similar_name",
     "calque_core.extend": "numpy_functions",
     "calque_core.frames.source": (
@@ -220,9 +220,7 @@ _LATE = {
     "calque_core.ops.weakness": "as_declared, strong",
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
-    "calque_core.primitives.rules": (
-        "advance_rule_epoch, forget_with_rules, missing_rule, rules_by_family, settings_key"
-    ),
+    "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.staging.expansions": (
         "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "may_expand, staged_apart"

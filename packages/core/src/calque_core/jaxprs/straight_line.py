@@ -17,8 +17,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Generic, TypeVar
 
+from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
-from calque_core.primitives.rules import forget_with_rules, rule_epoch
 
 Value = Any
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from calque_core.context import DEFAULT_SETTINGS, active, entered, here
+from calque_core.epoch import advance_rule_epoch
 from calque_core.hooks import varying_operands
 from calque_core.memory.uncopied import Uncopied
 from calque_core.primitives import rules as tables
@@ -200,7 +201,7 @@ class Primitive(Uncopied):
                 "declaration; to replace the first, set the attribute `linearity` to None before."
             )
         if self.linearity is None and not self._rules.keys().isdisjoint(("jvp", "decomposition")):
-            tables.advance_rule_epoch()  # cached programs may come from these rules
+            advance_rule_epoch()  # cached programs may come from these rules
         self.linearity = linearity
 
     def def_pp(self, function: F) -> F:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any
 
 from calque_core.context import here
+from calque_core.epoch import advance_rule_epoch, rule_epoch
 from calque_core.errors import MissingRuleError, similar_name
 from calque_core.frames.source import Position, resolve, user_frame, where
 from calque_core.primitives.families import (
@@ -119,37 +120,6 @@ def info_of(kind: str) -> KindInfo:
     return info
 
 
-_epoch = [0]
-_forgetters: list[Callable[[], object]] = []
-
-
-def rule_epoch() -> int:
-    """Return a number that changes when a rule is replaced; it is in the key of every cache of traced programs."""
-    return _epoch[0]
-
-
-def advance_rule_epoch() -> None:
-    """Invalidate every cache of traced or compiled programs: a rule was replaced, or a runtime was lost."""
-    _epoch[0] += 1
-    for forget in _forgetters:
-        forget()
-
-
-def forget_with_rules(forget: Callable[[], object]) -> None:
-    """Call `forget()`, which empties a cache, whenever the rule epoch changes; so its keys need not hold the epoch.
-
-    A value made under an older epoch must not stay: a thread that keeps a value compares the epochs afterwards.
-
-    >>> from calque_core.extend import advance_rule_epoch, forget_with_rules
-    >>> cache = {"program": 1}
-    >>> forget_with_rules(cache.clear)
-    >>> advance_rule_epoch()
-    >>> cache
-    {}
-    """
-    _forgetters.append(forget)
-
-
 def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str]) -> None:
     """Declare that a package has rules of some kinds for core's primitives, in one module for each family.
 
@@ -175,7 +145,7 @@ def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str])
 def settings_key() -> tuple[Any, ...]:
     """Return the settings, named axes and rule epoch: part of the key of every cache of derived programs."""
     context = here()
-    return (context.settings, context.axis_env, context.varying_axes, _epoch[0])
+    return (context.settings, context.axis_env, context.varying_axes, rule_epoch())
 
 
 class RuleTable(MutableMapping[Any, Function]):

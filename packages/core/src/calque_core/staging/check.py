@@ -17,12 +17,12 @@ import numpy as np
 
 from calque_core.calls.api_util import describe_value
 from calque_core.context import DEFAULT_SETTINGS, AxisEnv, AxisNames, entered, here
+from calque_core.epoch import rule_epoch
 from calque_core.errors import JaxprTypeError
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.jaxprs.named_axes import axes_around
 from calque_core.jaxprs.walk import nested_jaxprs
-from calque_core.primitives.rules import rule_epoch
 from calque_core.show.naming import Options
 from calque_core.show.printing import Printer
 from calque_core.show.printing_autodidax import long_type
