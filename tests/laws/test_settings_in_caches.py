@@ -95,7 +95,7 @@ CONTAINERS = {
     "calque_xla_backend.processes.endings._handlers": "the handler of a signal",
     "calque_xla_backend.processes.watch._watches": "the watch over other processes",
     "calque_xla_backend.runtime.distributed._groups": "the processes of a program; set before the first program",
-    "calque_core.jaxprs.straight_line._all": "plans, which are used under the default settings only",
+    "calque_core.staging.plans._all": "plans, which are used under the default settings only",
     "calque_core.epoch._forgetters": "functions that empty caches",
     "calque_core.context.mesh_classes": "a registry: classes",
     "calque_core.types.avals._aval_functions": "a registry: classes",

@@ -170,7 +170,7 @@ def test_only_leaves_with_a_derivative_become_straight_line_code():
 
 
 def test_the_memo_is_bounded(monkeypatch):
-    monkeypatch.setattr("calque_core.jaxprs.straight_line._LIMIT", 5)
+    monkeypatch.setattr("calque_core.staging.plans._LIMIT", 5)
     value_and_grad(lambda x: lax.sin(x))(1.0)
     for n in range(1, 20):
         grad(lambda x: lax.reduce_sum(lax.sin(x)))(np.ones(n))

@@ -1,10 +1,10 @@
-"""Straight-line code computes what its program computes, and plans are made at the third meeting."""
+"""Straight-line code computes what its program computes."""
 
 import numpy as np
 import pytest
 
 from calque_core import Primitive, eval_jaxpr, lax, make_jaxpr, rules
-from calque_core.extend import Plans, StraightLine, is_straight
+from calque_core.extend import StraightLine, is_straight
 
 X = np.linspace(0.5, 1.5, 4)
 
@@ -46,26 +46,6 @@ def test_a_program_with_an_implementation_that_binds_is_not_straight():
     outer_p.def_impl(lambda x: lax.sin(x))
     outer_p.def_abstract_eval(lambda x: x.strip_weak_type())
     assert not is_straight(make_jaxpr(outer_p.bind)(1.0))
-
-
-def test_a_plan_is_made_once_and_of_the_facts_of_its_third_meeting():
-    made = []
-    plans = Plans(lambda fact: made.append(fact) or f"plan of {fact}")
-    assert [plans.find(["key"], fact) for fact in "abcd"] == [None, None, "plan of c", "plan of c"]
-    assert made == ["c"]
-
-
-def test_an_operation_without_a_plan_is_asked_for_once():
-    made = []
-    plans = Plans(made.append)
-    assert [plans.find(["key"], fact) for fact in "abcde"] == [None] * 5
-    assert made == ["c"]
-
-
-def test_a_key_that_cannot_be_hashed_has_no_plan():
-    plans = Plans(lambda: "a plan")
-    assert [plans.find([{}]) for _ in range(4)] == [None] * 4
-    assert plans.known == {}
 
 
 def test_a_new_implementation_is_used_and_not_the_old_one_for_types():

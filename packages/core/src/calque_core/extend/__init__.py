@@ -40,7 +40,7 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.effects import exact_effects, has_ordered
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
-    from calque_core.jaxprs.straight_line import Plans, StraightLine, is_straight
+    from calque_core.jaxprs.straight_line import StraightLine, is_straight
     from calque_core.jaxprs.walk import jaxprs_outside, nested_jaxprs, rebuild
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
@@ -111,6 +111,7 @@ if _TYPE_CHECKING:
         staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
+    from calque_core.staging.plans import Plans
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
@@ -157,7 +158,7 @@ _LATE = {
     "calque_core.jaxprs.effects": "exact_effects, has_ordered",
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
-    "calque_core.jaxprs.straight_line": "Plans, StraightLine, is_straight",
+    "calque_core.jaxprs.straight_line": "StraightLine, is_straight",
     "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
@@ -226,6 +227,7 @@ _LATE = {
         "may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
+    "calque_core.staging.plans": "Plans",
     "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (

@@ -6,7 +6,7 @@ A transformer is traced in less than half of the time.
 
 A function is left to itself if it captures an array, holds programs, or returns anything but new arrays; under other
 settings than the default; and where axes have names.
-Read next: `recorder.py`, which writes the code of copies; `jaxprs/straight_line.py` for `Plans`; `stage.py`, which asks
+Read next: `recorder.py`, which writes the code of copies; `plans.py` for `Plans`; `stage.py`, which asks
 for expansions.
 """
 
@@ -22,8 +22,8 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.frames.source import current_position, mark_wrapper
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, has_jaxpr
-from calque_core.jaxprs.straight_line import Plans
 from calque_core.staging.jit_tracer import JitTracer
+from calque_core.staging.plans import Plans
 from calque_core.staging.recorder import recorder
 from calque_core.traces.trace import eval_context, evaluation, tracing
 from calque_core.traces.tracer import Tracer
