@@ -18,16 +18,9 @@ from pathlib import Path
 
 import pytest
 
-STANDARD = {
-    "__future__",
-    "_bisect",
-    "bisect",
-    "copy",
-    "dataclasses",
-    "threading",
-}  # that NumPy's import leaves out, in some Python
+STANDARD = {"__future__", "_bisect", "bisect", "copy", "dataclasses"}  # that NumPy's import leaves out, in some Python
 LOADED = {  # the standard library and NumPy, and our own packages
-    "calque_pytree": (STANDARD - {"threading"}, {"calque_pytree"}),
+    "calque_pytree": (STANDARD, {"calque_pytree"}),
     "calque_core": (STANDARD, {"calque_core", "calque_pytree"}),
     "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
@@ -35,26 +28,24 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_numpy": (STANDARD | {"_string", "string", "numpy"}, {"calque_numpy", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
-CORE = {  # the modules of core by folder; the lists are what `import calque_core` needs to give arrays their methods
+CORE = {  # the modules of core by folder; operations and the methods of arrays come with the first tracer
     "": "backends config context epoch errors hooks late lax record setting_values start_requests",
-    "arrays": (
-        "array_namespace at devices indexing indices masks methods missing_methods numpy_arithmetic numpy_moments "
-        "numpy_products numpy_protocol numpy_reductions numpy_sequences numpy_shapes numpy_ufuncs operators "
-        "ufunc_methods views"
-    ),
     "calls": "api_util",
     "frames": "recursion source tracebacks",
     "jaxprs": "effects jaxpr",
     "memory": "uncopied",
-    "ops": (
-        "arithmetic axes batch_axes broadcast compare complex convert create declare dot exponential formulas "
-        "operands rounding scalars shape trigonometric weakness windows"
-    ),
-    "primitives": "conversion families primitive rule_results rules",
-    "traces": "in_place trace tracer",
-    "types": "array_methods avals dtypes limits promotion stand_in",
+    "primitives": "families primitive rule_results rules",
+    "traces": "trace tracer",
+    "types": "array_methods avals dtypes stand_in",
 }
-LATE = ["calque", "calque_core", "calque_core.extend", "calque_core.lax"]  # packages with names that are loaded late
+LATE = [  # packages with names that are loaded late
+    "calque",
+    "calque_autodiff",
+    "calque_batching",
+    "calque_core",
+    "calque_core.extend",
+    "calque_core.lax",
+]
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
 LIST = """
 import json, sys

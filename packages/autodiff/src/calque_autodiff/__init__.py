@@ -4,31 +4,71 @@ Read next: `jvp_trace.py` for the trace that they share, `define.py` for the sho
 table of derivatives.
 """
 
-from calque_autodiff import checkpoint_policies, rules
-from calque_autodiff.custom.custom_gradient import custom_gradient
-from calque_autodiff.custom.custom_jvp import custom_jvp
-from calque_autodiff.custom.custom_rules import custom_rules
-from calque_autodiff.custom.custom_vjp import CustomVJPPrimal, custom_vjp
-from calque_autodiff.define import defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative
-from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
-from calque_autodiff.linear_functions import LinearFunction
-from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.traces.tangent_trace import TangentTrace
-from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
-from calque_autodiff.verbs.checkpoint import checkpoint, checkpoint_name, remat
-from calque_autodiff.verbs.forward import jvp
-from calque_autodiff.verbs.gradient import grad, value_and_grad
-from calque_autodiff.verbs.implicit import custom_root
-from calque_autodiff.verbs.linearize import linearize, vjp
-from calque_autodiff.verbs.residuals import print_saved_residuals, saved_residuals
-from calque_core import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
+
+from calque_autodiff import rules
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
-from calque_core.lax import custom_linear_solve, linear_call, stop_gradient
+from calque_core.extend import late_names as _late_names
 
-SymbolicZero = Zero  # the field's name for a zero tangent under symbolic_zeros=True
+# fmt: off
+# isort: off
+if _TYPE_CHECKING:
+    from calque_autodiff import checkpoint_policies
+    from calque_autodiff.custom.custom_gradient import custom_gradient
+    from calque_autodiff.custom.custom_jvp import custom_jvp
+    from calque_autodiff.custom.custom_rules import custom_rules
+    from calque_autodiff.custom.custom_vjp import CustomVJPPrimal, custom_vjp
+    from calque_autodiff.define import (
+        defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative,
+    )
+    from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
+    from calque_autodiff.linear_functions import LinearFunction
+    from calque_autodiff.partial_eval import partial_eval_jaxpr
+    from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
+    from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+    from calque_autodiff.traces.tangent_trace import TangentTrace
+    from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
+    from calque_autodiff.verbs.checkpoint import checkpoint, checkpoint_name, remat
+    from calque_autodiff.verbs.forward import jvp
+    from calque_autodiff.verbs.gradient import grad, value_and_grad
+    from calque_autodiff.verbs.implicit import custom_root
+    from calque_autodiff.verbs.linearize import linearize, vjp
+    from calque_autodiff.verbs.residuals import print_saved_residuals, saved_residuals
+    from calque_core import (
+        UndefinedPrimal, Zero as SymbolicZero, Zero, add_tangents, instantiate_zeros, is_undefined_primal,
+    )
+    from calque_core.lax import custom_linear_solve, linear_call, stop_gradient
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_autodiff": "checkpoint_policies",
+    "calque_autodiff.custom.custom_gradient": "custom_gradient",
+    "calque_autodiff.custom.custom_jvp": "custom_jvp",
+    "calque_autodiff.custom.custom_rules": "custom_rules",
+    "calque_autodiff.custom.custom_vjp": "CustomVJPPrimal, custom_vjp",
+    "calque_autodiff.define": "defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative",
+    "calque_autodiff.jaxprs": "jvp_jaxpr, linearize_jaxpr",
+    "calque_autodiff.linear_functions": "LinearFunction",
+    "calque_autodiff.partial_eval": "partial_eval_jaxpr",
+    "calque_autodiff.test_util": "check_grads, check_jvp, check_vjp",
+    "calque_autodiff.traces.jvp_trace": "JVPTrace, JVPTracer",
+    "calque_autodiff.traces.tangent_trace": "TangentTrace",
+    "calque_autodiff.transpose": "backward_pass, linear_transpose, transpose_jaxpr",
+    "calque_autodiff.verbs.checkpoint": "checkpoint, checkpoint_name, remat",
+    "calque_autodiff.verbs.forward": "jvp",
+    "calque_autodiff.verbs.gradient": "grad, value_and_grad",
+    "calque_autodiff.verbs.implicit": "custom_root",
+    "calque_autodiff.verbs.linearize": "linearize, vjp",
+    "calque_autodiff.verbs.residuals": "print_saved_residuals, saved_residuals",
+    "calque_core": (  # SymbolicZero: the field's name for a zero tangent under symbolic_zeros=True
+        "UndefinedPrimal, Zero as SymbolicZero, Zero, add_tangents, instantiate_zeros, is_undefined_primal"
+    ),
+    "calque_core.lax": "custom_linear_solve, linear_call, stop_gradient",
+}
+
 primitive_jvps = _rule_table("jvp")
 primitive_transposes = _rule_table("transpose")
 _register_internal_folder(__path__[0])
@@ -56,3 +96,6 @@ __all__ = [
     # checking derivatives
     "check_grads", "check_jvp", "check_vjp",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, _LATE)

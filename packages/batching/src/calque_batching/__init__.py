@@ -11,18 +11,40 @@ short forms, or `primitive_batchers`, the table that they fill.  For authors of 
 `batch_jaxpr_axes` for programs.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
+
 from calque_batching import rules
-from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, not_mapped
-from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.batch_tracer import BatchTracer
-from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
-from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_batching.verbs.custom_vmap import custom_vmap, sequential_vmap
-from calque_batching.verbs.mapping import map
-from calque_batching.verbs.vmap import vmap
-from calque_batching.verbs.vmappable import register_vmappable, unregister_vmappable
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core import rules as _rule_table
+from calque_core.extend import late_names as _late_names
+
+# fmt: off
+# isort: off
+if _TYPE_CHECKING:
+    from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, not_mapped
+    from calque_batching.batch_trace import AxisData, BatchTrace
+    from calque_batching.batch_tracer import BatchTracer
+    from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
+    from calque_batching.jaxprs import batch_jaxpr_axes
+    from calque_batching.verbs.custom_vmap import custom_vmap, sequential_vmap
+    from calque_batching.verbs.mapping import map
+    from calque_batching.verbs.vmap import vmap
+    from calque_batching.verbs.vmappable import register_vmappable, unregister_vmappable
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_batching.axes": "bdim_at_front, broadcast, matchaxis, moveaxis, not_mapped",
+    "calque_batching.batch_trace": "AxisData, BatchTrace",
+    "calque_batching.batch_tracer": "BatchTracer",
+    "calque_batching.define": "defbatch, defbroadcasting, defreducer, defvectorized",
+    "calque_batching.jaxprs": "batch_jaxpr_axes",
+    "calque_batching.verbs.custom_vmap": "custom_vmap, sequential_vmap",
+    "calque_batching.verbs.mapping": "map",
+    "calque_batching.verbs.vmap": "vmap",
+    "calque_batching.verbs.vmappable": "register_vmappable, unregister_vmappable",
+}
 
 primitive_batchers = _rule_table("batch")
 _register_internal_folder(__path__[0])
@@ -38,3 +60,6 @@ __all__ = [
     # for authors of transformations
     "BatchTrace", "BatchTracer", "AxisData", "batch_jaxpr_axes",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, _LATE)

@@ -8,17 +8,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no
 from typing import Any as _Any
 
 from calque_core import config, lax
-from calque_core.arrays import array_namespace as _array_namespace
-from calque_core.arrays import at as _at  # gives arrays and tracers their methods, as the modules below do
-from calque_core.arrays import devices as _devices
-from calque_core.arrays import indexing as _indexing  # gives arrays and tracers their methods, as the modules below do
-from calque_core.arrays import methods as _methods
-from calque_core.arrays import missing_methods as _missing_methods
-from calque_core.arrays import numpy_moments as _numpy_moments
-from calque_core.arrays import numpy_protocol as _numpy_protocol
-from calque_core.arrays import operators as _operators
-from calque_core.arrays import ufunc_methods as _ufunc_methods
-from calque_core.arrays.numpy_protocol import implements
 from calque_core.epoch import rule_epoch
 from calque_core.errors import (
     ConcretizationTypeError,
@@ -46,10 +35,8 @@ from calque_core.jaxprs.jaxpr import (
     subjaxprs,
 )
 from calque_core.late import late_names as _late_names
-from calque_core.ops.operands import result_type
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.primitives.rules import RuleTable, rules
-from calque_core.traces import in_place as _in_place  # gives tracers their operators
 from calque_core.traces.trace import (
     Trace,
     current_trace,
@@ -62,19 +49,18 @@ from calque_core.traces.trace import (
     trace_state_clean,
     tracing,
 )
-from calque_core.traces.tracer import Tracer, is_tracer
-from calque_core.types.array_methods import ArrayMethods
+from calque_core.traces.tracer import is_tracer
 from calque_core.types.avals import AbstractValue, ShapedArray, get_aval, register_aval, typeof
 from calque_core.types.dtypes import attributes_of as _attributes_of
 from calque_core.types.dtypes import canonicalize_dtype, float0, isdtype, issubdtype
-from calque_core.types.limits import finfo, iinfo
-from calque_core.types.promotion import promote_types
 from calque_core.types.stand_in import ShapeDtypeStruct
 
 # fmt: off
 # isort: off
 if _TYPE_CHECKING:
     from calque_core import debug
+    from calque_core.arrays import ArrayMethods, Tracer
+    from calque_core.arrays.numpy_protocol import implements
     from calque_core.frames.scopes import named_call, named_scope
     from calque_core.jaxprs.constants import CapturedConstant, captured_constants
     from calque_core.jaxprs.effects import Effect
@@ -93,11 +79,14 @@ if _TYPE_CHECKING:
     from calque_core.ops.custom_rules import CustomRules
     from calque_core.ops.ffi import ffi_call
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
+    from calque_core.ops.operands import result_type
     from calque_core.ops.shard_map import shard_map
     from calque_core.staging.check import JaxprType, check_jaxpr
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
     from calque_core.staging.passes import dce_jaxpr, fold_constants
     from calque_core.staging.stage import hoist_tracers, stage
+    from calque_core.types.limits import finfo, iinfo
+    from calque_core.types.promotion import promote_types
     from calque_core.values.value_trace import ValueTrace, ValueTracer
 # isort: on
 # fmt: on
@@ -105,6 +94,8 @@ if _TYPE_CHECKING:
 # Each module is imported when a program first uses one of its names.
 _LATE = {
     "calque_core": "debug",
+    "calque_core.arrays": "ArrayMethods, Tracer",
+    "calque_core.arrays.numpy_protocol": "implements",
     "calque_core.frames.scopes": "named_call, named_scope",
     "calque_core.jaxprs.constants": "CapturedConstant, captured_constants",
     "calque_core.jaxprs.effects": "Effect",
@@ -123,11 +114,14 @@ _LATE = {
     "calque_core.ops.custom_rules": "CustomRules",
     "calque_core.ops.ffi": "ffi_call",
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
+    "calque_core.ops.operands": "result_type",
     "calque_core.ops.shard_map": "shard_map",
     "calque_core.staging.check": "JaxprType, check_jaxpr",
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
     "calque_core.staging.passes": "dce_jaxpr, fold_constants",
     "calque_core.staging.stage": "hoist_tracers, stage",
+    "calque_core.types.limits": "finfo, iinfo",
+    "calque_core.types.promotion": "promote_types",
     "calque_core.values.value_trace": "ValueTrace, ValueTracer",
 }
 

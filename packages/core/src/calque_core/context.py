@@ -13,10 +13,10 @@ Read next: `trace.py`, which defines traces; `config.py`, the public functions f
 from __future__ import annotations
 
 import weakref
+from _thread import get_ident
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
-from threading import get_ident
 from typing import Any
 
 from calque_core.record import Record

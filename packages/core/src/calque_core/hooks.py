@@ -1,8 +1,8 @@
 """Hooks: where a module calls a function of a module above it.
 
 One idea: imports point down, so a call upwards names the module, and imports it when it is first made: by a program
-that prints a jaxpr, asks for a check by a setting, or binds an operation in `shard_map`.  There are five hooks; a sixth
-one is a sign that something sits one layer too high.
+that stages a function, prints a jaxpr, asks for a check by a setting, or binds an operation in `shard_map`.
+There are six hooks; a seventh one is a sign that something sits one layer too high.
 
 Read next: `late.py`, which imports; `printing.py`, `check.py`, `leaks.py` and `debugging.py`, the modules above.
 """
@@ -14,6 +14,12 @@ from functools import cache
 from typing import Any
 
 from calque_core.late import import_at_rest
+
+
+@cache
+def add_array_methods() -> None:
+    """Import the modules of `arrays`, which give tracers and device arrays their methods."""
+    import_at_rest("calque_core.arrays")
 
 
 @cache

@@ -13,6 +13,7 @@ from calque_core.late import late_names as _late_names
 # fmt: off
 # isort: off
 if _TYPE_CHECKING:
+    from calque_core.arrays import ArrayOperations
     from calque_core.arrays.indexing import is_advanced
     from calque_core.arrays.numpy_sequences import has_tracer, host_values
     from calque_core.backends import known_devices, register_devices
@@ -122,7 +123,6 @@ if _TYPE_CHECKING:
         function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
-    from calque_core.types.array_methods import ArrayOperations
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
@@ -131,6 +131,7 @@ if _TYPE_CHECKING:
 
 # Each module is imported when a program first uses one of its names.
 _LATE = {
+    "calque_core.arrays": "ArrayOperations",
     "calque_core.arrays.indexing": "is_advanced",
     "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
     "calque_core.backends": "known_devices, register_devices",
@@ -238,7 +239,6 @@ _LATE = {
         "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
-    "calque_core.types.array_methods": "ArrayOperations",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",

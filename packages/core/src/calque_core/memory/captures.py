@@ -10,8 +10,8 @@ any trace makes all arrays writable that are in no `Holdings`.
 
 from __future__ import annotations
 
-import threading
 import weakref
+from _thread import RLock
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -28,7 +28,7 @@ Array = np.ndarray[Any, Any]
 COPIED_BYTES = 64 << 10  # an array up to this size is copied where it is used
 FOREIGN_BYTES = 64 << 20  # memory of another library is copied up to this size
 
-_lock = threading.RLock()  # a finalizer may run while this thread holds the lock
+_lock = RLock()  # a finalizer may run while this thread holds the lock
 held_arrays: dict[int, _Held] = {}  # by id; the arrays are kept alive, so ids stay unique
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from calque_core.frames.source import Position
+from calque_core.hooks import add_array_methods
 from calque_core.jaxprs.jaxpr import JaxprEqn, Var
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import Tracer
@@ -16,6 +17,9 @@ from calque_core.types.array_methods import ArrayOperations
 
 NO_PARAMS: dict[str, Any] = {}  # one dict for all equations without parameters
 new_eqn: Any = partial(tuple.__new__, JaxprEqn)  # runs in C only: 0.1 us, where a Python __init__ takes 0.35
+
+
+add_array_methods()
 
 
 class JitTracer(ArrayOperations, Tracer):

@@ -12,7 +12,7 @@ trace that records, `value_trace.py` for your own transformations.
 
 from __future__ import annotations
 
-import threading
+from _thread import get_ident
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -48,7 +48,7 @@ class Trace:
     position: Position | None = None
 
     def __init__(self, parent: Trace | None) -> None:
-        self.parent, self.thread = parent, threading.get_ident()
+        self.parent, self.thread = parent, get_ident()
 
     def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Return the results of `primitive` on `args`, which may hold tracers of this trace, as a list."""

@@ -10,8 +10,8 @@ Read next: `trace.py`, which uses tracers.
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
+from _thread import get_ident
 from operator import attrgetter, index
 from typing import Any
 
@@ -198,7 +198,7 @@ def _require_known(x: Tracer, target: str, error: type[Exception], advice: str |
 
 def _check_usable(x: Tracer) -> None:
     """Check that the trace of `x` is open and of this thread, for conversions, which no trace processes."""
-    if x._trace.is_closed or x._trace.thread != threading.get_ident():
+    if x._trace.is_closed or x._trace.thread != get_ident():
         raise UnexpectedTracerError(escape_message(x, here().trace))
 
 
@@ -259,7 +259,7 @@ def escape_message(x: Tracer, seen_by: Any) -> str:
         )
     if trace.is_closed:
         reason = f"its trace, {trace.describe()}, has ended"
-    elif trace.thread != threading.get_ident():
+    elif trace.thread != get_ident():
         reason = f"it belongs to {trace.describe()} in another thread"
     else:
         reason = f"it belongs to {trace.describe()}, and {seen_by.describe()} runs outside of it"

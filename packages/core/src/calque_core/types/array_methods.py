@@ -1,7 +1,8 @@
 """The base class of the array classes that are not NumPy's: tracers, device arrays.
 
-Tracers need the class, and its methods call operations, which need tracers.  So the class is empty here, and
-`operators.py`, the module above all operations, adds the methods.
+Tracers need the class, and its methods call operations, which need tracers.  So the class is empty here, and the
+modules of `arrays`, which stand above all operations, add the methods.  They are loaded for the first tracer or device
+array: whoever defines a class of either imports its base class from `arrays`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ results of Python's own operators on them alone.  All other operations give stro
 
 from __future__ import annotations
 
-import threading
 import weakref
+from _thread import RLock
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache
 from operator import index
@@ -167,7 +167,7 @@ def _axes_text(vma: AxisNames) -> str:
 
 Key = tuple[Shape, np.dtype[Any], bool, AxisNames]
 _types: weakref.WeakValueDictionary[Key, ShapedArray] = weakref.WeakValueDictionary()
-_types_lock = threading.RLock()  # making an object may collect garbage, and finalizers may call this module
+_types_lock = RLock()  # making an object may collect garbage, and finalizers may call this module
 
 
 def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool, vma: AxisNames = NO_AXES) -> ShapedArray:

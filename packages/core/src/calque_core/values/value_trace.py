@@ -12,10 +12,11 @@ Read next: `value_programs.py` for `jit`, branches and loops; `value_custom.py` 
 
 from __future__ import annotations
 
-import threading
+from _thread import get_ident
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from calque_core.arrays import Tracer
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import where
 from calque_core.jaxprs.captured import captured_tracers
@@ -24,7 +25,7 @@ from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.primitives.rules import missing_rule, rules
 from calque_core.traces.trace import Trace, hand_custom_down, hand_down, only_evaluates, run_under
-from calque_core.traces.tracer import Tracer, check_lift, known, unknown
+from calque_core.traces.tracer import check_lift, known, unknown
 from calque_core.types.avals import is_array_like, short_repr, typeof
 from calque_core.values import value_shards as _value_shards  # noqa: F401  the rule of shard_map
 from calque_core.values.value_custom import custom_call_on_values
@@ -195,7 +196,7 @@ class ValueTrace(Trace):
         trace = object.__new__(type(self))
         trace.__dict__.update(self.__dict__)
         trace.__dict__.pop("process_primitive", None)  # a closed trace has this method on the instance
-        trace.parent, trace.thread = parent, threading.get_ident()
+        trace.parent, trace.thread = parent, get_ident()
         trace.is_open = trace.is_closed = False
         return trace
 
