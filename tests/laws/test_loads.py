@@ -1,8 +1,8 @@
 """What each package loads at its import, beyond NumPy: a new import is a line that a reviewer sees.
 
-One idea: import time is counted in modules.  Operations, rules and the packages under the facade are loaded when a
-program first uses them; this file lists the modules of core that `import calque_core` may load, and the modules of the
-standard library that each package may add to those of NumPy.
+One idea: import time is counted in modules.  Operations, rules, the methods of arrays and the packages under the facade
+are loaded when a program first uses them; this file lists the modules of core that `import calque_core` may load, the
+modules of autodiff that a first gradient adds, and those of the standard library that each package adds to NumPy's.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from pathlib import Path
 
 import pytest
 
-STANDARD = {"__future__", "_bisect", "bisect", "copy", "dataclasses"}  # that NumPy's import leaves out, in some Python
+STANDARD = {"__future__", "_bisect", "bisect"}  # that NumPy's import leaves out, in some Python
 LOADED = {  # the standard library and NumPy, and our own packages
-    "calque_pytree": (STANDARD, {"calque_pytree"}),
     "calque_core": (STANDARD, {"calque_core", "calque_pytree"}),
     "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
-    "calque_numpy": (STANDARD | {"_string", "string", "numpy"}, {"calque_numpy", "calque_core", "calque_pytree"}),
+    "calque_numpy": (
+        STANDARD | {"_string", "copy", "dataclasses", "string", "numpy"},
+        {"calque_numpy", "calque_core", "calque_pytree"},
+    ),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the methods of arrays come with the first tracer
@@ -38,6 +40,11 @@ CORE = {  # the modules of core by folder; operations and the methods of arrays 
     "traces": "trace tracer",
     "types": "array_methods avals dtypes stand_in",
 }
+GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
+    "": "checks functions jaxprs linear_functions operations partial_eval rules traces transpose verbs zeros",
+    "traces": "copies jvp_trace layouts steps tangent_trace tape",
+    "verbs": "gradient linearize",
+}
 LATE = [  # packages with names that are loaded late
     "calque",
     "calque_autodiff",
@@ -45,22 +52,23 @@ LATE = [  # packages with names that are loaded late
     "calque_core",
     "calque_core.extend",
     "calque_core.lax",
+    "calque_pytree",
 ]
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
 LIST = """
 import json, sys
-if sys.argv[1] != "calque_pytree":
+if "pytree" not in sys.argv[1]:
     import numpy, typing, collections.abc, importlib, contextvars, weakref  # what every program has
 before = set(sys.modules)
-__import__(sys.argv[1])
+exec(sys.argv[1])
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
 @cache
-def loaded_by(package: str) -> frozenset[str]:
-    """Return the modules that the import of a package adds, in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", LIST, package], capture_output=True, text=True, check=True)
+def loaded_by(program: str) -> frozenset[str]:
+    """Return the modules that a program loads, in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", LIST, program], capture_output=True, text=True, check=True)
     return frozenset(json.loads(done.stdout))
 
 
@@ -68,33 +76,44 @@ def is_ours(module: str) -> bool:
     return module.startswith("calque")
 
 
-@pytest.mark.parametrize("package", [package for package in LOADED if package != "calque_pytree"])
+@pytest.mark.parametrize("package", LOADED)
 def test_a_package_loads_no_further_package_of_anyone(package):
     others, ours = LOADED[package]
-    modules = loaded_by(package)
+    modules = loaded_by(f"import {package}")
     assert {m.split(".")[0] for m in modules if not is_ours(m)} <= others
     assert {m.split(".")[0] for m in modules if is_ours(m)} == ours
 
 
-def test_pytree_loads_the_standard_library_alone():
-    roots = {m.split(".")[0] for m in loaded_by("calque_pytree") if not is_ours(m)}
+def test_pytree_loads_the_standard_library_alone_and_none_of_its_modules_before_their_first_use():
+    roots = {m.split(".")[0] for m in loaded_by("from calque_pytree import *") if not is_ours(m)}
     assert roots <= set(sys.stdlib_module_names)
     assert {"dataclasses", "typing"} <= roots
     assert roots.isdisjoint({"asyncio", "concurrent", "ctypes", "difflib", "logging", "subprocess", "unittest"})
+    loaded = loaded_by("import calque_pytree")
+    assert set(filter(is_ours, loaded)) == {"calque_pytree", "calque_pytree.late"}
+    assert "dataclasses" not in loaded
 
 
 @pytest.mark.parametrize("package", ["calque_core", "calque"])
 def test_core_and_the_facade_load_these_modules_of_core_and_no_others(package):
-    listed = {f"calque_core.{folder}.{name}" for folder, names in CORE.items() if folder for name in names.split()}
-    listed |= {f"calque_core.{name}" for name in [*CORE[""].split(), *filter(None, CORE)]} | {"calque_core"}
+    listed = modules_in("calque_core", CORE)
     extra = {"calque_core.extend"} if package == "calque" else set()
-    assert {m for m in loaded_by(package) if m.startswith("calque_core")} == listed | extra
+    assert {m for m in loaded_by(f"import {package}") if m.startswith("calque_core")} == listed | extra
 
 
-@pytest.mark.parametrize("package", [package for package in LOADED if package != "calque_pytree"])
+def test_a_first_gradient_loads_these_modules_of_autodiff_and_the_rules_of_its_operations():
+    loaded = loaded_by("import calque; calque.grad(lambda x: numpy.sin(x) * x)(1.0)")
+    listed = modules_in("calque_autodiff", GRADIENT) | {"calque_autodiff.define"}
+    listed |= {"calque_autodiff.rules.arithmetic", "calque_autodiff.rules.trigonometric"}
+    assert {m for m in loaded if m.startswith("calque_autodiff")} == listed
+    assert not {"calque_core.ops.scan", "calque_core.ops.cond", "calque_core.ops.while_loop"} & loaded
+    assert not {"calque_batching", "calque_jet", "calque_numpy", "dataclasses"} & loaded
+
+
+@pytest.mark.parametrize("package", LOADED)
 def test_no_import_loads_a_rule_of_a_family_that_nobody_asked_for(package):
     families = {f"{column}.{family}" for column in COLUMNS for family in importlib.import_module(column).FAMILIES}
-    assert loaded_by(package) & families == set()
+    assert loaded_by(f"import {package}") & families == set()
 
 
 @pytest.mark.parametrize("column", COLUMNS)
@@ -141,6 +160,13 @@ def test_no_late_name_is_hidden_by_a_module_of_the_package(package):
     module = importlib.import_module(package)
     late = {alias for name, names in module._LATE.items() if name != package for alias in split(names)}
     assert late & {found.name for found in pkgutil.iter_modules(module.__path__)} == set()
+
+
+def modules_in(package: str, folders: dict[str, str]) -> set[str]:
+    """Return the full names of modules by folder; the folders are modules, too."""
+    inner = {f"{package}.{folder}.{name}" for folder, names in folders.items() if folder for name in names.split()}
+    outer = {f"{package}.{name}" for name in [*folders[""].split(), *filter(None, folders)]}
+    return inner | outer | {package}
 
 
 def split(names: str) -> set[str]:

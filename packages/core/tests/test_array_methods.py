@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -50,3 +53,19 @@ def test_the_class_costs_its_subclasses_no_dict():
 def test_arrays_come_before_numpys_own_in_binary_operations():
     jaxpr = make_jaxpr(lambda x: np.ones(2) + x)(1.0)
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["add"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from calque_core import make_jaxpr; make_jaxpr(lambda x: (2 * x).sum() + numpy.sin(x)[0])(numpy.ones(3))",
+        "from calque_core import lax; lax.scan(lambda c, x: (c + x.sum(), c), 0.0, numpy.ones((2, 3)))",
+        "from calque_core import Tracer; Tracer.sum, Tracer.__getitem__, Tracer.__iadd__",
+        "from calque_core import ArrayMethods; ArrayMethods.sum, ArrayMethods.__array_ufunc__",
+        "from calque_core.extend import ArrayOperations; ArrayOperations.sum",
+        "from calque_core import ValueTracer; ValueTracer.sum",
+    ],
+)
+def test_the_first_array_has_its_methods_by_whichever_name_the_program_reaches_it(program):
+    before = "import sys, numpy, calque_core; assert 'calque_core.arrays' not in sys.modules; "
+    subprocess.run([sys.executable, "-c", before + program], check=True)

@@ -16,7 +16,6 @@ from typing import Any
 from calque_core.late import import_at_rest
 
 
-@cache
 def add_array_methods() -> None:
     """Import the modules of `arrays`, which give tracers and device arrays their methods."""
     import_at_rest("calque_core.arrays")

@@ -10,19 +10,19 @@ Read next: `prefix.py`, which uses both results; `generated.py`, the fast versio
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 from calque_pytree.build import Nodes, inner_node, place, steps_to, subtree_end
 from calque_pytree.keys import KeyEntry, KeyPath
 from calque_pytree.kinds import DEFAULTDICT, DICT, NAMEDTUPLE, NONE, ORDEREDDICT, Children, Node, Tree, node_class
 
 
-class Mismatch(NamedTuple):
+class Mismatch:
     """A path where a structure has the inner node `expected`, and a tree has another node, described by `actual`."""
 
-    path: KeyPath
-    expected: Node
-    actual: str
+    __slots__ = ("actual", "expected", "path")
+
+    def __init__(self, path: KeyPath, expected: Node, actual: str) -> None:
+        self.path, self.expected, self.actual = path, expected, actual
 
     def describe(self, first: str, second: str) -> str:
         """Return the difference as a clause; `first` names the structure, `second` the tree."""

@@ -9,13 +9,13 @@ Read next: `treedef.py`, whose property `key` is the key of a structure.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import fields, is_dataclass
-from functools import lru_cache, singledispatch
+from collections.abc import Callable, Hashable, Mapping
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes
 from calque_pytree.kinds import LIST, NAMEDTUPLE, NONE, TUPLE, DictKeys, Node, NodeData
+from calque_pytree.late import late_function
 
 Value: TypeAlias = Any
 
@@ -38,16 +38,14 @@ def static_key(value: Value) -> Hashable:
     >>> static_key(0.0) == static_key(-0.0), static_key((1, 2)) == static_key((True, 2))
     (False, False)
     """
-    kind = type(value)
-    if is_dataclass(kind) and kind.__eq__ is not object.__eq__:
+    kind: Any = type(value)
+    is_dataclass = hasattr(kind, "__dataclass_fields__")  # the module `dataclasses` is loaded for these alone
+    if is_dataclass and kind.__eq__ is not object.__eq__:
         return kind, value, tuple(hashable_key(getattr(value, name)) for name in compared_fields(kind))
     return kind, value
 
 
-@lru_cache(maxsize=256)
-def compared_fields(cls: type) -> tuple[str, ...]:
-    """Return the names of the fields which `==` of the dataclass `cls` compares."""
-    return tuple(field.name for field in fields(cls) if field.compare)
+compared_fields: Callable[[type], tuple[str, ...]] = late_function("calque_pytree.dataclass", "compared_fields")
 
 
 def key_of(value: Value) -> Hashable:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -176,3 +177,9 @@ def tuple_getter(names: tuple[str, ...]) -> Callable[[Tree], tuple[Tree, ...]]:
         return lambda node: ()
     get = attrgetter(names[0])
     return lambda node: (get(node),)
+
+
+@lru_cache(maxsize=256)
+def compared_fields(cls: type) -> tuple[str, ...]:
+    """Return the names of the fields which `==` of the dataclass `cls` compares."""
+    return tuple(field.name for field in dataclasses.fields(cls) if field.compare)

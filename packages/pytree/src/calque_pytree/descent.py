@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from calque_pytree.build import Nodes
 from calque_pytree.comparison import EXACT_TYPES, has_plain_data, is_same
+from calque_pytree.compiling import Fit
 from calque_pytree.generated import Constants, Lines, bind, indented, targets
 from calque_pytree.kinds import (
     DICT,
@@ -27,7 +28,6 @@ from calque_pytree.kinds import (
     Attributes,
     Node,
     NodeData,
-    Tree,
     insertion_order,
     leaf_order,
     node_class,
@@ -36,7 +36,6 @@ from calque_pytree.runs import NO_RUNS, Item, Runs, find_runs, fold_outline, is_
 
 MAX_COMPARED = 16
 
-Fit: TypeAlias = Callable[[Tree], list[Tree] | None]
 LinesOf: TypeAlias = Callable[[Node, str, Sequence[str], Constants], Lines]
 
 

@@ -20,10 +20,10 @@ from types import CodeType
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes, inner_node, note_unflatten_error
-from calque_pytree.kinds import DICT, LIST, NONE, TUPLE, Leaf, Node, Tree, insertion_order
+from calque_pytree.compiling import Unflatten
+from calque_pytree.kinds import DICT, LIST, NONE, TUPLE, Node, Tree, insertion_order
 from calque_pytree.runs import Item, Run, Runs, find_runs, fold_outline, outline_of
 
-Unflatten: TypeAlias = Callable[[list[Leaf]], Tree]
 Lines: TypeAlias = "list[str]"
 
 BUILTINS = {"Exception": Exception, "iter": iter, "len": len, "map": map, "type": type, "zip": zip}

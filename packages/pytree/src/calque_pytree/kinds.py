@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from calque_pytree.keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, SequenceKey
 
@@ -26,15 +26,16 @@ Node: TypeAlias = "tuple[NodeKind, int, NodeData]"
 """One inner node: its kind, its number of children, its data."""
 
 
-class Attributes(NamedTuple):
+class Attributes:
     """The attributes of a registered dataclass: `num_children` names of children, then the names of the data.
 
     `read` returns all their values as a tuple, in C, so that flattening makes no Python call per node.
     """
 
-    names: tuple[str, ...]
-    num_children: int
-    read: Callable[[Tree], tuple[Tree, ...]]
+    __slots__ = ("names", "num_children", "read")
+
+    def __init__(self, names: tuple[str, ...], num_children: int, read: Callable[[Tree], tuple[Tree, ...]]) -> None:
+        self.names, self.num_children, self.read = names, num_children, read
 
 
 class NodeKind:

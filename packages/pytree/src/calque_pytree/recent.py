@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes
-from calque_pytree.descent import Fit, compile_match
+from calque_pytree.compiling import MAX_TREE, Fit, compile_match
 from calque_pytree.kinds import Leaf, Tree
-from calque_pytree.runs import MAX_TREE
 
 Treedef: TypeAlias = Any
 """A `PyTreeDef`, which is defined above this module."""

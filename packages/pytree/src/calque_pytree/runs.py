@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from calque_pytree.build import Nodes, fold, inner_node
 from calque_pytree.comparison import key_of
+from calque_pytree.compiling import MAX_NODES, MAX_TREE
 from calque_pytree.kinds import DICT, Node, insertion_order
 
 MIN_RUN = 8
@@ -23,12 +24,6 @@ MIN_RUN = 8
 
 WRITTEN_OUT = 1024
 """Trees of so few nodes have no loops: the code for each node takes 0.8 of the time of a pass through a loop."""
-
-MAX_NODES = 4096
-"""Compiling takes about 10 us per node that is written out, once: this limits how long it delays one call."""
-
-MAX_TREE = 65536
-"""Runs are not looked for in larger trees: that takes about 1 us per node."""
 
 PLAIN_TYPES = frozenset({str, int, float, bool, complex, bytes, type(None), type, BuiltinFunctionType})
 

@@ -7,7 +7,6 @@ Read next: `flattening.py`; `prefix.py` for functions of a tree and a prefix of 
 
 from __future__ import annotations
 
-import enum
 import functools
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -22,13 +21,16 @@ from calque_pytree.treedef import PyTreeDef
 T = TypeVar("T")
 
 
-class Unspecified(enum.Enum):
+class Unspecified:
     """The type of a default that no caller can pass by accident."""
 
-    UNSPECIFIED = "unspecified"
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "unspecified"
 
 
-UNSPECIFIED = Unspecified.UNSPECIFIED
+UNSPECIFIED = Unspecified()
 
 
 def tree_map(

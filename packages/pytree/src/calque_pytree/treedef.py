@@ -15,11 +15,9 @@ from itertools import repeat
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
 from calque_pytree.comparison import StructureKey, equal_nodes, first_without_hash, has_exact_equality
-from calque_pytree.descent import Fit, compile_fit
-from calque_pytree.generated import Unflatten, compile_unflatten
+from calque_pytree.compiling import MAX_NODES, Fit, Unflatten, compile_fit, compile_unflatten
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
 from calque_pytree.printer import print_nodes
-from calque_pytree.runs import MAX_NODES
 from calque_pytree.serial import State, from_state, to_state
 
 COMPILE_AT = 16

@@ -10,7 +10,6 @@ Read next: `operations.py` of this package, which makes these functions from the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,7 +34,6 @@ class Pull(NamedTuple):
     nonzero: Sequence[bool]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class LinearizedOperation:
     """A primitive on operands of known types, some of which have tangents.
 
@@ -44,15 +42,24 @@ class LinearizedOperation:
     `pull_for` gives it, from the mask of the nonzero tangents that have a cotangent.  `out_avals` are the types of the
     results, `dot_avals` those of their tangents, None for a tangent that is zero.  Residuals may refer to the memory of
     the operands at the positions `captured`.
+
+    Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    out_avals: Sequence[Any]
-    dot_avals: Sequence[Any]
-    run: Callable[..., tuple[Any, tuple[Value, ...]]]
-    linear: Jaxpr
-    pull: Pull | None
-    pull_for: Callable[[tuple[bool, ...]], Pull]
-    captured: Sequence[int]
+    __slots__ = ("captured", "dot_avals", "linear", "out_avals", "pull", "pull_for", "run")
+
+    def __init__(
+        self,
+        out_avals: Sequence[Any],
+        dot_avals: Sequence[Any],
+        run: Callable[..., tuple[Any, tuple[Value, ...]]],
+        linear: Jaxpr,
+        pull: Pull | None,
+        pull_for: Callable[[tuple[bool, ...]], Pull],
+        captured: Sequence[int],
+    ) -> None:
+        self.out_avals, self.dot_avals, self.run, self.linear = out_avals, dot_avals, run, linear
+        self.pull, self.pull_for, self.captured = pull, pull_for, captured
 
 
 class Step(NamedTuple):
