@@ -91,7 +91,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.platform import Platforms, position_of_platform
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
-    from calque_core.ops.selection import broadcast_reduced, elements_at, extremes, positions, share, sort_by
+    from calque_core.ops.selection import broadcast_reduced, elements_at, extremes, positions, sort_by
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
@@ -99,6 +99,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.special import normal_quantile, scaled_erfc
     from calque_core.ops.sylvester import sylvester_product
     from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+    from calque_core.ops.ties import share
     from calque_core.ops.triangular import operator_tangent
     from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
     from calque_core.ops.updates import extreme_shares, is_last, product_of_others, product_with_updates, read_windows
@@ -207,7 +208,7 @@ _LATE = {
     "calque_core.ops.platform": "Platforms, position_of_platform",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
-    "calque_core.ops.selection": "broadcast_reduced, elements_at, extremes, positions, share, sort_by",
+    "calque_core.ops.selection": "broadcast_reduced, elements_at, extremes, positions, sort_by",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
@@ -215,6 +216,7 @@ _LATE = {
     "calque_core.ops.special": "normal_quantile, scaled_erfc",
     "calque_core.ops.sylvester": "sylvester_product",
     "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, tangent_leaves",
+    "calque_core.ops.ties": "share",
     "calque_core.ops.triangular": "operator_tangent",
     "calque_core.ops.tridiagonal": "shifted_rows, tridiagonal_product",
     "calque_core.ops.updates": "extreme_shares, is_last, product_of_others, product_with_updates, read_windows",

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from calque_core.frames.source import where
+from calque_core.record import Record
 from calque_core.types.avals import typeof
 
 Array = np.ndarray[Any, Any]
@@ -38,7 +39,7 @@ class Copied(bytearray):
     __slots__ = ()
 
 
-class _Held(NamedTuple):
+class _Held(Record):
     array: Array
     holders: set[int]  # ids of the `Holdings` that name it
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import where
@@ -23,6 +23,7 @@ from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var
 from calque_core.jaxprs.masks import marked, merged
 from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_integer_zeros, zero_tangent
+from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
 from calque_core.traces.trace import current_trace, hand_custom_down, only_evaluates
 from calque_core.traces.tracer import Tracer
@@ -111,7 +112,7 @@ class CustomRules:
         return f"<rules of {self.name}>"
 
 
-class Pullback(NamedTuple):
+class Pullback(Record):
     """The derivative of one call of a function with a vjp rule: a linear function, as an equation of a linear program.
 
     `fun(*operands)` returns the tangents of the results, of the types `out_avals`; it raises if the function has only a
@@ -252,7 +253,7 @@ def _closed_around(key: Hashable) -> ClosedRules | None:
     return None
 
 
-class RuleProgram(NamedTuple):
+class RuleProgram(Record):
     """A rule as a program of held values, primals, and the tangents of floats.
 
     `positions` are the positions of its held values among the tracers of all rules; `out_mask` marks the tangents that

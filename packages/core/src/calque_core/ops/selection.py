@@ -1,7 +1,8 @@
-"""Weights and orders of choices (`max`, `reduce_max`, `sort`, ...), for their rules of derivatives of any order.
+"""Weights and orders of choices among elements (`reduce_max`, `sort`, ...), for rules of derivatives of any order.
 
-Conventions where a derivative does not exist: at a tie, the operands of `max` and `min` have equal weights, and so do
-the extreme elements of a reduction.
+Convention where a derivative does not exist: the extreme elements of a reduction have equal weights.
+
+Read next: `ties.py`, for the choice of one of two operands.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, mul
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.compare import eq
 from calque_core.ops.convert import convert_element_type
@@ -24,20 +24,6 @@ from calque_core.ops.windows import GatherScatterMode
 from calque_core.types.avals import Shape, typeof
 
 Value = Any
-
-
-def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
-    """Return the weight of an operand in the choice of one of two: 1, 0, or a half where both are equal.
-
-    The weight is 0 if an operand is NaN: a NaN would pass through an outer choice, `where(isnan(x), 0, maximum(x, 0))`.
-
-    >>> import numpy as np
-    >>> from calque_core.extend import share
-    >>> share(np.bool_(True), np.bool_(False), 2.0)  # 2.0 is one of two equal numbers
-    np.float64(0.5)
-    """
-    dtype = typeof(out).dtype
-    return mul(0.5, add(convert_element_type(is_chosen, dtype), convert_element_type(is_strictly, dtype)))
 
 
 def broadcast_reduced(out: Value, shape: Shape, axes: Shape) -> Value:
