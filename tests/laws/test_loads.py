@@ -41,8 +41,11 @@ CORE = {  # the modules of core by folder; operations and the methods of arrays 
     "types": "array_methods avals dtypes stand_in",
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
-    "": "checks functions jaxprs linear_functions operations partial_eval rules traces transpose verbs zeros",
-    "traces": "copies jvp_trace layouts steps tangent_trace tape",
+    "": (
+        "checks functions jaxprs linear_functions operations partial_eval rules traces transpose transpositions verbs "
+        "zeros"
+    ),
+    "traces": "copies jvp_trace layouts step_trace steps tangent_trace tape",
     "verbs": "gradient linearize",
 }
 LATE = [  # packages with names that are loaded late
