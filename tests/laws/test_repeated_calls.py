@@ -1,8 +1,8 @@
-"""Each function of `calque.numpy` does at its third call what it did at its first, under eager `vjp` and `vmap`.
+"""Each function of `calque.numpy` and of `calque.nn` does at its third call what it did at its first.
 
-At its third call with operands of the same types a function runs as code that its first calls gave, without its Python.
-So the results of the first and the last call are compared, or the words of their errors, for many kinds of arguments;
-most functions refuse most of them.
+At its third call under an eager `vjp` or `vmap`, with operands of the same types, a function runs as code that its
+first calls gave, without its Python.  So the results of the first and the last call are compared, or the words of their
+errors, for many kinds of arguments; most functions refuse most of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from agreement import assert_close
 
+import calque.nn
 import calque.numpy
 from calque import vjp, vmap
 from calque_core.extend import advance_rule_epoch
@@ -40,13 +41,18 @@ OPTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 CASES = [*((args, {}) for args in ARGUMENTS), *((("x",), options) for options in OPTIONS)]
 CASES += [(("x", 2), options) for options in OPTIONS[:3]]
-NO_ARRAYS = {"frombuffer", "fromfile", "fromfunction", "from_dlpack", "load", "save", "savez", "savez_compressed"}
-NAMES = [
-    name
-    for name in sorted(set(dir(calque.numpy)) - NO_ARRAYS)
-    if not name.startswith("_") and callable(getattr(calque.numpy, name)) and name != "info"
-    if not isinstance(getattr(calque.numpy, name), type)
-]
+NO_ARRAYS = {
+    "frombuffer", "fromfile", "fromfunction", "from_dlpack", "info", "load", "save", "savez", "savez_compressed",
+}  # fmt: skip
+
+
+def functions_of(module: Any) -> dict[str, Callable[..., Any]]:
+    """Return the public functions of a module by their full names."""
+    values = {name: getattr(module, name) for name in sorted(set(dir(module)) - NO_ARRAYS) if not name.startswith("_")}
+    return {f"{module.__name__}.{k}": v for k, v in values.items() if callable(v) and not isinstance(v, type)}
+
+
+FUNCTIONS = functions_of(calque.numpy) | functions_of(calque.nn)
 
 
 def chosen(spec: Any, arrays: dict[str, Any]) -> Any:
@@ -55,14 +61,15 @@ def chosen(spec: Any, arrays: dict[str, Any]) -> Any:
     return arrays.get(spec, spec) if isinstance(spec, str) else spec
 
 
-def function_of_arrays(name: str, args: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:
+def call_of_arrays(name: str, args: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:
     """Return the call as a function of its arrays of floats, and these arrays."""
     names = sorted({spec for spec in (args[0] if isinstance(args[0], list) else args) if spec in list(ARRAYS)})
 
     def call(*xs: Any) -> Any:
         arrays = {**ARRAYS, **CONSTANTS, **dict(zip(names, xs))}
-        function = getattr(calque.numpy, name)
-        return function(*[chosen(spec, arrays) for spec in args], **{k: chosen(v, arrays) for k, v in options.items()})
+        return FUNCTIONS[name](
+            *[chosen(spec, arrays) for spec in args], **{k: chosen(v, arrays) for k, v in options.items()}
+        )
 
     return call, [ARRAYS[each] for each in names]
 
@@ -89,10 +96,10 @@ def outcome(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.sampled(keep=0.06)
 @pytest.mark.parametrize("run", [of_vjp, of_vmap], ids=["vjp", "vmap"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_last_call_does_what_the_first_did(name, run):
     for args, options in CASES:
-        call, arrays = function_of_arrays(name, args, options)
+        call, arrays = call_of_arrays(name, args, options)
         if not arrays:
             continue
         advance_rule_epoch()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import Jaxpr, Primitive, config, current_trace, lax, make_jaxpr, named_scope
+from calque_core.extend import by_types
 from calque_core.extend.numpy_functions import mean
 
 X = np.linspace(0.5, 1.5, 6).reshape(2, 3)
@@ -196,3 +197,20 @@ def test_numpys_functions_are_expanded():
     for _ in range(COUNT):
         program = make_jaxpr(lambda x: np.mean(x, axis=-1, keepdims=True))(X)
     assert str(program) == str(make_jaxpr(lambda x: mean(x, axis=-1, keepdims=True))(X))
+
+
+def test_a_function_by_types_runs_until_its_equations_are_known():
+    calls = []
+
+    @by_types
+    def mean_of_squares(x, power=2):
+        calls.append(power)
+        return lax.div(lax.reduce_sum(lax.integer_pow(x, power)), x.size)
+
+    programs = {str(make_jaxpr(mean_of_squares)(np.ones(3))) for _ in range(6)}
+    assert len(programs) == 1
+    assert calls == [2] * 3  # the third run is the one that is copied
+    assert mean_of_squares(np.full(3, 2.0)) == 4.0
+    assert mean_of_squares(np.full(3, 2.0), power=3) == 8.0
+    assert calls == [2] * 4 + [3]
+    assert mean_of_squares.__name__ == "mean_of_squares"

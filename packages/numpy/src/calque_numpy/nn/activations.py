@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import integer, where
+from calque_core.extend import by_types, integer, where
 from calque_core.extend.numpy_functions import (
     as_dtype,
     canonical_axis,
@@ -72,6 +72,7 @@ def tanh(x: Value) -> Value:
     return lax.tanh(x)
 
 
+@by_types
 def soft_sign(x: Value) -> Value:
     """Return x / (1 + |x|), which is -1 and 1 at the infinities.
 
@@ -92,6 +93,7 @@ def soft_sign(x: Value) -> Value:
 # Functions that follow relu
 
 
+@by_types
 def softplus(x: Value) -> Value:
     """Return log(1 + exp(x)), without overflow.
 
@@ -106,6 +108,7 @@ def softplus(x: Value) -> Value:
     return logaddexp(x, 0)
 
 
+@by_types
 def log_sigmoid(x: Value) -> Value:
     """Return log(sigmoid(x)), without overflow.
 
@@ -127,6 +130,7 @@ def _like_relu(function: Callable[[Value], Value], x: Value) -> Value:
     return lax.select(is_far, relu(x), function(lax.select(is_far, 0, x)))
 
 
+@by_types
 def silu(x: Value) -> Value:
     """Return x sigmoid(x), which is 0 at -inf.
 
@@ -144,6 +148,7 @@ def silu(x: Value) -> Value:
 swish = silu
 
 
+@by_types
 def mish(x: Value) -> Value:
     """Return x tanh(softplus(x)), which is 0 at -inf.
 
@@ -158,6 +163,7 @@ def mish(x: Value) -> Value:
     return _like_relu(lambda x: lax.mul(x, lax.tanh(softplus(x))), x)
 
 
+@by_types
 def gelu(x: Value, approximate: bool = True) -> Value:
     """Return x times the normal distribution function of x, or an approximation of it by tanh.
 
@@ -183,6 +189,7 @@ def _gelu_by_tanh(x: Value) -> Value:
     return lax.mul(x, lax.logistic(twice))
 
 
+@by_types
 def squareplus(x: Value, b: Value = 4) -> Value:
     """Return (x + sqrt(x**2 + b)) / 2, without overflow and without cancellation for negative x.
 
@@ -205,6 +212,7 @@ def squareplus(x: Value, b: Value = 4) -> Value:
 # Functions with an exponential on the left
 
 
+@by_types
 def elu(x: Value, alpha: Value = 1.0) -> Value:
     """Return x where it is positive, and `alpha` (exp(x) - 1) elsewhere.
 
@@ -221,6 +229,7 @@ def elu(x: Value, alpha: Value = 1.0) -> Value:
     return lax.select(is_right, x, lax.mul(alpha, lax.expm1(lax.select(is_right, 0, x))))
 
 
+@by_types
 def celu(x: Value, alpha: Value = 1.0) -> Value:
     """Return x where it is positive, and `alpha` (exp(x / alpha) - 1) elsewhere; the derivative is continuous.
 
@@ -237,6 +246,7 @@ def celu(x: Value, alpha: Value = 1.0) -> Value:
     return lax.select(is_right, x, lax.mul(alpha, lax.expm1(lax.div(lax.select(is_right, 0, x), alpha))))
 
 
+@by_types
 def selu(x: Value) -> Value:
     """Return a multiple of `elu` that keeps the mean 0 and the variance 1 of its operands.
 
@@ -255,6 +265,7 @@ def selu(x: Value) -> Value:
 # Others
 
 
+@by_types
 def glu(x: Value, axis: int = -1) -> Value:
     """Return the first half of x along `axis`, times the sigmoid of the second half.
 
@@ -276,6 +287,7 @@ def glu(x: Value, axis: int = -1) -> Value:
     return lax.mul(value, lax.logistic(gate))
 
 
+@by_types
 def log1mexp(x: Value) -> Value:
     """Return log(1 - exp(-x)) for positive x, without cancellation.
 

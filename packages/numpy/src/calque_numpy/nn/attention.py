@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
-from calque_core.extend import integer, where
+from calque_core.extend import by_types, integer, where
 from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to
 from calque_numpy.contractions import einsum
 from calque_numpy.nn.normalizers import logsumexp, softmax
@@ -19,6 +19,7 @@ from calque_numpy.nn.normalizers import logsumexp, softmax
 Value = Any
 
 
+@by_types
 def dot_product_attention(  # noqa: PLR0913 -- JAX's parameters
     query: Value,
     key: Value,

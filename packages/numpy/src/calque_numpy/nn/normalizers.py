@@ -12,7 +12,7 @@ from math import inf, nan
 from typing import Any
 
 from calque_core import lax, typeof
-from calque_core.extend import integer, scalar_dtype
+from calque_core.extend import by_types, integer, scalar_dtype
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     Axes,
@@ -35,6 +35,7 @@ Value = Any
 DType = Any
 
 
+@by_types
 def softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
     """Return exp(x) divided by its sum over `axis`, without overflow.
 
@@ -53,6 +54,7 @@ def softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
     return _outside(lax.div(exponentials, total(exponentials, axes, keepdims=True)), where, 0)
 
 
+@by_types
 def log_softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
     """Return the logarithm of `softmax`, which is finite where `softmax` underflows.
 
@@ -90,6 +92,7 @@ def _outside(out: Value, where: Value, fill: float) -> Value:
     return out if where is None else fill_masked(out, where, fill)
 
 
+@by_types
 def logsumexp(
     a: Value,
     axis: Axes = None,
@@ -136,6 +139,7 @@ def _dropped(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
     return out if keepdims else lax.squeeze(out, axes)
 
 
+@by_types
 def logmeanexp(x: Value, axis: Axes = None, where: Value = None, keepdims: bool = False) -> Value:
     """Return log(mean(exp(x))) over `axis`, without overflow.
 
@@ -152,6 +156,7 @@ def logmeanexp(x: Value, axis: Axes = None, where: Value = None, keepdims: bool 
     return lax.sub(out, lax.log(count))
 
 
+@by_types
 def standardize(
     x: Value,
     axis: Axes = -1,
@@ -195,6 +200,7 @@ def _mean(x: Value, axes: tuple[int, ...], where: Value) -> Value:
     return true_divide(total(x, axes, keepdims=True, where=where), total(ones, axes, keepdims=True, where=where))
 
 
+@by_types
 def one_hot(x: Value, num_classes: int, *, dtype: DType = None, axis: int = -1) -> Value:
     """Return for each integer of x a vector along the new axis `axis`, 1 at that position and 0 elsewhere.
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core import lax
+from calque_core.extend import by_types
 from calque_core.extend.numpy_functions import floating
 
 Value = Any
 
 
+@by_types
 def relu(x: Value) -> Value:
     """Return x where it is positive, and 0 elsewhere; NaN stays NaN.  The derivative at 0 is 0.
 
@@ -30,6 +32,7 @@ def relu(x: Value) -> Value:
     return lax.select(lax.le(x, 0), 0, x)
 
 
+@by_types
 def relu6(x: Value) -> Value:
     """Return x, limited to [0, 6].  The derivative at both ends is 0.
 
@@ -45,6 +48,7 @@ def relu6(x: Value) -> Value:
     return lax.select(lax.ge(x, 6), 6, relu(x))
 
 
+@by_types
 def leaky_relu(x: Value, negative_slope: Value = 1e-2) -> Value:
     """Return x where it is positive or 0, and `negative_slope` x elsewhere.  The derivative at 0 is 1.
 
@@ -61,6 +65,7 @@ def leaky_relu(x: Value, negative_slope: Value = 1e-2) -> Value:
     return lax.select(is_right, x, lax.mul(negative_slope, lax.select(is_right, 0, x)))
 
 
+@by_types
 def hard_sigmoid(x: Value) -> Value:
     """Return `relu6(x + 3) / 6`, the line from 0 at -3 to 1 at 3.
 
@@ -75,6 +80,7 @@ def hard_sigmoid(x: Value) -> Value:
     return lax.div(relu6(lax.add(floating(x), 3)), 6)
 
 
+@by_types
 def hard_silu(x: Value) -> Value:
     """Return `x * hard_sigmoid(x)`: 0 up to -3, x from 3 on, a parabola between; 0 at -inf, too.
 
@@ -95,6 +101,7 @@ def hard_silu(x: Value) -> Value:
 hard_swish = hard_silu
 
 
+@by_types
 def hard_tanh(x: Value) -> Value:
     """Return x, limited to [-1, 1].  The derivative at both ends is 1.
 
@@ -109,6 +116,7 @@ def hard_tanh(x: Value) -> Value:
     return lax.select(lax.gt(x, 1), 1, lax.select(lax.lt(x, -1), -1, x))
 
 
+@by_types
 def sparse_plus(x: Value) -> Value:
     """Return 0 up to -1, x from 1 on, and (x + 1)**2 / 4 between: a `softplus` with exact ends.
 
@@ -126,6 +134,7 @@ def sparse_plus(x: Value) -> Value:
     return lax.select(is_near, lax.div(lax.square(lax.add(near, 1)), 4), relu(x))
 
 
+@by_types
 def sparse_sigmoid(x: Value) -> Value:
     """Return the derivative of `sparse_plus`: 0 up to -1, 1 from 1 on, a line between.
 
