@@ -89,15 +89,16 @@ def test_a_function_that_looks_at_a_float_has_an_operation_for_each_value():
 
 
 def test_a_zero_keeps_its_sign_and_a_nan_is_no_other_number():
-    f = lambda x, t: np.copysign(x, t)
+    f = lambda x, t: x / t
     for _ in range(4):
-        for t, slope in ((0.0, 1.0), (-0.0, -1.0), (np.nan, 1.0)):
-            assert grad(f)(2.0, t) == slope
+        for t, slope in ((0.0, np.inf), (-0.0, -np.inf), (np.nan, np.nan)):
+            with np.errstate(divide="ignore"):
+                np.testing.assert_equal(grad(f)(2.0, t), slope)
 
 
 def test_an_index_out_of_bounds_is_refused_at_each_call():
     for _ in range(4):
-        assert grad(lambda x: np.take(x, np.array([5])).sum())(X)[1, 2] == 1.0
+        assert grad(lambda x: x.ravel()[np.array([5])].sum())(X)[1, 2] == 1.0
     for _ in range(4):
         with pytest.raises(IndexError, match="7"):
             grad(lambda x: x.ravel()[np.array([7])].sum())(X)
