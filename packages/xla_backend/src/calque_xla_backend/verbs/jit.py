@@ -183,7 +183,7 @@ def jit(  # noqa: PLR0913 -- JAX's options
 
 
 def _callable(function: JitFunction) -> Any:
-    """Return the function that users call: code for its number of arguments, with the methods of the jitted function."""
+    """Return the function that users call: code for its number of arguments, and the methods of `function`."""
     fun = function.traced.fun
     arity = 0 if function.traced.has_static else _arity(fun)
     jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
