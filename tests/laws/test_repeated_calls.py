@@ -1,13 +1,14 @@
 """Each function of `calque.numpy` and of `calque.nn` does at its third call what it did at its first.
 
-At its third call under an eager `vjp` or `vmap`, with operands of the same types, a function runs as code that its
-first calls gave, without its Python.  So the results of the first and the last call are compared, or the words of their
-errors, for many kinds of arguments; most functions refuse most of them.
+At its third call with operands of the same types, a function of `nn` runs as code that its first calls gave, without
+its Python; so do all functions under an eager `vjp` or `vmap`.  So the results of the first and the last call are
+compared, or the words of their errors, for many kinds of arguments; most functions refuse most of them.
 """
 
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,10 @@ def call_of_arrays(name: str, args: Any, options: dict[str, Any]) -> tuple[Calla
     return call, [ARRAYS[each] for each in names]
 
 
+def of_numbers(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return call(*arrays)
+
+
 def of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:
     out, pullback = vjp(call, *arrays)
     leaves = tree_leaves(out)
@@ -94,8 +99,8 @@ def outcome(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.sampled(keep=0.06)
-@pytest.mark.parametrize("run", [of_vjp, of_vmap], ids=["vjp", "vmap"])
+@pytest.mark.sampled(keep=0.05)
+@pytest.mark.parametrize("run", [of_numbers, of_vjp, of_vmap], ids=["numbers", "vjp", "vmap"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_last_call_does_what_the_first_did(name, run):
     for args, options in CASES:
@@ -108,3 +113,22 @@ def test_the_last_call_does_what_the_first_did(name, run):
             again, last = outcome(run, call, arrays)
         assert again == words, (args, options)
         assert_close(last, first, 1e-12)
+
+
+def peak_bytes(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]) -> int:
+    """Return the memory that a run needs at its fullest, in bytes."""
+    tracemalloc.start()
+    try:
+        run(call, arrays)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("run", [of_numbers, of_vjp, of_vmap], ids=["numbers", "vjp", "vmap"])
+@pytest.mark.parametrize("function", [np.var, calque.nn.softmax, calque.nn.glu, calque.nn.logsumexp])
+def test_the_last_call_needs_no_more_memory_than_the_first(function, run):
+    x = np.linspace(-1.0, 1.0, 60_000).reshape(300, 200)
+    advance_rule_epoch()
+    first, *_, last = [peak_bytes(run, lambda x: function(x, axis=-1), [x]) for _ in range(CALLS)]
+    assert last <= 1.05 * first

@@ -108,6 +108,7 @@ if _TYPE_CHECKING:
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
+    from calque_core.staging.by_types import by_types
     from calque_core.staging.expansions import (
         FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, may_expand,
         staged_apart,
@@ -124,7 +125,6 @@ if _TYPE_CHECKING:
         function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
-    from calque_core.types.array_methods import by_types
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
@@ -226,6 +226,7 @@ _LATE = {
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
+    "calque_core.staging.by_types": "by_types",
     "calque_core.staging.expansions": (
         "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "may_expand, staged_apart"
@@ -242,7 +243,6 @@ _LATE = {
         "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
-    "calque_core.types.array_methods": "by_types",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",

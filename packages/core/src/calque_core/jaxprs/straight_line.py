@@ -54,15 +54,18 @@ class StraightLine:
         return [self.names.setdefault(v, f"x{len(self.names)}") for v in variables]
 
     def results(self, jaxpr: Jaxpr) -> list[str]:
-        """Append a line per equation of a program; return the names of its results."""
+        """Append a line per equation of a program, and one that drops what no later line needs; return its results."""
         for v, const in zip(jaxpr.constvars, jaxpr.consts):
             self.names[v] = self.constant(const)
-        for eqn in jaxpr.eqns:
+        dead = _last_uses(jaxpr)
+        for i, eqn in enumerate(jaxpr.eqns):
             function = eqn.primitive.impl_for_types([v.aval for v in eqn.invars], eqn.params)
             operands = ", ".join(map(self.name, eqn.invars))
             names = [self.names.setdefault(v, f"x{len(self.names)}") for v in eqn.outvars]
             target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]
             self.lines.append(f"{target} = {self.constant(function)}({operands})")
+            if i in dead:
+                self.lines.append(f"del {', '.join(self.names[v] for v in dead[i])}")
         return [self.name(v) for v in jaxpr.outvars]
 
     def name(self, atom: Atom) -> str:
@@ -80,6 +83,18 @@ class StraightLine:
         body = [*self.lines, f"return {results}"]
         text = "\n".join([f"def function({', '.join(arguments)}):", *(f" {line}" for line in body)])
         return function_of(text, self.constants)
+
+
+def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Var]]:
+    """Return the variables that are dead after each equation; the caller has the arguments, and needs the results."""
+    kept = {*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars}
+    last: dict[Var, int] = {}
+    for i, eqn in enumerate(jaxpr.eqns):
+        last.update((v, i) for v in (*eqn.invars, *eqn.outvars) if type(v) is Var and v not in kept)
+    dead: dict[int, list[Var]] = {}
+    for v, i in last.items():
+        dead.setdefault(i, []).append(v)
+    return dead
 
 
 def function_of(text: str, constants: Mapping[str, Value]) -> Callable[..., Any]:
