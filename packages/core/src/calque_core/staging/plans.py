@@ -45,10 +45,8 @@ class Plans(Generic[T]):
         return entry if type(entry) is not int else self._meet(key, facts, entry)
 
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
-        if len(self.known) >= _LIMIT:  # an option that is another number at each call must not cost the plans
-            self.known = {k: entry for k, entry in self.known.items() if type(entry) is not int}
-            if len(self.known) > _LIMIT // 2:
-                self.known.clear()
+        if len(self.known) >= _LIMIT:
+            self._forget_some()
         if count < _MEETINGS:
             self.known[tuple(key)] = count + 1
             return None
@@ -57,6 +55,17 @@ class Plans(Generic[T]):
         if rule_epoch() != epoch:  # in another thread
             self.known.pop(tuple(key), None)
         return plan
+
+    def _forget_some(self) -> None:
+        """Drop the keys without a plan: an option that is another number at each call must not cost the plans.
+
+        The table stays the same one, which another thread may change or clear.
+        """
+        for key, entry in list(self.known.items()):
+            if type(entry) is int:
+                self.known.pop(key, None)
+        if len(self.known) > _LIMIT // 2:
+            self.known.clear()
 
 
 _MEETINGS = 2  # making a plan takes as long as 100 runs of the rules
