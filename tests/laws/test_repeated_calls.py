@@ -67,16 +67,17 @@ def call_of_arrays(name: str, args: Any, options: dict[str, Any]) -> tuple[Calla
     names = sorted({spec for spec in (args[0] if isinstance(args[0], list) else args) if spec in list(ARRAYS)})
 
     def call(*xs: Any) -> Any:
-        arrays = {**ARRAYS, **CONSTANTS, **dict(zip(names, xs))}
+        copies = {name: x.copy() for name, x in (ARRAYS | CONSTANTS).items()}  # NumPy's functions may write to `out`
+        arrays = copies | dict(zip(names, xs))
         return FUNCTIONS[name](
             *[chosen(spec, arrays) for spec in args], **{k: chosen(v, arrays) for k, v in options.items()}
         )
 
-    return call, [ARRAYS[each] for each in names]
+    return call, [ARRAYS[each].copy() for each in names]
 
 
 def of_numbers(call: Callable[..., Any], arrays: list[Any]) -> Any:
-    return call(*arrays)
+    return call(*[x.copy() for x in arrays])
 
 
 def of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:

@@ -195,3 +195,19 @@ def test_several_results_are_one_step_whose_way_back_depends_on_those_with_a_cot
     assert [type(entry) for entry in pullback.tape.eqns] == [Step]
     leaves, treedef = tree_flatten(pullback)
     np.testing.assert_array_equal(treedef.unflatten(leaves)(cts)[0], np.concatenate(cts))
+
+
+@pytest.mark.parametrize("values", [(0.0, -0.0), (2, 2.0), ((0.0, 1), (-0.0, 1)), (1, True)], ids=str)
+def test_parameters_that_compare_equal_have_operations_of_their_own(values):
+    scaled_p = Primitive("scaled")
+    scaled_p.def_impl(lambda x, *, s: np.multiply(x, text_number(s)), leaf=True)
+    scaled_p.def_abstract_eval(lambda x, *, s: x.strip_weak_type())
+    defjvp(scaled_p, lambda x_dot, out, x, s: np.multiply(x_dot, text_number(s)))
+    for _ in range(4):
+        for s in values:
+            assert value_and_grad(lambda x, s=s: scaled_p.bind(x, s=s))(2.0) == (2.0 * text_number(s), text_number(s))
+
+
+def text_number(value):
+    """Return another number for each text."""
+    return float(len(repr(value)))

@@ -1,4 +1,4 @@
-"""A function whose types and options were met before gives, without being run, what its batching rules give."""
+"""A known function has the results of its batching rules, without a run."""
 
 import numpy as np
 import pytest

@@ -110,3 +110,14 @@ def test_operations_of_a_program_have_no_plan():
     for _ in range(4):
         make_jaxpr(vmap(lambda x: lax.cos(x) * 7.0))(X)
     assert len(operation_plans.known) == before
+
+
+@pytest.mark.parametrize("values", [(0.0, -0.0), (2, 2.0), ((0.0, 1), (-0.0, 1)), (1, True)], ids=str)
+def test_parameters_that_compare_equal_have_plans_of_their_own(values):
+    scaled_p = Primitive("scaled")
+    scaled_p.def_impl(lambda x, *, s: x * float(len(repr(s))), leaf=True)
+    scaled_p.def_abstract_eval(lambda x, *, s: x)
+    defbatch(scaled_p, lambda vals, dims, *, s: (scaled_p.bind(*vals, s=s), dims[0]))
+    for _ in range(4):
+        for s in values:
+            np.testing.assert_array_equal(vmap(lambda x, s=s: scaled_p.bind(x, s=s))(np.ones(3)), len(repr(s)))

@@ -1,6 +1,9 @@
 """Plans are made at the third meeting, and dropped with the rules that gave them."""
 
-from calque_core.extend import Plans, advance_rule_epoch
+import numpy as np
+import pytest
+
+from calque_core.extend import Plans, advance_rule_epoch, exact_params
 
 
 def test_a_plan_is_made_once_and_of_the_facts_of_its_third_meeting():
@@ -42,3 +45,13 @@ def test_keys_that_are_met_once_cost_no_plan(monkeypatch):
         plans.find([k])
     assert plans.find(["kept"]) == "a plan"
     assert len(plans.known) <= 10
+
+
+F4 = np.dtype("f4")
+ALIKE = [(0.0, -0.0), (1, 1.0), (1, True), ((1, 2), (1.0, 2)), (((0.0,), 1), ((-0.0,), 1)), ((F4, 0.0), (F4, -0.0))]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_parameters_that_can_be_told_apart_have_keys_that_differ(one, other):
+    assert exact_params({"k": one}) != exact_params({"k": other})
+    assert exact_params({"k": one}) == exact_params({"k": one})

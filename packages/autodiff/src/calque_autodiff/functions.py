@@ -5,7 +5,7 @@ equations whenever types and options are equal.  So the function's program is li
 of both halves.  A primitive whose implementation is a leaf is such a function, too.  The gradient of a transformer is
 traced in half of the time.
 
-Read next: `operations.py`, the same for the primitives of an eager derivative; `traces/copies.py`, which asks for
+Read next: `operations.py`, the same for an eager derivative; `traces/copies.py`, which asks for
 functions; `traces/jvp_trace.py`.
 """
 

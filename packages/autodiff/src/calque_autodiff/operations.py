@@ -177,13 +177,13 @@ def _function_of_types(
 
     None says that it has to run at each call.
     """
-    by_values = _stepped(function, args, options, ())
-    if by_values is None or not any(type(x) in floats for x in args):
-        return by_values
-    by_types = _stepped(function, args, options, floats)
-    if by_types is None or _operations_of(by_types) != _operations_of(by_values):
-        return by_values._replace(operation=None)
-    return by_types
+    of_these_values = _stepped(function, args, options, ())
+    if of_these_values is None or not any(type(x) in floats for x in args):
+        return of_these_values
+    of_all_values = _stepped(function, args, options, floats)
+    if of_all_values is None or _operations_of(of_all_values) != _operations_of(of_these_values):
+        return of_these_values._replace(operation=None)
+    return of_all_values
 
 
 def _operations_of(stepped: SteppedFunction) -> list[Any]:

@@ -131,7 +131,7 @@ def _transposed(
     operands: Sequence[Value],
     params: dict[str, Any],
 ) -> list[Value]:
-    """Return the cotangents of an equation's operands: by equations copied into a trace, if given, or by its rule."""
+    """Return the cotangents of an equation's operands, by equations copied into a trace, or else by its rule."""
     if copies_into is not None and primitive.is_leaf and not primitive.multiple_results:
         bars = copied_transposition(copies_into, primitive, cts[0], operands, params)
         if bars is not None:

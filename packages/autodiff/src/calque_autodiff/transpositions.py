@@ -20,6 +20,7 @@ from calque_core.extend import (
     JitTracer,
     Plans,
     add_option,
+    exact_params,
     here,
     is_new_operand,
     may_expand,
@@ -59,7 +60,7 @@ def copied_transposition(
     if not tracers:
         return None
     if params:
-        key += params.items()
+        key.append(exact_params(params))
     record = transpositions.find(key, trace, primitive, ct, operands, params)
     return None if record is None else record(trace, here().source, *tracers)
 

@@ -4,7 +4,7 @@ One idea: a rule takes whole arrays and the positions of their batch axes, and r
 parent trace, which processes its operations.  In evaluation, an operation or a function whose types were met before
 runs as straight-line code that the rules gave once, its plan.
 
-Read next: `plans.py`; `functions.py`; `vmap.py`; `define.py` for the short forms of rules.
+Read next: `plans.py`; `functions.py`; `verbs/vmap.py`; `define.py` for the short forms of rules.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from calque_core.extend import (
     add_options,
     captured_tracers,
     check_lift,
+    exact_params,
     here,
     is_new_operand,
     mark_wrapper,
@@ -88,7 +89,7 @@ class BatchTrace(Trace):
                 else:
                     key.append(typeof(x) if kind is np.ndarray else kind)
             if params:
-                key += params.items()
+                key.append(exact_params(params))
             plan = operation_plans.find(key, self, primitive, args, params)
             if plan is not None:
                 try:

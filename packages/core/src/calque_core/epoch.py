@@ -22,8 +22,17 @@ def rule_epoch() -> int:
 
 
 def advance_rule_epoch() -> None:
-    """Invalidate every cache of traced or compiled programs: a rule was replaced, or a runtime was lost."""
+    """Invalidate every cache of traced or compiled programs: a rule was replaced, or a runtime was lost.
+
+    Caches are emptied before and after: the first time, so that an error or an interrupt leaves no old value; the
+    second time, for values that another thread has kept meanwhile.
+    """
+    _forget()
     _epoch[0] += 1
+    _forget()
+
+
+def _forget() -> None:
     for forget in _forgetters:
         forget()
 

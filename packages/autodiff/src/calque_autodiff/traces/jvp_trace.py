@@ -4,7 +4,8 @@ One idea: one trace with two parents.  Primals go to `parent`; rules run over `t
 tangents are computed beside the primals: `jvp`.  If the second is a `TangentTrace`, operations on tangents are recorded
 instead: `linearize`.  So one rule per primitive serves both.
 
-Read next: `forward.py` for `jvp`, `linearize.py` for the other half, `step_trace.py` for derivatives in evaluation.
+Read next: `verbs/forward.py` for `jvp`, `verbs/linearize.py` for the other half, `step_trace.py` for derivatives in
+evaluation.
 """
 
 from __future__ import annotations

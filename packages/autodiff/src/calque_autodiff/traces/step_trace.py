@@ -28,6 +28,7 @@ from calque_core.extend import (
     add_option,
     add_options,
     current_position,
+    exact_params,
     here,
     mark_wrapper,
     may_expand,
@@ -88,7 +89,7 @@ class StepTrace(JVPTrace):
         if not invars:
             return None
         if params:
-            key += params.items()
+            key.append(exact_params(params))
         operation = primitive_operations.find(key, key, params)
         return None if operation is None else self.run_step(operation, primals, invars)
 
@@ -136,7 +137,7 @@ class StepTrace(JVPTrace):
         if not invars or (options and not add_options(key, options)) or not may_expand():
             return None
         known = function_operations.find(key, function, args, options, FLOATS)
-        if known is not None and known.operation is None:
+        if known is not None and known.operation is None:  # the function looks at floats: their texts join the key
             key += [repr(x) for x in operands if type(x) in FLOATS]
             operands = [x for x in operands if type(x) is SteppedJVPTracer]
             primals = [x.primal for x in operands]

@@ -114,7 +114,7 @@ if _TYPE_CHECKING:
         staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
-    from calque_core.staging.plans import Plans
+    from calque_core.staging.plans import Plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
@@ -232,7 +232,7 @@ _LATE = {
         "may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
-    "calque_core.staging.plans": "Plans",
+    "calque_core.staging.plans": "Plans, exact_params",
     "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (
@@ -283,7 +283,7 @@ __all__ = [
     "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
     "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "Plans", "StraightLine", "is_straight",
+    "Plans", "exact_params", "StraightLine", "is_straight",
     "FunctionProgram", "add_option", "add_options", "function_program", "holds_equations_alone",
     "is_new_operand", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call

@@ -353,8 +353,8 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
     return select_n(pred, on_false, on_true)
 
 
-# A choice between operands of a computation whose results are dropped where the choice is `safe`.  Evaluation and
-# derivatives choose: a zero divisor is an error, and an infinite derivative times a zero cotangent is NaN.  A compiled
+# A choice between operands of a computation.  Results computed from `safe` are dropped.  Evaluation and derivatives
+# choose: a zero divisor is an error, and an infinite derivative times a zero cotangent is NaN.  A compiled
 # program takes `x` everywhere.  The operands are those of `select_n`: (is_used, safe, x).
 guard_p = Primitive("guard")
 guard_p.is_elementwise = True

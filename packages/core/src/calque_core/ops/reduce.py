@@ -70,7 +70,7 @@ def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Impls:
         wide = options["dtype"]
         if wide == x.dtype:
             return ufunc.reduce(x, axes, **options)
-        return ufunc.reduce(x.astype(wide), axes, **options).astype(x.dtype)
+        return ufunc.reduce(x.astype(wide), axes, **options).astype(x.dtype.newbyteorder("="))
 
     def impl_for_types(x_aval: ShapedArray, *, axes: Shape) -> Callable[..., Value] | None:
         options = _options(x_aval.dtype, identity)

@@ -113,8 +113,8 @@ class Primitive(Uncopied):
         """Define the NumPy evaluation; return `function`, so that this works as a decorator.
 
         `leaf=True` promises that `function` binds no primitive, and that the rules of the primitive depend on the types
-        of operands and on parameters alone: evaluation then switches no traces, and derivatives run the rules for the
-        first operations of a type only.
+        of operands and on parameters alone: evaluation then switches no traces, and transformations run the rules for
+        the first operations of the same types and parameters only.
         `for_types(*avals, **params)` may return a function of operands that gives the same results sooner, as it knows
         their types, or None; straight-line code calls it.  An operand without axes may be a Python scalar.
         """

@@ -30,12 +30,13 @@ Value = Any
 
 
 def by_types(function: F) -> F:
-    """Return `function`, which runs only until it is known: types and options decide what it does.
+    """Return `function`, which runs only until its operations are known: types and options decide them.
 
-    From the third call with arrays of the same types and equal options on, a trace may do what the function did,
-    without running it, and NumPy computes its operations one after the other.  So `function` binds the same operations
-    at each such call, reads nothing that changes, and has no effect.
+    From the third call with arrays of the same types and equal options on, a trace may record or transform its
+    operations, and NumPy compute them, without a run of `function`; it runs once more on tracers, which tells its
+    operations.  So it binds the same operations at each such call, reads nothing that changes, and has no effect.
 
+    >>> import numpy as np
     >>> from calque_core import lax, make_jaxpr
     >>> from calque_core.extend import by_types
     >>> @by_types
@@ -80,7 +81,7 @@ def _evaluated(function: Callable[..., Value], args: Sequence[Value], options: M
 def _code_of(
     function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]
 ) -> Callable[..., Value] | None:
-    """Return a function of the arrays among `args` that computes what `function` does; None if it has to run."""
+    """Return a function of the arrays among `args` with the results of `function`; None if it has to run."""
     trace = JaxprTrace(evaluation)
     operands = [JitTracer(trace, typeof(x), Var(typeof(x)), None) if type(x) is np.ndarray else x for x in args]
     known = function_program(trace, function, operands, options)
