@@ -59,7 +59,7 @@ def _constant(trace: Any, x: Value) -> Any:
 
 @mark_wrapper
 def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]) -> Value:
-    """Return `function(*args, **options)` under a `JVPTrace` that has linearized functions, by copies of equations.
+    """Return the result of a function under a `JVPTrace` that has linearized functions, by copies of equations.
 
     It is None if the function has to run.
     """
