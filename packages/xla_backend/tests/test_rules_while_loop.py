@@ -85,6 +85,38 @@ def test_only_the_carry_goes_round():
     assert loop.endswith(": tensor<4xf64>")
 
 
+def carried_types(program, *args):
+    text = lower_jaxpr_to_module(make_jaxpr(program)(*args)).as_text()
+    (loop,) = [line for line in text.splitlines() if "stablehlo.while" in line]
+    return loop.rpartition(" : ")[2].split(", ")
+
+
+def test_the_flags_of_running_elements_are_carried_as_bytes(check_compiled):
+    def program(x):
+        step = lambda s: (s[0] & (s[1] < 1.0), lax.select(s[0], s[1] * 3.0, s[1]))
+        return lax.while_loop(lambda s: lax.reduce_or(s[0]), step, (x < 1.0, x))
+
+    assert carried_types(program, np.ones(4)) == ["tensor<4xui8>", "tensor<4xf64>"]
+    check_compiled(program, [(np.array([0.1, 2.0, 0.3, 0.5]),), (np.full(4, 2.0),)])
+
+
+def test_other_bools_are_carried_as_they_are(check_compiled):
+    """A conversion at each step would read the whole array for the element that changes."""
+
+    def sieve(flags):
+        clear = lambda s: (s[0] + 1, lax.dynamic_update_index_in_dim(s[1], False, s[0], 0))
+        return lax.while_loop(lambda s: s[0] < 3, clear, (0, flags))[1]
+
+    def bits(x):
+        shift = lambda x: lax.shift_right_logical(x, np.int64(1))
+        return lax.while_loop(lambda x: lax.reduce_or(x) != 0, shift, x)
+
+    assert carried_types(sieve, np.ones(4, bool)) == ["tensor<i64>", "tensor<4xi1>"]
+    assert carried_types(bits, np.arange(4)) == ["tensor<4xi64>"]
+    check_compiled(sieve, [(np.ones(4, bool),)])
+    check_compiled(bits, [(np.array([0, 1, 2, 300]),)])
+
+
 def test_on_device_arrays_a_loop_is_one_program():
     x = backend.device_put(np.float64(1.0))
     out = lax.while_loop(lambda x: x < 10.0, lambda x: x * 2.0, x)
