@@ -24,10 +24,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
-    "calque_numpy": (
-        STANDARD | {"_string", "copy", "dataclasses", "string", "numpy"},
-        {"calque_numpy", "calque_core", "calque_pytree"},
-    ),
+    "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the methods of arrays come with the first tracer
@@ -55,8 +52,26 @@ LATE = [  # packages with names that are loaded late
     "calque_core",
     "calque_core.extend",
     "calque_core.lax",
+    "calque_numpy",
+    "calque_numpy.fft",
+    "calque_numpy.linalg",
+    "calque_numpy.nn",
+    "calque_numpy.random",
+    "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.special",
     "calque_pytree",
 ]
+FRONT = {  # the modules of calque_numpy that a program loads beside the package, by its first function
+    "import calque_numpy": "missing",
+    "calque.numpy.sin(1.0)": "missing evaluation",
+    "calque.numpy.where(True, 1.0, 2.0)": "missing evaluation masks",
+    "calque.make_jaxpr(numpy.mean)(1.0)": None,  # core has the functions that are methods of arrays
+    "calque.make_jaxpr(numpy.sort)(numpy.ones(2))": "missing evaluation sorting",
+    "calque.make_jaxpr(numpy.diff)(numpy.ones(2))": "missing evaluation creation releases running",
+    "calque.make_jaxpr(numpy.linalg.det)(numpy.eye(2))": "missing evaluation creation equations linalg shapes",
+    "calque.nn.relu(1.0)": "missing nn nn.piecewise",
+    "calque.random.key(0)": "missing key_arrays random random.arguments random.keys random.threefry releases",
+}
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
 LIST = """
 import json, sys
@@ -113,6 +128,14 @@ def test_a_first_gradient_loads_these_modules_of_autodiff_and_the_rules_of_its_o
     assert not {"calque_batching", "calque_jet", "calque_numpy", "dataclasses"} & loaded
 
 
+@pytest.mark.parametrize("expression", FRONT)
+def test_a_first_function_of_numpys_loads_the_modules_of_its_subject(expression):
+    names = FRONT[expression]
+    listed = set() if names is None else modules_in("calque_numpy", {"": names})
+    loaded = loaded_by(f"import calque; {expression}")
+    assert {m for m in loaded if m.startswith("calque_numpy")} == listed
+
+
 @pytest.mark.parametrize("package", LOADED)
 def test_no_import_loads_a_rule_of_a_family_that_nobody_asked_for(package):
     families = {f"{column}.{family}" for column in COLUMNS for family in importlib.import_module(column).FAMILIES}
@@ -162,7 +185,7 @@ def test_the_names_for_type_checkers_are_the_names_that_are_loaded_late(package)
 def test_no_late_name_is_hidden_by_a_module_of_the_package(package):
     module = importlib.import_module(package)
     late = {alias for name, names in module._LATE.items() if name != package for alias in split(names)}
-    assert late & {found.name for found in pkgutil.iter_modules(module.__path__)} == set()
+    assert late & {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))} == set()
 
 
 def modules_in(package: str, folders: dict[str, str]) -> set[str]:

@@ -85,7 +85,7 @@ REMEMBERING = {
     "calque_core.hooks.result_checks": "functions",
     "calque_core.hooks.varying_operands": "a function",
     "calque_pytree.late.late_names.<locals>.origins": "names of modules",
-    "calque_pytree.late.late_function.<locals>.load": "a function",
+    "calque_pytree.late.late_function.<locals>.function": "a function",
     "calque_pytree.generated.code_of": "compiles the text of the key",
     "calque_pytree.dataclass.compared_fields": "the names of a class",
     "calque_xla_backend.calls.dispatch._code": "compiles a text made of a number",

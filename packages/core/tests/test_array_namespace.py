@@ -50,7 +50,9 @@ def test_without_calque_numpy_the_error_names_the_package(monkeypatch):
 
 
 def test_an_import_that_fails_inside_calque_numpy_is_not_hidden(monkeypatch):
-    monkeypatch.setattr("importlib.import_module", lambda _: (_ for _ in ()).throw(ModuleNotFoundError(name="other")))
+    monkeypatch.setattr(
+        "calque_core.late.import_module", lambda _: (_ for _ in ()).throw(ModuleNotFoundError(name="other"))
+    )
     with pytest.raises(ModuleNotFoundError) as caught:
         traced(lambda x: x.__array_namespace__())
     assert caught.value.name == "other"

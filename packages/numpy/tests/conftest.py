@@ -11,6 +11,9 @@ from calque_core.extend import entered
 from calque_numpy import random
 from calque_pytree import tree_leaves
 
+for _front in (calque_numpy, calque_numpy.linalg, calque_numpy.fft):
+    for _name in _front.__all__:
+        getattr(_front, _name)  # its module adds its functions to the tables that tests read
 DTYPES = [
     "bool",
     "int8",

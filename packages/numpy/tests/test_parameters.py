@@ -12,7 +12,6 @@ import warnings
 import numpy as np
 import pytest
 
-import calque_numpy  # noqa: F401  (it fills the table of array functions)
 from calque_core import eval_jaxpr, make_jaxpr
 from calque_core.arrays.numpy_protocol import array_functions
 from calque_pytree import tree_flatten, tree_leaves

@@ -18,13 +18,17 @@ from calque_core.context import DEFAULT_SETTINGS, RESTING, active, entered
 
 
 def late_names(
-    package: str, names: Mapping[str, str], missing: Callable[[str], Any] | None = None
+    package: str,
+    names: Mapping[str, str],
+    missing: Callable[[str], Any] | None = None,
+    adapt: Callable[[str, str, Any], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package whose names are imported at their first use.
 
     It is `calque_pytree.late_names` for modules that compute with arrays: they are imported at rest.
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine".  A module that is the
-    package itself has modules as names.  `missing(name)` gives all other attributes.
+    package itself has modules as names.  `missing(name)` gives all other attributes; `adapt(package, name, value)`
+    gives the value that the package has under a name.
     Raises: AttributeError for a name that is neither in `names` nor known to `missing`.
 
     >>> from calque_core.extend import late_names
@@ -34,7 +38,18 @@ def late_names(
     >>> names()
     ['pi', 'whole_turn']
     """
-    return calque_pytree.late_names(package, names, missing, load=import_at_rest)
+    return calque_pytree.late_names(package, names, missing, adapt=adapt, load=import_at_rest)
+
+
+def late_function(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that calls function `name` of `module`, which the first call imports at rest.
+
+    >>> from calque_core.extend import late_function
+    >>> root = late_function("math", "sqrt")
+    >>> root(4.0)
+    2.0
+    """
+    return calque_pytree.late_function(module, name, load=import_at_rest)
 
 
 def import_at_rest(name: str) -> ModuleType:

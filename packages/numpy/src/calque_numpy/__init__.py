@@ -7,392 +7,188 @@ Core defines the functions that are also methods or operators of arrays; this pa
 Read next: `creation.py`, then by subject; `random` for random numbers.
 """
 
-import numpy as _np  # noqa: ICN001  (`np` would look like a public name)
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
+
+from calque_core import register_internal_folder as _register_internal_folder
+from calque_core.extend import late_function as _late_function
+from calque_core.extend import late_names as _late_names
+from calque_numpy.missing import missing_name as _missing_name
+
+# fmt: off
+# isort: off
 from numpy import (
-    bool,
-    bool_,
-    broadcast_shapes,
-    cdouble,
-    character,
-    complex64,
-    complex128,
-    complexfloating,
-    csingle,
-    double,
-    dtype,
-    e,
-    euler_gamma,
-    flexible,
-    float16,
-    float32,
-    float64,
-    floating,
-    frombuffer,
-    fromfile,
-    fromiter,
-    fromregex,
-    fromstring,
-    generic,
-    genfromtxt,
-    get_printoptions,
-    index_exp,
-    inexact,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    int_,
-    integer,
-    intp,
-    iterable,
-    load,
-    loadtxt,
-    nan,
-    newaxis,
-    number,
-    object_,
-    pi,
-    printoptions,
-    s_,
-    set_printoptions,
-    signedinteger,
-    single,
-    uint,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    uintp,
-    unsignedinteger,
+    bool, bool_, broadcast_shapes, cdouble, character, complex64, complex128, complexfloating, csingle, double,
+    dtype, e, euler_gamma, flexible, float16, float32, float64, floating, frombuffer, fromfile, fromiter,
+    fromregex, fromstring, generic, genfromtxt, get_printoptions, index_exp, inexact, inf, int8, int16, int32,
+    int64, int_, integer, intp, iterable, load, loadtxt, nan, newaxis, number, object_, pi, printoptions, s_,
+    set_printoptions, signedinteger, single, uint, uint8, uint16, uint32, uint64, uintp, unsignedinteger,
 )
 
-from calque_core import finfo, iinfo, isdtype, issubdtype, promote_types
-from calque_core import register_internal_folder as _register_internal_folder
-from calque_core.extend import late_names as _late_names
-from calque_core.extend.numpy_functions import (
-    absolute,
-    all,
-    any,
-    arctan2,
-    argmax,
-    argmin,
-    astype,
-    at,
-    bitwise_count,
-    clip,
-    conjugate,
-    copy,
-    deg2rad,
-    divmod,
-    dot,
-    fabs,
-    float_power,
-    floor_divide,
-    fmax,
-    fmin,
-    fmod,
-    heaviside,
-    hypot,
-    imag,
-    isfinite,
-    isinf,
-    isnan,
-    left_shift,
-    log2,
-    log10,
-    logaddexp,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    matmul,
-    max,
-    mean,
-    min,
-    ndim,
-    nextafter,
-    positive,
-    power,
-    prod,
-    rad2deg,
-    ravel,
-    real,
-    reciprocal,
-    remainder,
-    reshape,
-    right_shift,
-    rint,
-    round,
-    shape,
-    sign,
-    size,
-    square,
-    squeeze,
-    std,
-    sum,
-    swapaxes,
-    transpose,
-    true_divide,
-    trunc,
-    var,
-)
-from calque_core.extend.numpy_functions import absolute as abs
-from calque_core.extend.numpy_functions import arctan2 as atan2
-from calque_core.extend.numpy_functions import conjugate as conj
-from calque_core.extend.numpy_functions import deg2rad as radians
-from calque_core.extend.numpy_functions import left_shift as bitwise_left_shift
-from calque_core.extend.numpy_functions import max as amax
-from calque_core.extend.numpy_functions import min as amin
-from calque_core.extend.numpy_functions import power as pow
-from calque_core.extend.numpy_functions import rad2deg as degrees
-from calque_core.extend.numpy_functions import remainder as mod
-from calque_core.extend.numpy_functions import right_shift as bitwise_right_shift
-from calque_core.extend.numpy_functions import round as around
-from calque_core.extend.numpy_functions import transpose as permute_dims
-from calque_core.extend.numpy_functions import true_divide as divide
-from calque_core.lax import (
-    acos,
-    acosh,
-    add,
-    asin,
-    asinh,
-    atan,
-    atanh,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    cbrt,
-    ceil,
-    cos,
-    cosh,
-    exp,
-    exp2,
-    expm1,
-    floor,
-    log,
-    log1p,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-)
-from calque_core.lax import acos as arccos
-from calque_core.lax import acosh as arccosh
-from calque_core.lax import asin as arcsin
-from calque_core.lax import asinh as arcsinh
-from calque_core.lax import atan as arctan
-from calque_core.lax import atanh as arctanh
-from calque_core.lax import bitwise_not as bitwise_invert
-from calque_core.lax import bitwise_not as bitwise_not
-from calque_core.lax import bitwise_not as invert
-from calque_core.lax import eq as equal
-from calque_core.lax import ge as greater_equal
-from calque_core.lax import gt as greater
-from calque_core.lax import le as less_equal
-from calque_core.lax import lt as less
-from calque_core.lax import max as maximum
-from calque_core.lax import min as minimum
-from calque_core.lax import mul as multiply
-from calque_core.lax import ne as not_equal
-from calque_core.lax import neg as negative
-from calque_core.lax import sub as subtract
-from calque_numpy import fft, linalg
-from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
-from calque_numpy.array_types import ndarray
-from calque_numpy.axis_concatenators import c_, r_
-from calque_numpy.bits import packbits, unpackbits
-from calque_numpy.complex import angle, iscomplex, isreal
-from calque_numpy.contractions import einsum, einsum_path
-from calque_numpy.creation import (
-    array,
-    asarray,
-    empty,
-    empty_like,
-    from_dlpack,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
-from calque_numpy.dtypes import can_cast, iscomplexobj, isrealobj, result_type
-from calque_numpy.elementwise import (
-    copysign,
-    frexp,
-    gcd,
-    i0,
-    isneginf,
-    isposinf,
-    lcm,
-    ldexp,
-    logaddexp2,
-    modf,
-    signbit,
-    sinc,
-    spacing,
-)
-from calque_numpy.evaluation import evaluated_by_numpy as _evaluated_by_numpy
-from calque_numpy.fitting import polyfit
-from calque_numpy.functional import (
-    apply_along_axis,
-    apply_over_axes,
-    fromfunction,
-    piecewise,
-)
-from calque_numpy.histograms import histogram, histogram2d, histogram_bin_edges, histogramdd
-from calque_numpy.host_functions import (
-    array2string,
-    array_repr,
-    array_str,
-    base_repr,
-    binary_repr,
-    format_float_positional,
-    format_float_scientific,
-    isscalar,
-    save,
-    savetxt,
-    savez,
-    savez_compressed,
-    trim_zeros,
-)
-from calque_numpy.index_tricks import (
-    diag_indices,
-    diag_indices_from,
-    fill_diagonal,
-    indices,
-    ix_,
-    mask_indices,
-    mgrid,
-    ogrid,
-    ravel_multi_index,
-    tril_indices,
-    tril_indices_from,
-    triu_indices,
-    triu_indices_from,
-    unravel_index,
-)
-from calque_numpy.joining import (
-    array_split,
-    block,
-    column_stack,
-    concatenate,
-    dsplit,
-    dstack,
-    hsplit,
-    hstack,
-    split,
-    stack,
-    unstack,
-    vsplit,
-    vstack,
-)
-from calque_numpy.joining import concatenate as concat
-from calque_numpy.masks import (
-    allclose,
-    array_equal,
-    array_equiv,
-    isclose,
-    nan_to_num,
-    select,
-    where,
-)
-from calque_numpy.matrices import diag, diagflat, diagonal, trace, tril, triu
-from calque_numpy.missing import missing_name as _missing_name
-from calque_numpy.nan_reductions import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
-from calque_numpy.order_statistics import (
-    median,
-    nanmedian,
-    nanpercentile,
-    nanquantile,
-    percentile,
-    quantile,
-)
-from calque_numpy.padding import pad
-from calque_numpy.polynomials import poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots, vander
-from calque_numpy.products import (
-    cross,
-    inner,
-    kron,
-    matvec,
-    outer,
-    tensordot,
-    vdot,
-    vecmat,
-)
-from calque_numpy.putting import place, put, put_along_axis
-from calque_numpy.ranges import (
-    arange,
-    eye,
-    geomspace,
-    identity,
-    linspace,
-    logspace,
-    meshgrid,
-    tri,
-)
-from calque_numpy.rearranging import flip, fliplr, flipud, repeat, roll, rot90, tile
-from calque_numpy.running import (
-    cumprod,
-    cumsum,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
-    ediff1d,
-    gradient,
-    trapezoid,
-    unwrap,
-)
-from calque_numpy.searching import bincount, digitize, interp, searchsorted
-from calque_numpy.sets import (
-    argwhere,
-    flatnonzero,
-    intersect1d,
-    isin,
-    nonzero,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from calque_numpy.shapes import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    broadcast_to,
-    expand_dims,
-    matrix_transpose,
-    moveaxis,
-    rollaxis,
-)
-from calque_numpy.signals import bartlett, blackman, convolve, corrcoef, correlate, cov, hamming, hanning, kaiser
-from calque_numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
-from calque_numpy.stacks import (
-    vecdot,
-)
-from calque_numpy.statistics import average, count_nonzero, ptp
-from calque_numpy.taking import append, choose, compress, delete, extract, insert, resize, take, take_along_axis
-from calque_numpy.ufuncs import frompyfunc, ufunc
-from calque_numpy.vectorizing import vectorize
+if _TYPE_CHECKING:
+    from calque_numpy import fft, linalg, nn, random, scipy, segments
+    from calque_core import finfo, iinfo, isdtype, issubdtype, promote_types
+    from calque_core.extend.numpy_functions import (
+        absolute, absolute as abs, all, any, arctan2, arctan2 as atan2, argmax, argmin, astype, at, bitwise_count, clip,
+        conjugate, conjugate as conj, copy, deg2rad, deg2rad as radians, divmod, dot, fabs, float_power, floor_divide,
+        fmax, fmin, fmod, heaviside, hypot, imag, isfinite, isinf, isnan, left_shift, left_shift as bitwise_left_shift,
+        log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, matmul, max, max as amax, mean, min,
+        min as amin, ndim, nextafter, positive, power, power as pow, prod, rad2deg, rad2deg as degrees, ravel, real,
+        reciprocal, remainder, remainder as mod, reshape, right_shift, right_shift as bitwise_right_shift, rint, round,
+        round as around, shape, sign, size, square, squeeze, std, sum, swapaxes, transpose, transpose as permute_dims,
+        true_divide, true_divide as divide, trunc, var,
+    )
+    from calque_core.lax import (
+        acos, acosh, acosh as arccosh, acos as arccos, add, asin, asinh, asinh as arcsinh, asin as arcsin, atan, atanh,
+        atanh as arctanh, atan as arctan, bitwise_and, bitwise_not, bitwise_not as bitwise_invert,
+        bitwise_not as invert, bitwise_or, bitwise_xor, cbrt, ceil, cos, cosh, eq as equal, exp, exp2, expm1, floor,
+        ge as greater_equal, gt as greater, le as less_equal, log, log1p, lt as less, max as maximum, min as minimum,
+        mul as multiply, neg as negative, ne as not_equal, sin, sinh, sqrt, sub as subtract, tan, tanh,
+    )
+    from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
+    from calque_numpy.array_types import ndarray
+    from calque_numpy.axis_concatenators import c_, r_
+    from calque_numpy.bits import packbits, unpackbits
+    from calque_numpy.complex import angle, iscomplex, isreal
+    from calque_numpy.contractions import einsum, einsum_path
+    from calque_numpy.creation import (
+        array, asarray, empty, empty_like, from_dlpack, full, full_like, ones, ones_like, zeros, zeros_like,
+    )
+    from calque_numpy.dtypes import can_cast, iscomplexobj, isrealobj, result_type
+    from calque_numpy.elementwise import (
+        copysign, frexp, gcd, i0, isneginf, isposinf, lcm, ldexp, logaddexp2, modf, signbit, sinc, spacing,
+    )
+    from calque_numpy.fitting import polyfit
+    from calque_numpy.functional import apply_along_axis, apply_over_axes, fromfunction, piecewise
+    from calque_numpy.histograms import histogram, histogram2d, histogram_bin_edges, histogramdd
+    from calque_numpy.host_functions import (
+        array2string, array_repr, array_str, base_repr, binary_repr, format_float_positional, format_float_scientific,
+        isscalar, save, savetxt, savez, savez_compressed, trim_zeros,
+    )
+    from calque_numpy.index_tricks import (
+        diag_indices, diag_indices_from, fill_diagonal, indices, ix_, mask_indices, mgrid, ogrid, ravel_multi_index,
+        tril_indices, tril_indices_from, triu_indices, triu_indices_from, unravel_index,
+    )
+    from calque_numpy.joining import (
+        array_split, block, column_stack, concatenate, concatenate as concat, dsplit, dstack, hsplit, hstack, split,
+        stack, unstack, vsplit, vstack,
+    )
+    from calque_numpy.masks import allclose, array_equal, array_equiv, isclose, nan_to_num, select, where
+    from calque_numpy.matrices import diag, diagflat, diagonal, trace, tril, triu
+    from calque_numpy.nan_reductions import (
+        nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar,
+    )
+    from calque_numpy.order_statistics import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+    from calque_numpy.padding import pad
+    from calque_numpy.polynomials import (
+        poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots, vander,
+    )
+    from calque_numpy.products import cross, inner, kron, matvec, outer, tensordot, vdot, vecmat
+    from calque_numpy.putting import place, put, put_along_axis
+    from calque_numpy.ranges import arange, eye, geomspace, identity, linspace, logspace, meshgrid, tri
+    from calque_numpy.rearranging import flip, fliplr, flipud, repeat, roll, rot90, tile
+    from calque_numpy.running import (
+        cumprod, cumsum, cumulative_prod, cumulative_sum, diff, ediff1d, gradient, trapezoid, unwrap,
+    )
+    from calque_numpy.searching import bincount, digitize, interp, searchsorted
+    from calque_numpy.sets import (
+        argwhere, flatnonzero, intersect1d, isin, nonzero, setdiff1d, setxor1d, union1d, unique, unique_all,
+        unique_counts, unique_inverse, unique_values,
+    )
+    from calque_numpy.shapes import (
+        atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, expand_dims, matrix_transpose, moveaxis,
+        rollaxis,
+    )
+    from calque_numpy.signals import bartlett, blackman, convolve, corrcoef, correlate, cov, hamming, hanning, kaiser
+    from calque_numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
+    from calque_numpy.stacks import vecdot
+    from calque_numpy.statistics import average, count_nonzero, ptp
+    from calque_numpy.taking import append, choose, compress, delete, extract, insert, resize, take, take_along_axis
+    from calque_numpy.ufuncs import frompyfunc, ufunc
+    from calque_numpy.vectorizing import vectorize
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_numpy": "fft, linalg, nn, random, scipy, segments",
+    "calque_core": "finfo, iinfo, isdtype, issubdtype, promote_types",
+    "calque_core.extend.numpy_functions": (
+        "absolute, absolute as abs, all, any, arctan2, arctan2 as atan2, argmax, argmin, astype, at, bitwise_count, "
+        "clip, conjugate, conjugate as conj, copy, deg2rad, deg2rad as radians, divmod, dot, fabs, float_power, "
+        "floor_divide, fmax, fmin, fmod, heaviside, hypot, imag, isfinite, isinf, isnan, left_shift, "
+        "left_shift as bitwise_left_shift, log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, "
+        "matmul, max, max as amax, mean, min, min as amin, ndim, nextafter, positive, power, power as pow, prod, "
+        "rad2deg, rad2deg as degrees, ravel, real, reciprocal, remainder, remainder as mod, reshape, right_shift, "
+        "right_shift as bitwise_right_shift, rint, round, round as around, shape, sign, size, square, squeeze, std, "
+        "sum, swapaxes, transpose, transpose as permute_dims, true_divide, true_divide as divide, trunc, var"
+    ),
+    "calque_core.lax": (
+        "acos, acosh, acosh as arccosh, acos as arccos, add, asin, asinh, asinh as arcsinh, asin as arcsin, atan, "
+        "atanh, atanh as arctanh, atan as arctan, bitwise_and, bitwise_not, bitwise_not as bitwise_invert, "
+        "bitwise_not as invert, bitwise_or, bitwise_xor, cbrt, ceil, cos, cosh, eq as equal, exp, exp2, expm1, floor, "
+        "ge as greater_equal, gt as greater, le as less_equal, log, log1p, lt as less, max as maximum, min as minimum, "
+        "mul as multiply, neg as negative, ne as not_equal, sin, sinh, sqrt, sub as subtract, tan, tanh"
+    ),
+    "calque_numpy.array_api": "__array_api_version__, __array_namespace_info__",
+    "calque_numpy.array_types": "ndarray",
+    "calque_numpy.axis_concatenators": "c_, r_",
+    "calque_numpy.bits": "packbits, unpackbits",
+    "calque_numpy.complex": "angle, iscomplex, isreal",
+    "calque_numpy.contractions": "einsum, einsum_path",
+    "calque_numpy.creation": (
+        "array, asarray, empty, empty_like, from_dlpack, full, full_like, ones, ones_like, zeros, zeros_like"
+    ),
+    "calque_numpy.dtypes": "can_cast, iscomplexobj, isrealobj, result_type",
+    "calque_numpy.elementwise": (
+        "copysign, frexp, gcd, i0, isneginf, isposinf, lcm, ldexp, logaddexp2, modf, signbit, sinc, spacing"
+    ),
+    "calque_numpy.fitting": "polyfit",
+    "calque_numpy.functional": "apply_along_axis, apply_over_axes, fromfunction, piecewise",
+    "calque_numpy.histograms": "histogram, histogram2d, histogram_bin_edges, histogramdd",
+    "calque_numpy.host_functions": (
+        "array2string, array_repr, array_str, base_repr, binary_repr, format_float_positional, "
+        "format_float_scientific, isscalar, save, savetxt, savez, savez_compressed, trim_zeros"
+    ),
+    "calque_numpy.index_tricks": (
+        "diag_indices, diag_indices_from, fill_diagonal, indices, ix_, mask_indices, mgrid, ogrid, ravel_multi_index, "
+        "tril_indices, tril_indices_from, triu_indices, triu_indices_from, unravel_index"
+    ),
+    "calque_numpy.joining": (
+        "array_split, block, column_stack, concatenate, concatenate as concat, dsplit, dstack, hsplit, hstack, split, "
+        "stack, unstack, vsplit, vstack"
+    ),
+    "calque_numpy.masks": "allclose, array_equal, array_equiv, isclose, nan_to_num, select, where",
+    "calque_numpy.matrices": "diag, diagflat, diagonal, trace, tril, triu",
+    "calque_numpy.nan_reductions": (
+        "nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar"
+    ),
+    "calque_numpy.order_statistics": "median, nanmedian, nanpercentile, nanquantile, percentile, quantile",
+    "calque_numpy.padding": "pad",
+    "calque_numpy.polynomials": "poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots, vander",
+    "calque_numpy.products": "cross, inner, kron, matvec, outer, tensordot, vdot, vecmat",
+    "calque_numpy.putting": "place, put, put_along_axis",
+    "calque_numpy.ranges": "arange, eye, geomspace, identity, linspace, logspace, meshgrid, tri",
+    "calque_numpy.rearranging": "flip, fliplr, flipud, repeat, roll, rot90, tile",
+    "calque_numpy.running": (
+        "cumprod, cumsum, cumulative_prod, cumulative_sum, diff, ediff1d, gradient, trapezoid, unwrap"
+    ),
+    "calque_numpy.searching": "bincount, digitize, interp, searchsorted",
+    "calque_numpy.sets": (
+        "argwhere, flatnonzero, intersect1d, isin, nonzero, setdiff1d, setxor1d, union1d, unique, unique_all, "
+        "unique_counts, unique_inverse, unique_values"
+    ),
+    "calque_numpy.shapes": (
+        "atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, expand_dims, matrix_transpose, moveaxis, "
+        "rollaxis"
+    ),
+    "calque_numpy.signals": "bartlett, blackman, convolve, corrcoef, correlate, cov, hamming, hanning, kaiser",
+    "calque_numpy.sorting": "argpartition, argsort, lexsort, partition, sort, sort_complex",
+    "calque_numpy.stacks": "vecdot",
+    "calque_numpy.statistics": "average, count_nonzero, ptp",
+    "calque_numpy.taking": "append, choose, compress, delete, extract, insert, resize, take, take_along_axis",
+    "calque_numpy.ufuncs": "frompyfunc, ufunc",
+    "calque_numpy.vectorizing": "vectorize",
+}
 
 _register_internal_folder(__path__[0])
 
@@ -492,7 +288,10 @@ __all__ = [
     "cdouble",
 ]  # fmt: skip
 
-globals().update(_evaluated_by_numpy(_np, globals()))
-__getattr__, __dir__ = _late_names(
-    __name__, {__name__: "nn, random, scipy, segments"}, _missing_name(__name__, __all__)
-)
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(
+        __name__,
+        _LATE,
+        _missing_name(__name__, __all__),
+        adapt=_late_function("calque_numpy.evaluation", "evaluated_by_numpy"),
+    )

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError
-from calque_core.extend import active, function_evaluators, has_tracer, here, host_values
+from calque_core.extend import active, function_evaluators, has_tracer, here, host_values, import_at_rest, late_function
 from calque_core.extend.numpy_functions import with_arrays
-from calque_numpy.key_arrays import has_keys, of_keys
 
 Value = Any
 Function = Callable[..., Value]
+
+has_keys: Callable[..., bool] = late_function("calque_numpy.key_arrays", "has_keys")
+of_keys: Function = late_function("calque_numpy.key_arrays", "of_keys")
 
 _DTYPES = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _SCALARS = frozenset((bool, int, float, complex, str, type(None), slice, type, type(Ellipsis))) | {
@@ -39,23 +41,20 @@ _BY_TYPES = frozenset((
 ))  # fmt: skip
 
 
-def evaluated_by_numpy(module: Any, functions: Mapping[str, Value]) -> dict[str, Function]:
-    """Return the public functions of a module that `module` of NumPy has too, each as one that runs NumPy's first.
+def evaluated_by_numpy(package: str, name: str, value: Value) -> Value:
+    """Return `value` as the name of one of our packages; a function that NumPy has, too, runs NumPy's first.
 
-    >>> from calque_numpy import vdot
-    >>> import numpy as np
-    >>> list(evaluated_by_numpy(np, {"__name__": "ours", "__all__": ["vdot", "at"], "vdot": vdot, "at": lambda x: x}))
-    ['vdot']
+    The package `calque_numpy.linalg` has the names of `numpy.linalg`.
+
+    >>> from calque_numpy import products
+    >>> evaluated_by_numpy("calque_numpy", "vdot", products.vdot).__module__, products.vdot.__module__
+    ('calque_numpy', 'calque_numpy.products')
+    >>> evaluated_by_numpy("calque_numpy", "unknown", products.vdot) is products.vdot
+    True
     """
-    theirs = {name: getattr(module, name, None) for name in functions["__all__"] if name not in _OF_DTYPES}
-    return {
-        name: numpy_first(name, function, functions[name], functions["__name__"])
-        for name, function in theirs.items()
-        if callable(function)
-        and function is not functions[name]
-        and not isinstance(function, type)
-        and name not in _IN_PLACE
-    }
+    theirs = getattr(import_at_rest(package.removeprefix("calque_")), name, None)
+    is_numpys = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES
+    return numpy_first(name, theirs, value, package) if callable(theirs) and not is_numpys else value
 
 
 def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:  # noqa: C901  (hot)

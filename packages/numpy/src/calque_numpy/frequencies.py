@@ -1,6 +1,6 @@
 """The frequencies of the elements of a Fourier transform, and the order that puts zero in the middle.
 
-Read next: `fft.py`, the transforms.
+Read next: `transforms.py`.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ from calque_numpy.creation import asarray
 from calque_numpy.shapes import Axes, distinct_axes, moveaxis, one_or_several
 from calque_numpy.taking import take
 
+__all__ = ["flip", "fliplr", "flipud", "repeat", "roll", "rot90", "sliding_window_view", "tile"]
+
 Value = Any
 
 # More elements

@@ -9,7 +9,7 @@ lists of names below.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
 
-from calque_pytree.late import late_names
+from calque_pytree.late import late_function, late_names
 
 # fmt: off
 # isort: off
@@ -100,6 +100,7 @@ __all__ = [
     "flatten_with_path",
     "is_tree_node",
     "keystr",
+    "late_function",
     "late_names",
     "leaves",
     "leaves_with_path",

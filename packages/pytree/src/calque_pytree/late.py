@@ -23,12 +23,15 @@ def late_names(
     names: Mapping[str, str],
     missing: Callable[[str], Any] | None = None,
     *,
+    adapt: Callable[[str, str, Any], Any] | None = None,
     load: Callable[[str], ModuleType] = import_module,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package whose names are imported at their first use.
 
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine". A module that is the
     package itself has modules as names. `missing(name)` gives all other attributes; `load(module)` imports a module.
+    `adapt(package, name, value)` gives the value that the package has under a name.
+    All threads get one value for a name, also where several use it first at once.
     Raises: AttributeError for a name that is neither in `names` nor known to `missing`.
 
     >>> from calque_pytree import late_names
@@ -52,11 +55,14 @@ def late_names(
                 return missing(name)
             raise AttributeError(f"{package} has no attribute {name!r}. Its names are in {package}.__all__.", name=name)
         module, name_there = origin
-        is_module = module == package
-        value = load(f"{package}.{name_there}") if is_module else getattr(load(module), name_there)
-        if package in sys.modules:
-            setattr(sys.modules[package], name, value)  # the next look-up finds it without this function
-        return value
+        if module == package:
+            value: Any = load(f"{package}.{name_there}")
+        else:
+            value = getattr(load(module), name_there)
+            value = value if adapt is None else adapt(package, name, value)
+        if package not in sys.modules:
+            return value
+        return vars(sys.modules[package]).setdefault(name, value)  # where the next look-up finds it
 
     def __dir__() -> list[str]:  # noqa: N807
         return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *origins()})
@@ -64,20 +70,21 @@ def late_names(
     return __getattr__, __dir__
 
 
-def late_function(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that calls function `name` of `module`, which the first call imports.
+def late_function(module: str, name: str, *, load: Callable[[str], ModuleType] = import_module) -> Callable[..., Any]:
+    """Return a function that calls function `name` of `module`, which the first call imports by `load(module)`.
 
+    >>> from calque_pytree import late_function
     >>> root = late_function("math", "sqrt")
     >>> root(4.0)
     2.0
     """
 
     @cache
-    def load() -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(import_module(module), name)
-        return function
+    def function() -> Callable[..., Any]:
+        loaded: Callable[..., Any] = getattr(load(module), name)
+        return loaded
 
     def call(*args: Any) -> Any:
-        return load()(*args)
+        return function()(*args)
 
     return call

@@ -1,7 +1,14 @@
 """The NumPy functions of `calque_numpy`, under the facade's name."""
 
-from calque_numpy import *  # noqa: F403 - this module is the other one's second name
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: functions are loaded at their first use
+
+from calque_core.extend import late_names as _late_names
 from calque_numpy import __all__
 from calque_numpy.missing import missing_name as _missing_name
 
-__getattr__ = _missing_name(__name__, __all__)
+if _TYPE_CHECKING:
+    from calque_numpy import *  # noqa: F403 - this module is the other one's second name
+else:
+    __getattr__, __dir__ = _late_names(
+        __name__, {"calque_numpy": ", ".join(__all__), "calque.numpy": "fft, linalg"}, _missing_name(__name__, __all__)
+    )

@@ -1,4 +1,11 @@
 """The functions of `calque_numpy.scipy.special`, under the facade's name."""
 
-from calque_numpy.scipy.special import *  # noqa: F403 - this module is the other one's second name
-from calque_numpy.scipy.special import __all__  # noqa: F401 - its list of names too
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: functions are loaded at their first use
+
+from calque_core.extend import late_names as _late_names
+from calque_numpy.scipy.special import __all__
+
+if _TYPE_CHECKING:
+    from calque_numpy.scipy.special import *  # noqa: F403 - this module is the other one's second name
+else:
+    __getattr__, __dir__ = _late_names(__name__, {"calque_numpy.scipy.special": ", ".join(__all__)})

@@ -12,8 +12,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from calque_core.arrays.numpy_protocol import load_front
 from calque_core.frames.source import where
+from calque_core.late import import_at_rest
 from calque_core.types.array_methods import array_method
 
 Value = Any
@@ -29,7 +29,7 @@ def __array_namespace__(self: Value, *, api_version: str | None = None) -> Modul
             f"{', '.join(API_VERSIONS)}. Use one of them, or None for the newest."
         )
     try:
-        return load_front("calque_numpy")
+        return import_at_rest("calque_numpy")
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise

@@ -14,10 +14,8 @@ Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, `ufunc_methods.py`; for `arr
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +25,7 @@ from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values
 from calque_core.context import here
 from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
-from calque_core.traces.trace import eval_context
+from calque_core.late import import_at_rest
 from calque_core.types.array_methods import ArrayMethods, array_method
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import _refusal, is_array_like, typeof
@@ -239,12 +237,16 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
 def _load(table: dict[Any, Function], function: Any) -> Function:
     """Return the implementation of a NumPy or SciPy function that core does not implement.
 
+    The package of NumPy's functions imports the module of a function with its first use.
     Raises: NumpyRuleError if calque_numpy does not implement it, or is not installed.
     """
     module = _module_of(function)
     name = f"{module}.{function.__name__}"
     try:
-        load_front(_FRONTS.get(module, "calque_numpy"))
+        import_at_rest("calque_numpy")  # its absence has this name, also for a module of it
+        front = import_at_rest(_FRONTS.get(module, "calque_numpy"))
+        if function.__name__ in front.__all__:
+            getattr(front, function.__name__)
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
@@ -256,20 +258,17 @@ def _load(table: dict[Any, Function], function: Any) -> Function:
     if (module, function.__name__) in _named:
         table[function] = _named[module, function.__name__]
     if function not in table:
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(table, function)}.")
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(table, function, module)}.")
     return table[function]
 
 
-def load_front(name: str) -> ModuleType:
-    """Return the module of NumPy's functions with this name, imported at the first call.
-
-    Raises: ModuleNotFoundError if it is not installed.
-    """
-    with eval_context():  # no trace records the operations of an import
-        return importlib.import_module(name)
-
-
-_FRONTS = {"scipy.special": "calque_numpy.scipy.special"}
+_FRONTS = {
+    "numpy": "calque_numpy",
+    "numpy.fft": "calque_numpy.fft",
+    "numpy.lib.stride_tricks": "calque_numpy.rearranging",
+    "numpy.linalg": "calque_numpy.linalg",
+    "scipy.special": "calque_numpy.scipy.special",
+}
 # scipy.special.zeta is a function around a ufunc that its module does not show.
 _HOLDERS = {"numpy": "numpy", "scipy.special": "scipy.special", "scipy.special._ufuncs": "scipy.special"}
 
@@ -290,10 +289,19 @@ _INSTEAD = {
 }
 
 
-def _instead(table: Mapping[Any, Function], function: Any) -> str:
+def _instead(table: Iterable[Any], function: Any, module: str) -> str:
     """Return advice for a function without a rule: an alternative, or a function of a similar name."""
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
-    similar = similar_name(function.__name__, (known.__name__ for known in table), cutoff=0.75)
-    nearest = f"A similar function with a rule is numpy.{similar}. " if similar else ""
+    owners = {known.__name__: _module_of(known) for known in table}
+    owners |= {name: owner for owner in ("numpy", module) for name in _alike(function, owner)}
+    similar = similar_name(function.__name__, owners, cutoff=0.75)
+    nearest = f"A similar function with a rule is {owners[similar]}.{similar}. " if similar else ""
     return f"{nearest}{_ADVICE['function'].capitalize()}"
+
+
+def _alike(function: Any, module: str) -> list[str]:
+    """Return the names of the further functions in a module of NumPy's, all ufuncs or none, that calque_numpy has."""
+    names: Iterable[str] = getattr(sys.modules.get(_FRONTS.get(module, "")), "__all__", ())
+    theirs = {name: getattr(sys.modules[module], name, None) for name in names}
+    return [name for name, each in theirs.items() if type(each) is type(function) and each is not function]

@@ -47,7 +47,7 @@ if _TYPE_CHECKING:
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
     from calque_core.ops.approximate import chebyshev, declare_formula, deviance, polynomial, summed, where_any
-    from calque_core.late import import_at_rest, late_names
+    from calque_core.late import import_at_rest, late_function, late_names
     from calque_core.meshes.mesh import AnyMesh, axes_text
     from calque_core.meshes.partition_spec import UNCONSTRAINED, names_of
     from calque_core.meshes.shards import (
@@ -167,7 +167,7 @@ _LATE = {
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
     "calque_core.ops.approximate": "chebyshev, declare_formula, deviance, polynomial, summed, where_any",
-    "calque_core.late": "import_at_rest, late_names",
+    "calque_core.late": "import_at_rest, late_function, late_names",
     "calque_core.meshes.mesh": "AnyMesh, axes_text",
     "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
     "calque_core.meshes.shards": ("axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices"),
@@ -278,7 +278,7 @@ __all__ = [
     "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     "forget_with_rules", "rules_by_family",
     # Imports at the first use of a name
-    "late_names", "import_at_rest",
+    "late_names", "late_function", "import_at_rest",
     # Programs
     "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
     "check_program", "run_program", "as_declared", "forwarded_inputs",
