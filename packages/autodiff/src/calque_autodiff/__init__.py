@@ -28,11 +28,12 @@ if _TYPE_CHECKING:
     from calque_autodiff.test_util import check_grads, check_jvp, check_vjp
     from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
     from calque_autodiff.traces.tangent_trace import TangentTrace
-    from calque_autodiff.transpose import backward_pass, linear_transpose, transpose_jaxpr
+    from calque_autodiff.transpose import backward_pass, transpose_jaxpr
     from calque_autodiff.verbs.checkpoint import checkpoint, checkpoint_name, remat
     from calque_autodiff.verbs.forward import jvp
     from calque_autodiff.verbs.gradient import grad, value_and_grad
     from calque_autodiff.verbs.implicit import custom_root
+    from calque_autodiff.verbs.linear_transpose import linear_transpose
     from calque_autodiff.verbs.linearize import linearize, vjp
     from calque_autodiff.verbs.residuals import print_saved_residuals, saved_residuals
     from calque_core import (
@@ -56,11 +57,12 @@ _LATE = {
     "calque_autodiff.test_util": "check_grads, check_jvp, check_vjp",
     "calque_autodiff.traces.jvp_trace": "JVPTrace, JVPTracer",
     "calque_autodiff.traces.tangent_trace": "TangentTrace",
-    "calque_autodiff.transpose": "backward_pass, linear_transpose, transpose_jaxpr",
+    "calque_autodiff.transpose": "backward_pass, transpose_jaxpr",
     "calque_autodiff.verbs.checkpoint": "checkpoint, checkpoint_name, remat",
     "calque_autodiff.verbs.forward": "jvp",
     "calque_autodiff.verbs.gradient": "grad, value_and_grad",
     "calque_autodiff.verbs.implicit": "custom_root",
+    "calque_autodiff.verbs.linear_transpose": "linear_transpose",
     "calque_autodiff.verbs.linearize": "linearize, vjp",
     "calque_autodiff.verbs.residuals": "print_saved_residuals, saved_residuals",
     "calque_core": (  # SymbolicZero: the field's name for a zero tangent under symbolic_zeros=True

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.signs import Negative
 from calque_core import Trace, Zero, instantiate_zeros, typeof
 from calque_core.extend import JitTracer, describe_value, dtype_name, is_array_like, strong, where
 
@@ -109,7 +110,7 @@ def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[
         )
     for i, (x, ct) in enumerate(zip(invars, cts)):
         if ct is not None and type(ct) is not Zero:
-            ct_aval = typeof(ct)
+            ct_aval = typeof(ct.value if type(ct) is Negative else ct)
             if ct_aval.shape != x.aval.shape or ct_aval.dtype != x.aval.dtype:
                 raise TypeError(
                     f"the transpose rule of '{primitive.name}'{where()} returned {ct_aval} for operand {i}, which is "

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from calque_autodiff.checks import check_linear_input, checked_cotangents, only_argument
+from calque_autodiff.checks import checked_cotangents
+from calque_autodiff.signs import Negative, added, computed, negated, signed_transposition
 from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tape import Tape
 from calque_autodiff.transpositions import copied_transposition, may_copy_transpositions
@@ -26,30 +25,17 @@ from calque_core import (
     Jaxpr,
     JaxprEqn,
     Literal,
-    MissingRuleError,
     Primitive,
     UndefinedPrimal,
     Var,
     Zero,
-    add_tangents,
-    api_boundary,
     eval_jaxpr,
     evaluation,
-    instantiate_zeros,
-    is_tracer,
     stage,
-    typeof,
 )
 from calque_core.extend import (
     DEFAULT_SETTINGS,
-    FlatPrimals,
-    arg_names,
-    at_place,
-    check_callable,
-    copy_shared,
-    describe_function,
     exact_effects,
-    flatten_primals,
     in_backward,
     is_linear,
     is_nonzero,
@@ -59,14 +45,10 @@ from calque_core.extend import (
     own_context,
     plain_types,
     settings_key,
-    strong,
-    tangent_leaves,
     undefined_of,
     unmarked,
     zero_of,
-    zeros_of,
 )
-from calque_core.lax import add_any_p, add_p, sub_p
 
 Value = Any
 
@@ -82,14 +64,14 @@ def backward(
     bars: dict[Any, Value] = {}
     for var, ct in zip(outvars, cts):
         if type(var) is Var and type(ct) is not Zero and var not in known:
-            bars[var] = add_tangents(bars[var], ct) if var in bars else ct
+            bars[var] = added(bars[var], ct) if var in bars else ct
     context = own_context()
     before = context.source
     try:
         _pull_back(eqns, known, bars, context)
+        return {v: computed(ct) if type(ct) is Negative else ct for v, ct in bars.items()}
     finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
         context.source = before
-    return bars
 
 
 def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[Any, Value], context: Any) -> None:
@@ -121,7 +103,7 @@ def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[
             cts = checked_cotangents(primitive, cts, invars)
         for x, ct in zip(invars, cts):
             if ct is not None and type(ct) is not Zero and x not in known:
-                bars[x] = add_tangents(bars[x], ct) if x in bars else ct
+                bars[x] = added(bars[x], ct) if x in bars else ct
 
 
 def _transposed(
@@ -132,14 +114,18 @@ def _transposed(
     params: dict[str, Any],
 ) -> list[Value]:
     """Return the cotangents of an equation's operands, by equations copied into a trace, or else by its rule."""
-    if copies_into is not None and primitive.is_leaf and not primitive.multiple_results:
-        bars = copied_transposition(copies_into, primitive, cts[0], operands, params)
-        if bars is not None:
-            return bars
     rule = primitive.adapted["transpose"]
     if rule is None:
         raise missing_rule(primitive, "transpose")
-    return rule(cts, *operands, **params)  # type: ignore[no-any-return]
+    if not primitive.is_leaf or primitive.multiple_results:
+        return rule([computed(ct) for ct in cts], *operands, **params)  # type: ignore[no-any-return]
+    (ct,) = cts
+    if type(ct) is Negative:
+        return list(map(negated, _transposed(copies_into, primitive, [ct.value], operands, params)))
+    bars = signed_transposition(primitive, ct, operands)
+    if bars is None and copies_into is not None:
+        bars = copied_transposition(copies_into, primitive, ct, operands, params)
+    return rule(cts, *operands, **params) if bars is None else bars
 
 
 def _check_loss(primitive: Primitive, params: dict[str, Any]) -> None:
@@ -163,7 +149,7 @@ def _pull_step(
     pull = operation.pull
     cts: Sequence[Value]
     if pull is None:
-        result_cts = [bars.pop(v, None) for v in results]
+        result_cts = [computed(bars.pop(v, None)) for v in results]
         cts = [ct for ct in result_cts if ct is not None]
         if not cts:
             return
@@ -173,6 +159,8 @@ def _pull_step(
         ct = bars.pop(results, None)
         if ct is None:
             return
+        if type(ct) is Negative:
+            ct = computed(ct)
         cts, is_plain = (ct,), type(ct) in plain_types
     operand_cts: Sequence[Value] | None = None
     if is_plain and not is_marked and pull.function is not None:
@@ -183,7 +171,7 @@ def _pull_step(
     if operand_cts is None:
         operand_cts = eval_jaxpr(pull.program, pull.program.consts, *residuals, *cts)
     for x, ct in zip(marked(invars, pull.nonzero) if False in pull.nonzero else invars, operand_cts):
-        bars[x] = add_tangents(bars[x], ct) if x in bars else ct
+        bars[x] = added(bars[x], ct) if x in bars else ct
 
 
 def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
@@ -291,81 +279,3 @@ def transpose_of_call(
     transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
     bars = bind(*unmarked(operands, linear_mask), *marked(cts, ct_mask), jaxpr=transposed)
     return merged(linear_mask, merged(nonzero, bars))
-
-
-@api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
-
-    Of `primals`, arrays or `ShapeDtypeStruct`s, only the types are used.
-    Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if
-    `fun` is not linear.
-
-    >>> from calque_autodiff import linear_transpose
-    >>> from calque_core import lax
-    >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
-    (np.float64(6.0),)
-    """
-    check_callable(fun, "linear_transpose")
-    caller = f"linear_transpose of {describe_function(fun)}"
-    leaves, in_tree = flatten_primals("linear_transpose", fun, primals)
-    for name, x in zip(arg_names(fun, primals, {}), leaves):
-        check_linear_input(caller, name, typeof(x))
-    flat = FlatPrimals(fun, in_tree, "linear_transpose")
-    jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
-
-    @api_boundary
-    def transposed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        ct = only_argument(f"the transpose of {describe_function(fun)}", args, kwargs)
-        cts = tangent_leaves(caller, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
-        known: dict[Any, Value] = dict(zip(jaxpr.constvars, jaxpr.consts))
-        linear = forward(jaxpr, known)
-        _check_no_constant(caller, jaxpr, linear, known)
-        try:
-            bars = backward(linear, known, jaxpr.outvars, cts)
-        except MissingRuleError as error:
-            error.args = (_not_linear(caller, error),)
-            raise
-        outs = [strong(instantiate_zeros(bars[v])) if v in bars else zeros_of(v.aval) for v in jaxpr.invars]
-        return in_tree.unflatten(copy_shared(outs, jaxpr.consts, cts))  # type: ignore[no-any-return]
-
-    return transposed
-
-
-def _not_linear(caller: str, error: MissingRuleError) -> str:
-    """Return the message for an operation without a transpose: it is not linear, or it has no rule."""
-    culprit, text = f"'{error.primitive}'{error.place}", error.args[0]
-    if not text.startswith("Transpose rule"):  # the text names the operands
-        return f"{caller}: the function is not linear. {text}"
-    if any(note.startswith("There is none because") for note in error.__notes__):
-        advice = "Transpose a linear function; for any other function, use vjp."
-        return f"{caller}: the function is not linear, because of {culprit}: {text}. {advice}"
-    advice = "If it is linear, give it a transpose rule; otherwise use vjp."
-    return f"{caller}: {culprit} is not known to be linear: {text}. {advice}"
-
-
-def _check_no_constant(caller: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], known: Mapping[Var, Value]) -> None:
-    """Refuse a constant term, which transposition would drop in silence; a traced term passes.
-
-    Raises: MissingRuleError.
-    """
-    culprit = next((f"'{e.primitive}'{at_place(e.position)}" for e in linear if _adds_constant(e, known)), None)
-    if any(_is_nonzero(x, known) for x in jaxpr.outvars):
-        culprit = "an output"
-    if culprit is not None:
-        raise MissingRuleError(
-            f"{caller}: the function is not linear, because of {culprit}: it adds a constant that is not zero. Remove "
-            "the constant: it has no transpose.",
-            primitive="linear_transpose",
-            kind="transpose",
-            package="calque_autodiff",
-        )
-
-
-def _adds_constant(eqn: JaxprEqn, known: Mapping[Var, Value]) -> bool:
-    return eqn.primitive in (add_p, add_any_p, sub_p) and any(_is_nonzero(x, known) for x in eqn.invars)
-
-
-def _is_nonzero(x: Atom, known: Mapping[Var, Value]) -> bool:
-    value = x.val if type(x) is Literal else known.get(x, 0)  # type: ignore[arg-type]
-    return not is_tracer(value) and type(value) is not Zero and bool(np.any(np.asarray(value)))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp, deflinear, deftranspose, not_linear
+from calque_autodiff.signs import defsigns
 from calque_core import Tracer, UndefinedPrimal, add_tangents, typeof
 from calque_core.extend import NUMPY_AVALS, share, spread, zero_tangent
 from calque_core.lax import (
@@ -71,6 +72,7 @@ def sub_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
 
 
 deflinear(neg_p, lambda ct, x: [neg(ct)])
+defsigns(neg_p, lambda ct, x: [ct], [True])
 defjvp(add_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(y_dot, out))
 deftranspose(add_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
 defjvp(add_any_p, lambda x_dot, out, x, y: x_dot, lambda y_dot, out, x, y: y_dot)
@@ -82,6 +84,7 @@ defjvp(
     jointly=lambda tangents, out, x, y: sub(*tangents),
 )
 deftranspose(sub_p, sub_transpose)
+defsigns(sub_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)], [False, True])
 
 
 def mul_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:
