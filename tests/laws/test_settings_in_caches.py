@@ -104,6 +104,7 @@ CONTAINERS = {
     "calque_core.memory.captures.held_arrays": "arrays in use now",
     "calque_core.context.active": "who is active now",
     "calque_core.context.at_rest": "contexts of threads",
+    "calque_autodiff.signs._signs": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
     "calque_core.backends._backends": "a registry: functions of classes",
     "calque_core.ops.callback._runtimes": "a registry: functions",
