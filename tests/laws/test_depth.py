@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 
 import numpy as np
@@ -39,6 +40,11 @@ def chain(length):
     return fun
 
 
+def stacked(length):
+    """Return a function with an operation of many operands."""
+    return lambda x: np.stack([lax.mul(x, 2.0) for _ in range(length)]).sum()
+
+
 def linear_chain(length):
     def fun(x):
         for _ in range(length):
@@ -64,6 +70,11 @@ OF_FUNCTIONS = {
     "trace of grad": lambda n: make_jaxpr(grad(chain(n)))(1.0),
     "trace of vmap": lambda n: make_jaxpr(vmap(chain(n)))(np.ones(2)),
     "grad of a call": lambda n: grad(lambda x: call(chain(n), x))(1.0),
+}
+OF_STACKS = {
+    "trace": lambda n: make_jaxpr(stacked(n))(1.0),
+    "trace of grad": lambda n: make_jaxpr(grad(stacked(n)))(1.0),
+    "trace of vmap": lambda n: make_jaxpr(vmap(stacked(n)))(np.ones(2)),
 }
 OF_PROGRAMS = {
     "print": str,
@@ -96,6 +107,7 @@ def program(length, tool):
 def counted_calls():
     """Count the calls, of Python and of built-in functions, in a block."""
     counts = [0]
+    gc.collect()  # which may call functions, for objects of earlier tests
 
     def count(frame, event, arg):
         counts[0] += event in ("call", "c_call")
@@ -107,11 +119,29 @@ def counted_calls():
         sys.setprofile(None)
 
 
-def check_growth(run, small, large):
-    run(small(10))  # fills the caches that do not depend on the length
+@contextlib.contextmanager
+def counted_lines():
+    """Count the lines of Python code that run in a block."""
+    counts = [0]
+    gc.collect()
+
+    def count(frame, event, arg):
+        counts[0] += event == "line"
+        return count
+
+    sys.settrace(count)
+    try:
+        yield counts
+    finally:
+        sys.settrace(None)
+
+
+def check_growth(run, small, large, counted=counted_calls):
+    for _ in range(3):  # fills the caches that do not depend on the length; a plan is made at the third meeting
+        run(small(10))
     sizes = []
     for argument in (small(1000), large(2000)):
-        with counted_calls() as counts:
+        with counted() as counts:
             run(argument)
         sizes.append(counts[0])
     assert 1.9 <= sizes[1] / sizes[0] <= 2.1, sizes
@@ -120,6 +150,11 @@ def check_growth(run, small, large):
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_the_work_on_functions_grows_linearly(name):
     check_growth(OF_FUNCTIONS[name], int, int)
+
+
+@pytest.mark.parametrize("name", OF_STACKS)
+def test_the_work_on_an_operation_of_many_operands_grows_linearly(name):
+    check_growth(OF_STACKS[name], int, int, counted_lines)  # a search through a list is no call
 
 
 @pytest.mark.parametrize("name", OF_PROGRAMS)
@@ -173,6 +208,7 @@ NESTED = {
     "vmap": lambda f: make_jaxpr(vmap(f))(np.ones(2)),
     "jvp": lambda f: make_jaxpr(lambda x: jvp(f, (x,), (x,)))(1.0),
     "inline": lambda f: inline_calls(make_jaxpr(f)(1.0)),
+    "lower": lambda f: f.lower(1.0),
 }
 
 
@@ -182,6 +218,18 @@ def test_500_nested_jits(name):
     # A level of the user's functions takes Python frames, which only the user can allow more of.
     with recursion_limit(30_000):
         NESTED[name](nested_jits(500))
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_the_work_on_nested_jits_grows_linearly(name):
+    with recursion_limit(30_000):
+        NESTED[name](nested_jits(10))  # fills the caches that do not depend on the depth
+        sizes = []
+        for f in (nested_jits(40), nested_jits(80)):
+            with counted_calls() as counts:
+                NESTED[name](f)
+            sizes.append(counts[0])
+    assert 1.8 <= sizes[1] / sizes[0] <= 2.2, sizes
 
 
 def test_nested_jits_compute_what_they_say():

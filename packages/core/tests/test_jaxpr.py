@@ -62,6 +62,20 @@ def test_effects_of_inner_programs_are_effects_of_their_holders():
     assert make_jaxpr(lax.sin)(1.0).effects == frozenset()
 
 
+def test_effects_of_a_program_are_asked_for_once():
+    questions = []
+    noisy_p = Primitive("noisy_once")
+    noisy_p.def_rule("effects", lambda: questions.append(1) or frozenset(("Noise",)))
+    x, y = Var(F64), Var(F64)
+    program = Jaxpr((), [x], [JaxprEqn(noisy_p, [x], [y], {})], [y])
+    for _ in range(12):  # each program holds the one before it twice
+        x, y, z = Var(F64), Var(F64), Var(F64)
+        calls = [JaxprEqn(lax.jit_p, [x], [y], {"jaxpr": program}), JaxprEqn(lax.jit_p, [y], [z], {"jaxpr": program})]
+        program = Jaxpr((), [x], calls, [z])
+    assert program.effects == program.effects == {"Noise"}
+    assert len(questions) == 1
+
+
 def test_jaxprs_are_found_in_parameters_and_in_tuples_of_them():
     a, b, c = (make_jaxpr(f)(1.0) for f in (lax.sin, lax.cos, lax.tan))
     assert list(jaxprs_in_params({"jaxpr": a, "n": 1, "branches": (b, c), "axes": (0,)})) == [a, b, c]

@@ -48,6 +48,7 @@ def jvp_jaxpr(
         def differentiated(*args: Value) -> list[Value]:
             parent = current_trace()
             trace = JVPTrace(parent, parent)
+            trace.position = parent.position  # a search would pass the frames of all programs around this one
             tangents = merged(mask, args[len(mask) :])
             with tracing(trace):
                 tracers = [x if t is None else JVPTracer(trace, x, t) for x, t in zip(args, tangents)]
@@ -110,6 +111,7 @@ def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
             parent = current_trace()
             tangent_trace = TangentTrace(parent)
             trace = JVPTrace(parent, tangent_trace)
+            trace.position = parent.position
             with tracing(trace):
                 tracers = [
                     JVPTracer(trace, x, tangent_trace.new_arg(v.aval.to_tangent_aval())) if m else x

@@ -166,8 +166,9 @@ def _traced(jaxpr: Jaxpr, mask: Sequence[bool]) -> Split:
     cut: list[Any] = []
 
     def known(*args: Value) -> list[Value]:
-        trace = TangentTrace(current_trace())
-        trace.verb = "partial_eval"
+        parent = current_trace()
+        trace = TangentTrace(parent)
+        trace.verb, trace.position = "partial_eval", parent.position
         with tracing(trace):
             outs = eval_jaxpr(jaxpr, (), *merged(mask, args, map(trace.new_arg, unmarked(jaxpr.in_avals, mask))))
             known_outs = [not trace.owns(x) for x in outs]

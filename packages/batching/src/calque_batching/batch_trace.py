@@ -101,7 +101,7 @@ class BatchTrace(Trace):
     @mark_wrapper
     def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
         """Run the plan of `function` that is known from an earlier call, or call it."""
-        if not self.has_plans or not may_expand():
+        if not self.has_plans or not may_expand(args):
             return function(*args, **options)
         key: list[Any] = [function]
         operands: list[BatchTracer] = []

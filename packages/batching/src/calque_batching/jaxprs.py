@@ -36,7 +36,9 @@ def call_batched(
     fun: Callable[..., Sequence[Value]], axis: AxisData, args: Sequence[Value], dims: Dims
 ) -> tuple[list[Value], list[int | None]]:
     """Return the results of `fun`, which takes and returns single elements, for a whole batch, as `eval_batched`."""
-    trace = BatchTrace(current_trace(), axis)
+    parent = current_trace()
+    trace = BatchTrace(parent, axis)
+    trace.position = parent.position  # a search would pass the frames of all programs around this one
     axis_env = here().axis_env if axis.name is None else (*here().axis_env, (axis.name, axis.size))
     with tracing(trace), entered(axis_env=axis_env):
         values = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]

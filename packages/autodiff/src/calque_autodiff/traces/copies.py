@@ -63,6 +63,8 @@ def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value
 
     It is None if the function has to run.
     """
+    if not may_expand(args):
+        return None
     parent, tracer = trace.parent, trace.tracer
     key: list[Any] = [function]
     tracers: list[Any] = []
@@ -81,7 +83,7 @@ def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value
                     primals.append(x)
         elif not add_option(key, x):
             return None
-    if not tangents or (options and not add_options(key, options)) or not may_expand():
+    if not tangents or (options and not add_options(key, options)):
         return None
     if not (_are_distinct(primals) and _are_of(parent, primals) and _are_of(trace.tangent_trace, tangents)):
         return None

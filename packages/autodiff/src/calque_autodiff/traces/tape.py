@@ -8,7 +8,7 @@ Read next: `steps.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.traces.steps import Step
@@ -23,7 +23,7 @@ class Tape(NamedTuple):
 
     constvars: Sequence[Var]
     invars: Sequence[Var]
-    eqns: Sequence[Any]
+    eqns: Any  # a list, or equations that are dropped as they are read
     outvars: Sequence[Atom]
     consts: Sequence[Value]
     debug_name: str
@@ -43,11 +43,32 @@ class Tape(NamedTuple):
         ]
         return self._replace(consts=consts, eqns=eqns)
 
+    def consumed(self) -> Tape:
+        """Return the program for a single walk backwards, which drops each equation, and its residuals, once read."""
+        return self._replace(eqns=_Consumed(self.eqns))
+
     def jaxpr(self) -> Jaxpr:
         """Return the program as a jaxpr: a step becomes the equations of its operation."""
         if any(type(entry) is Step for entry in self.eqns):
             return _Expansion(self).jaxpr()
         return Jaxpr(self.constvars, self.invars, self.eqns, self.outvars, self.consts, debug_name=self.debug_name)
+
+
+class _Consumed:
+    """Equations of a closed trace, which leave its list as they are read backwards.
+
+    A backward pass that is staged then drops as many objects as it makes, and so costs the collector less.
+    """
+
+    __slots__ = ("eqns",)
+
+    def __init__(self, eqns: list[Any]) -> None:
+        self.eqns = eqns
+
+    def __reversed__(self) -> Iterator[Any]:
+        eqns = self.eqns
+        while eqns:
+            yield eqns.pop()
 
 
 class _Expansion:

@@ -158,14 +158,15 @@ class Jaxpr(Uncopied):
     @property
     def effects(self) -> Effects:
         """The effects of all equations."""
-        stack = [self]  # no recursion: programs may nest to any depth
+        stack = [self] if self._effects is None else []  # no recursion: programs may nest to any depth
         while stack:
             unknown = [inner for inner in subjaxprs(stack[-1]) if inner._effects is None]
             if unknown:
                 stack += unknown
             else:
                 jaxpr = stack.pop()
-                jaxpr._effects = no_effects.union(*(eqn.effects for eqn in jaxpr.eqns))
+                if jaxpr._effects is None:  # a program that two equations hold is on the stack twice
+                    jaxpr._effects = no_effects.union(*(eqn.effects for eqn in jaxpr.eqns))
         assert self._effects is not None
         return self._effects
 

@@ -35,6 +35,7 @@ _DTYPES = [np.dtype(code) for code in "?bhilqBHILQefd"]
 # Complex numbers are left out: two of them may be equal and have different signs of a zero.
 _EXACT = frozenset((NoneType, int, bool, float, str, type, *map(type, _DTYPES), *(dtype.type for dtype in _DTYPES)))
 _BOUNDS = frozenset((NoneType, int))
+_MOST_OPERANDS = 64
 
 
 class FunctionProgram(NamedTuple):
@@ -68,6 +69,8 @@ class Expansion(NamedTuple):
 @mark_wrapper
 def expand(trace: Any, function: Function, args: Sequence[Value], options: Options) -> Value:
     """Return `function(*args, **options)` under a trace that records operations and does nothing else with them."""
+    if not may_expand(args):
+        return function(*args, **options)
     key: list[Any] = [function]
     tracers: list[JitTracer] = []
     for x in args:
@@ -77,7 +80,7 @@ def expand(trace: Any, function: Function, args: Sequence[Value], options: Optio
                 key.append(x.aval)
         elif not add_option(key, x):
             return function(*args, **options)
-    if not tracers or (options and not add_options(key, options)) or not may_expand() or not trace.is_open:
+    if not tracers or (options and not add_options(key, options)) or not trace.is_open:
         return function(*args, **options)
     expansion = expansions.find(key, trace, function, args, options)
     if expansion is None:
@@ -99,10 +102,14 @@ def is_new_operand(key: list[Any], tracers: list[Any], x: Tracer) -> bool:
     return True
 
 
-def may_expand() -> bool:
-    """Tell whether the context is one for which expansions are made: default settings, and no named axes."""
+def may_expand(args: Sequence[Value] = ()) -> bool:
+    """Tell whether expansions are made in this context, with default settings and no named axes, and of `args`.
+
+    There is none for many operands, such as those of `numpy.stack`: each is compared with all operands before it.
+    """
     context = here()
-    return context.settings is DEFAULT_SETTINGS and not context.axis_env and not context.varying_axes
+    is_usual = context.settings is DEFAULT_SETTINGS and not context.axis_env and not context.varying_axes
+    return is_usual and len(args) <= _MOST_OPERANDS
 
 
 def add_options(key: list[Any], options: Options) -> bool:

@@ -110,9 +110,10 @@ class JitCache:
 
 
 def _enclosing_traces() -> Iterator[JaxprTrace]:
+    """Yield the traces around this call that keep anything: most keep nothing, and a key takes long to hash."""
     trace = here().trace
     while trace is not None:
-        if isinstance(trace, JaxprTrace):
+        if isinstance(trace, JaxprTrace) and trace.memo:
             yield trace
         trace = trace.parent
 
