@@ -48,7 +48,10 @@ def test_keys_that_are_met_once_cost_no_plan(monkeypatch):
 
 
 F4 = np.dtype("f4")
-ALIKE = [(0.0, -0.0), (1, 1.0), (1, True), ((1, 2), (1.0, 2)), (((0.0,), 1), ((-0.0,), 1)), ((F4, 0.0), (F4, -0.0))]
+ALIKE = [
+    *[(0.0, -0.0), (1, 1.0), (1, True), ((1, 2), (1.0, 2)), (((0.0,), 1), ((-0.0,), 1)), ((F4, 0.0), (F4, -0.0))],
+    *[((np.int32(0),), (np.float32(0.0),)), (np.int64(1), np.uint64(1)), ((np.float64(2.0),), (np.int64(2),))],
+]
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
