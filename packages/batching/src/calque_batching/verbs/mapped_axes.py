@@ -134,7 +134,9 @@ def mapped_axes(
                 "axis_size out."
             )
         size = index(axis_size)
-    return dims, known_size(caller, size) if all(d is None for d in dims) else size
+    if size is None and all(d is None for d in dims):
+        known_size(caller, size)
+    return dims, size
 
 
 def _position(caller: str, x: Value, axis: Any, names: Names, i: int) -> int:
