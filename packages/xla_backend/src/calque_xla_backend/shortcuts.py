@@ -205,8 +205,9 @@ _OF_NUMBERS.update(
 
 def _evaluate_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Value, **options: Value) -> Value:
     """Apply a ufunc, or one of its methods, to device arrays."""
-    if method == "__call__" and not options and not active and ufunc in _UFUNCS:
-        return evaluate_function(_UFUNCS[ufunc], inputs)
+    function = _UFUNCS.get(ufunc)
+    if function is not None and method == "__call__" and not options and not active:
+        return evaluate_function(function, inputs)
     return _array_ufunc(self, ufunc, method, *inputs, **options)
 
 

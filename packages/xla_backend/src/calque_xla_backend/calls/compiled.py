@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core.extend import leaf_names
-from calque_pytree import tree_structure
+from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.arena import Arenas
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.transfer import Inputs, has_plain_types
@@ -56,10 +56,10 @@ class CompiledCall:
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.run_with_token: Any = program.run_with_token
         self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
-        self.unflatten: Any = None if traced.out_tree.is_leaf else traced.out_tree.unflatten
+        self.unflatten = _unflatten_of(traced.out_tree)
         targets = [_as_given(x, target) for x, target in zip(call.leaves, program.in_types)]
         args_tree = call.in_tree.children()[0]
-        self.is_flat = args_tree == tree_structure((0,) * args_tree.num_leaves) and not call.dynamic[1]
+        self.is_flat = _is_flat(args_tree) and not call.dynamic[1]
         self.device_types = targets
         self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
         self.static_keys = call.static_keys
@@ -125,6 +125,19 @@ class CompiledCall:
         x = Array()
         (x._buffer,), (x._device_type,) = outs, self.out_types
         return x
+
+
+def _is_flat(tree: PyTreeDef) -> bool:
+    """Tell whether `tree` is a tuple of leaves."""
+    return tree == tree_structure((0,) * tree.num_leaves)
+
+
+def _unflatten_of(tree: PyTreeDef) -> Any:
+    """Return the function from a list of results to their tree; None for a single result.
+
+    Python makes a tuple of ten in 0.05 us, `unflatten` in 0.2.
+    """
+    return None if tree.is_leaf else tuple if _is_flat(tree) else tree.unflatten
 
 
 def _as_given(x: Value, target: DeviceType) -> DeviceType:
