@@ -241,3 +241,12 @@ def test_an_axis_is_an_integer_or_a_tuple_of_them(name):
         fun(np.ones((2, 2)), axis=[0, 1])
     with pytest.raises(TypeError, match=rf"{name}.*the axis is True\. Give an integer"):
         fun(np.ones((2, 2)), axis=True)
+
+
+def test_an_axis_may_be_an_array_of_rank_0():
+    x, one = np.arange(6.0).reshape(2, 3), np.array(1)
+    for name in ("sum", "max", "mean", "any"):
+        jaxpr = stage(lambda x, name=name: [getattr(np, name)(x, axis=one)], [typeof(x)])
+        np.testing.assert_array_equal(eval_jaxpr(jaxpr, [], x)[0], getattr(np, name)(x, axis=1))
+    with pytest.raises(TypeError, match=r"sum.*test_numpy_reductions.py"):
+        stage(lambda x: [np.sum(x, axis=np.array(1.5))], [typeof(x)])

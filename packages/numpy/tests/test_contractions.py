@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import ShapeError, make_jaxpr
+from calque_core import NumpyRuleError, ShapeError, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -152,3 +152,9 @@ def test_subscripts_that_do_not_fit_are_refused(call, error, words):
 def test_subscripts_that_are_no_string_are_named_by_their_type():
     with pytest.raises(TypeError, match=r"the subscripts are float64\[2,3\]\. Give a string such as 'ij,jk->ik', or"):
         cnp.einsum(np.ones((2, 3)), np.ones((2, 3)))
+
+
+def test_a_path_of_traced_subscripts_is_refused():
+    for operands in (lambda x: (x,), lambda x: (x, x), lambda x: (x, [0, 1], x)):
+        with pytest.raises(NumpyRuleError, match=r"einsum.*the subscripts are float64\[2,2\]. Give a string such as"):
+            make_jaxpr(lambda x, operands=operands: np.einsum_path(*operands(x)))(np.ones((2, 2)))

@@ -82,3 +82,8 @@ def test_numpys_own_ufuncs_are_traced():
     jaxpr = make_jaxpr(lambda x: np.copysign(x, -1.0) + np.frexp(x)[0])(np.ones(3))
     assert "copysign" not in str(jaxpr)
     assert str(jaxpr.out_avals[0]) == "float64[3]"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32"])
+def test_sinc_and_i0_of_integers_are_computed_in_float64(dtype, agree):
+    agree(lambda m, x: [m.sinc(x), m.i0(x)], np.array([0, 1, 1]).astype(dtype), ulps=50)

@@ -34,3 +34,7 @@ def test_wrong_arguments_are_refused():
             cnp.histogramdd(x, 2, weights=np.ones(2))
         with pytest.raises(TypeError, match=r"histogram2d of float64\[4\] and float64\[2\].*Give two vectors"):
             cnp.histogram2d(x[:, 0], x[0])
+
+
+def test_a_number_of_bins_may_be_an_array_of_rank_0(agree):
+    agree(lambda m, x: [m.histogram(x, np.array(3)), m.histogram_bin_edges(x, np.array(2))], np.array([0.0, 0.3, 1.0]))

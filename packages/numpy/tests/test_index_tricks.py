@@ -1,10 +1,10 @@
-"""Arrays of known indices are NumPy's; flat positions may be traced."""
+"""Arrays of known indices are NumPy's; flat positions, and indices for each axis, may be traced."""
 
 import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import NumpyRuleError, ShapeError, make_jaxpr
 from calque_core.extend import entered
 
 X = np.arange(12.0).reshape(3, 4)
@@ -49,3 +49,19 @@ def test_wrong_arguments_are_refused():
             cnp.diag_indices_from(X)
     with pytest.raises(ValueError, match=r"unravel_index.*the order is 'K'. Use 'C' or 'F'"):
         make_jaxpr(lambda i: cnp.unravel_index(i, (2, 2), "K"))(1)
+
+
+def test_indices_of_a_part_of_a_matrix_are_numpys(agree):
+    rows, columns = np.array([2, 0]), np.array([1, 3, 1])
+    agree(
+        lambda m, x, i, j: [x[m.ix_(i, j)], x[m.ix_(i, [0, 1])], x[m.ix_([True, False, True], j)], *m.ix_(i, [])],
+        X,
+        rows,
+        columns,
+    )
+    with pytest.raises(ShapeError, match=r"ix_ of float64\[3,4\] at .*test_index_tricks.py:.*Give vectors"):
+        make_jaxpr(np.ix_)(X)
+    with pytest.raises(
+        NumpyRuleError, match=r"nonzero of bool\[2\] at .*test_index_tricks.py:.*the shape of the result"
+    ):
+        make_jaxpr(lambda i: np.ix_(i > 0))(rows)

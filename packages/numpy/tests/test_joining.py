@@ -138,3 +138,9 @@ def test_lists_that_are_no_blocks_are_refused():
             make_jaxpr(lambda x, wrong=wrong: cnp.block(wrong))(x)
     with pytest.raises(TypeError, match=r"block.*got a tuple of blocks. Use lists"):
         make_jaxpr(lambda x: cnp.block((x, x)))(x)
+
+
+def test_a_number_of_sections_may_be_an_array_of_rank_0(agree):
+    agree(
+        lambda m, x: [m.split(x, np.array(2)), m.array_split(x, np.array(3)), m.split(x, np.array([1]))], np.arange(4.0)
+    )

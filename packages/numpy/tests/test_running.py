@@ -95,3 +95,8 @@ def test_wrong_arguments_are_refused():
 def test_a_running_sum_is_one_equation():
     jaxpr = make_jaxpr(lambda x: np.cumsum(x, 0))(np.ones((2, 3)))
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["cumsum"]
+
+
+def test_an_integral_over_points_with_more_axes_is_numpys(agree):
+    x = np.array([[0.0, 1.0, 3.0], [1.0, 1.5, 2.0]])
+    agree(lambda m, x: [m.trapezoid(x[0], x), m.trapezoid(x, x), m.trapezoid(x, x, axis=0), m.trapezoid(x, x[0])], x)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import NumpyRuleError, make_jaxpr
 from calque_core.extend import entered
 
 SORTED = np.array([-2.0, -1.0, -1.0, 0.5, 3.0, np.inf, np.nan])
@@ -87,3 +87,10 @@ def test_wrong_arguments_are_refused():
             cnp.bincount(x)
     with pytest.raises(TypeError, match=r"histogram_bin_edges.*the rule 'auto' needs known values"):
         make_jaxpr(lambda x: np.histogram(x, "auto"))(x)
+
+
+def test_the_size_of_counts_of_a_traced_array_is_not_known():
+    with pytest.raises(
+        NumpyRuleError, match=r"bincount of int64\[2\] at .*test_searching.py:.*Use length= to say the size"
+    ):
+        make_jaxpr(np.bincount)(np.array([0, 1]))

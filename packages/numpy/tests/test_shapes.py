@@ -77,3 +77,11 @@ def test_axes_are_rolled_and_slices_are_taken_as_numpy_does(agree, numbers):
         x,
         plain=False,
     )
+
+
+def test_an_axis_may_be_an_array_of_rank_0(agree):
+    one = np.array(1)
+    agree(
+        lambda m, x: [m.flip(x, one), m.roll(x, one, one), m.expand_dims(x, one), m.moveaxis(x, one, 0)],
+        np.ones((2, 3)),
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import TracerArrayConversionError, TracerIntegerConversionError, make_jaxpr
 from calque_core.extend import entered
 
 INDICES = np.array([[2, 0, -1], [1, 1, 2]])
@@ -84,3 +84,13 @@ def test_insertions_are_refused_where_numpy_refuses():
             cnp.insert(np.ones(3), 5, 1.0)
         with pytest.raises(ValueError, match="broadcast"):
             cnp.insert(np.ones((2, 3)), [0, 1], np.ones(5), 1)
+
+
+@pytest.mark.parametrize("function", [lambda x, i: np.delete(x, i), lambda x, i: np.insert(x, i, 9.0)])
+def test_traced_positions_are_refused_with_their_own_error(function):
+    with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked of a traced value of type int64\[\]"):
+        make_jaxpr(function)(np.ones(3), 1)
+    with pytest.raises(
+        TracerArrayConversionError, match=r"a NumPy array was asked of a traced value of type int64\[2\]"
+    ):
+        make_jaxpr(function)(np.ones(3), np.array([0, 2]))

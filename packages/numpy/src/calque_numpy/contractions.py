@@ -86,12 +86,15 @@ def einsum_path(*operands: Value, optimize: Any = "greedy", einsum_call: bool = 
     """Return the order in which `einsum` multiplies its operands, and a text about its cost; as `numpy.einsum_path`.
 
     It depends on shapes alone, so operands may be traced.
+    Raises: NumpyRuleError for subscripts that are neither a string nor lists of labels.
 
     >>> import numpy as np
     >>> from calque_numpy import einsum_path
     >>> einsum_path("ij,jk,k", np.ones((5, 5)), np.ones((5, 5)), np.ones(5))[0]
     ['einsum_path', (1, 2), (0, 1)]
     """
+    if not isinstance(operands[0], str):
+        _from_lists(operands)  # refuses an array in the place of labels, which NumPy's function would hand back
     arrays = range(1, len(operands)) if isinstance(operands[0], str) else range(0, len(operands) - 1, 2)
     shapes_alone = [_shape_alone(typeof(asarray(x)).shape) if i in arrays else x for i, x in enumerate(operands)]
     return np.einsum_path(*shapes_alone, optimize=optimize, einsum_call=einsum_call)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     as_dtype,
@@ -278,7 +278,7 @@ def sinc(x: Value) -> Value:
     >>> sinc(np.array([0.0, 0.5]))
     array([1.        , 0.63661977])
     """
-    x = lax.mul(floating(x), math.pi)
+    x = lax.mul(_double_of_integers(x), math.pi)
     is_near = lax.lt(lax.abs(x), 0.25)
     far, near = lax.select(is_near, 1, x), lax.select(is_near, x, 0)
     square, series = lax.mul(near, near), lax.zeros_like(x)
@@ -296,5 +296,10 @@ def i0(x: Value) -> Value:
     >>> i0(np.array([0.0, 1.0]))
     array([1.        , 1.26606588])
     """
-    x = lax.abs(_real("i0", x))
+    x = lax.abs(_real("i0", _double_of_integers(x)))
     return lax.mul(lax.bessel_i0e(x), lax.exp(x))
+
+
+def _double_of_integers(x: Value) -> Value:
+    """Return integers and bools as float64: a function that NumPy writes in Python computes with Python's floats."""
+    return as_dtype(x, canonicalize_dtype(np.float64)) if typeof(x).kind in "biu" else floating(x)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
+from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, typeof
+from calque_core.extend import is_array_like
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, binary, ravel
 from calque_core.extend.numpy_functions import max as largest
@@ -40,14 +42,18 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     array([0. , 0.5, 1. ])
     """
     if isinstance(bins, str):
-        raise TypeError(f"histogram_bin_edges{place()}: the rule {bins!r} needs known values. Give a number of bins.")
+        raise NumpyRuleError(
+            f"histogram_bin_edges{place()}: the rule {bins!r} needs known values. Give a number of bins."
+        )
     a = asarray(a)
     if typeof(a).kind == "c":
         raise TypeError(f"histogram_bin_edges of {typeof(a)}{place()}: complex numbers have no order.")
     if weights is not None and typeof(weights).shape != typeof(a).shape:
         raise ShapeError(f"histogram of {typeof(a)}{place()}: the weights are {typeof(weights)}. Give one for each.")
     if not isinstance(bins, (int, np.integer)):
-        return asarray(bins)
+        if not is_array_like(bins) or typeof(bins).ndim:
+            return asarray(bins)
+        bins = index(bins)
     if bins < 1:
         raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
     a = ravel(a)

@@ -1,4 +1,4 @@
-"""Arrays of known indices: triangles, diagonals, grids.  They depend on sizes alone, so NumPy makes them.
+"""Arrays of indices: triangles, diagonals, grids.  Most depend on sizes alone, so NumPy makes them.
 
 Read next: `taking.py`.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import diag_indices, indices, ix_, mask_indices, mgrid, ogrid, tril_indices, triu_indices
+from numpy import diag_indices, indices, mask_indices, mgrid, ogrid, tril_indices, triu_indices
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at
 from calque_numpy.creation import asarray
+from calque_numpy.sets import nonzero
 
 Value = Any
 
@@ -104,6 +105,35 @@ def fill_diagonal(a: Value, val: Value, wrap: bool = False, *, inplace: bool = F
     values = at(values)[np.arange(len(flat)) % max(typeof(values).size, 1)].get()
     flat_array = lax.reshape(a, (typeof(a).size,))
     return lax.reshape(at(flat_array)[flat].set(as_dtype(values, typeof(a).dtype), unique_indices=True), shape)
+
+
+@implements(np.ix_)
+def ix_(*args: Value) -> tuple[Value, ...]:
+    """Return vectors of indices, each along an axis of its own: `x[ix_(rows, columns)]` is a part of a matrix.
+
+    A vector of bools stands for the places where it is true, which must be known.
+    Shapes: [n], [m], .. -> [n, 1, ..], [1, m, ..], ..
+    Raises: ShapeError for an array that is no vector; NumpyRuleError for traced bools.
+
+    >>> import numpy as np
+    >>> from calque_numpy import ix_
+    >>> np.arange(6).reshape(2, 3)[ix_([0, 1], [True, False, True])]
+    array([[0, 2],
+           [3, 5]])
+    """
+    return tuple(
+        lax.expand_dims(_vector_of_indices(x), [d for d in range(len(args)) if d != axis])
+        for axis, x in enumerate(args)
+    )
+
+
+def _vector_of_indices(x: Value) -> Value:
+    x = asarray(x)
+    if typeof(x).ndim != 1:
+        raise ShapeError(f"ix_ of {typeof(x)}{place()}. Give vectors.")
+    if typeof(x).kind == "b":
+        return nonzero(x)[0]
+    return x if typeof(x).size else as_dtype(x, canonicalize_dtype(np.intp))  # an empty list has floats
 
 
 @implements(np.unravel_index)

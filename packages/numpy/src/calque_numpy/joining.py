@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import integer, where
+from calque_core.extend import integer, is_array_like, where
 from calque_core.extend.numpy_functions import (
     astype,
     canonical_axis,
@@ -169,7 +169,7 @@ def _split(name: str, ary: Value, indices_or_sections: Any, axis: int) -> list[V
 
 
 def _edges(name: str, indices_or_sections: Any, size: int) -> list[int | None]:
-    if hasattr(indices_or_sections, "__len__"):
+    if not is_array_like(indices_or_sections) or typeof(indices_or_sections).ndim:
         return [0, *integers(name, "indices_or_sections", indices_or_sections), None]
     sections = _section_count(name, indices_or_sections)
     each, extra = divmod(size, sections)

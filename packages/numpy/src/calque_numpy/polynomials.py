@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import integer, kind_of
+from calque_core import ShapeError, canonicalize_dtype, implements, is_tracer, lax, result_type, typeof
+from calque_core.extend import host_values, integer, kind_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, ravel, real, true_divide
 from calque_numpy.creation import asarray
@@ -194,8 +194,8 @@ def roots(p: Value, *, strip_zeros: bool = True) -> Value:
     array([2., 1.])
     """
     p = _coefficients("roots", p)
-    if strip_zeros and isinstance(p, np.ndarray):
-        return np.roots(p)
+    if strip_zeros and not is_tracer(p):
+        return np.roots(host_values(p))
     p = as_dtype(p, _field(p))
     n = typeof(p).size
     if n < 2:

@@ -208,11 +208,11 @@ def trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Val
     """
     y = asarray(y)
     ndim = typeof(y).ndim
-    axis = canonical_axis("trapezoid", axis, ndim)
+    position = canonical_axis("trapezoid", axis, ndim)  # in y: x may have more axes
     if x is not None:
         x = asarray(x)
-        dx = diff(x, axis=axis) if typeof(x).ndim != 1 else _along(diff(x), axis, ndim)
-    later, earlier = _neighbours(y, axis)
+        dx = diff(x, axis=axis) if typeof(x).ndim != 1 else _along(diff(x), position, ndim)
+    later, earlier = _neighbours(y, position)
     return total(dx * (later + earlier) / 2.0, axis)
 
 

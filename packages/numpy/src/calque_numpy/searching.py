@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
@@ -179,7 +179,7 @@ def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: 
 def _length(x: Value, minlength: int) -> int:
     """Return the size of the result for a known x."""
     if not isinstance(x, np.ndarray):
-        raise TypeError(
+        raise NumpyRuleError(
             f"bincount of {typeof(x)}{place()}: the size of the result depends on a traced array. "
             "Use length= to say the size."
         )

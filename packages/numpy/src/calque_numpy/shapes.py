@@ -26,7 +26,8 @@ Axes = int | Sequence[int]
 
 def one_or_several(name: str, argument: str, values: Any) -> tuple[int, ...]:
     """Return one integer, or a sequence of integers, as a tuple."""
-    return integers(name, argument, values if isinstance(values, (tuple, list, np.ndarray)) else (values,))
+    is_sequence = isinstance(values, (tuple, list)) or (isinstance(values, np.ndarray) and values.ndim > 0)
+    return integers(name, argument, values if is_sequence else (values,))
 
 
 def distinct_axes(name: str, axes: Any, ndim: int) -> list[int]:

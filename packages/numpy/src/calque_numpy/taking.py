@@ -9,11 +9,13 @@ Read next: `searching.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import implements, is_tracer, lax, typeof
+from calque_core.extend import host_values
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, ravel, refuse
 from calque_numpy.creation import asarray
@@ -191,8 +193,18 @@ def delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
     array([1, 3])
     """
     arr, axis = _flat_or_axis("delete", arr, axis)
-    kept = np.delete(np.arange(typeof(arr).shape[axis]), obj)
+    kept = np.delete(np.arange(typeof(arr).shape[axis]), _known_positions(obj))
     return at(arr)[(*_all(axis), kept)].get()
+
+
+def _known_positions(positions: Any) -> Any:
+    """Return positions for NumPy's own function, which would hand a tracer or a device array back to this module.
+
+    Raises: a tracer's own error for a traced value that is not known.
+    """
+    if not is_tracer(positions):
+        return host_values(positions)
+    return np.asarray(positions) if typeof(positions).ndim else index(positions)
 
 
 @implements(np.insert)
@@ -212,7 +224,7 @@ def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Valu
     """
     arr, axis = _flat_or_axis("insert", arr, axis)
     shape, values = typeof(arr).shape, as_dtype(asarray(values), typeof(arr).dtype)
-    n, missing = shape[axis], len(shape) - typeof(values).ndim
+    n, missing, obj = shape[axis], len(shape) - typeof(values).ndim, _known_positions(obj)
     values = lax.expand_dims(values, range(missing)) if missing > 0 else values
     count = np.insert(np.arange(n), obj, 0).size - n
     if count == 1:

@@ -16,6 +16,7 @@ import numpy as np
 from calque_core.errors import ConcretizationTypeError
 from calque_core.frames.source import where
 from calque_core.traces.tracer import is_tracer
+from calque_core.types.avals import is_array_like
 
 Axes = int | Iterable[int] | None
 
@@ -104,6 +105,11 @@ def _all_axes(ndim: int) -> tuple[int, ...]:
 
 
 def _each(axes: Any) -> Iterable[Any]:
-    if type(axes) is tuple:
+    if type(axes) is tuple or type(axes) is list:
         return axes
-    return axes if isinstance(axes, Iterable) and not is_tracer(axes) else (axes,)
+    return axes if isinstance(axes, Iterable) and not (is_array_like(axes) and _is_one(axes)) else (axes,)
+
+
+def _is_one(axes: Any) -> bool:
+    """Tell whether an array is one axis, or a tracer, which raises its own error as an axis."""
+    return is_tracer(axes) or not axes.ndim
