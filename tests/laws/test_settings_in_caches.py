@@ -89,6 +89,7 @@ REMEMBERING = {
     "calque_pytree.generated.code_of": "compiles the text of the key",
     "calque_pytree.dataclass.compared_fields": "the names of a class",
     "calque_xla_backend.calls.dispatch._code": "compiles a text made of a number",
+    "calque_xla_backend.calls.wrapping._code": "compiles a text made of a number",
 }
 # Module-level containers in lower case, which is to say not constants.
 CONTAINERS = {

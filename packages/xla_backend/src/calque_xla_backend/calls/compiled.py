@@ -15,9 +15,10 @@ from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.arena import Arenas
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.transfer import Inputs, has_plain_types
+from calque_xla_backend.calls.wrapping import generate_wrap
 from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.modules.bounds import fit
-from calque_xla_backend.runtime.array import Array, wrap
+from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.placement import DeviceType
 from calque_xla_backend.runtime.runtime import Buffer
 
@@ -48,6 +49,7 @@ class CompiledCall:
         "device_types",
         "static_keys",
         "unflatten",
+        "wrap",
     )
 
     def __init__(self, program: Program, call: Call, traced: TracedCall, positions: Sequence[str]) -> None:
@@ -56,7 +58,7 @@ class CompiledCall:
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.run_with_token: Any = program.run_with_token
         self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
-        self.unflatten = _unflatten_of(traced.out_tree)
+        self.wrap, self.unflatten = generate_wrap(program.out_types), _unflatten_of(traced.out_tree)
         targets = [_as_given(x, target) for x, target in zip(call.leaves, program.in_types)]
         args_tree = call.in_tree.children()[0]
         self.is_flat = _is_flat(args_tree) and not call.dynamic[1]
@@ -121,7 +123,7 @@ class CompiledCall:
     def result(self, outs: Sequence[Buffer]) -> Any:
         """Return the result of the function, with `outs` as the buffers of its arrays."""
         if self.unflatten is not None:
-            return self.unflatten(wrap(outs, self.out_types))
+            return self.unflatten(self.wrap(outs))
         x = Array()
         (x._buffer,), (x._device_type,) = outs, self.out_types
         return x

@@ -56,9 +56,7 @@ def make(programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames):
     x._buffer, = outs
     x._device_type, = compiled.out_types
     return x
-   arrays = [Array() for _ in outs]
-   for x, x._buffer, x._device_type in zip(arrays, outs, compiled.out_types): pass
-   return compiled.unflatten(arrays)
+   return compiled.unflatten(compiled.wrap(outs))
   except Exception as error:
    hide_frames(error)
    raise
