@@ -16,6 +16,8 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from calque_autodiff.jaxprs import linearize_jaxpr
 from calque_autodiff.traces.steps import LinearizedOperation, Pull
 from calque_autodiff.transpose import transpose_jaxpr
@@ -123,16 +125,16 @@ def _tuple_of(names: Sequence[str]) -> str:
 def _operation_of_key(key: Sequence[Any], params: dict[str, Any]) -> LinearizedOperation | None:
     """Return the operation of a key: the primitive, its operands, its parameters.
 
-    For each operand a key has its type if it has a tangent, the class of a scalar without tangent, or None and the type
-    of an array without tangent.
+    For each operand a key has its type if it has a tangent, the class of a scalar without tangent, or the class and the
+    type of an array without tangent.
     """
     avals: list[Any] = []
     mask: list[bool] = []
     for before, part in pairwise(key):
         if isinstance(part, ShapedArray):
             avals.append(part)
-            mask.append(before is not None)
-        elif isinstance(part, type):
+            mask.append(before is not np.ndarray)
+        elif isinstance(part, type) and part is not np.ndarray:
             avals.append(typeof(part(0)))
             mask.append(False)
     return linearized_operation(key[0], avals, mask, params)

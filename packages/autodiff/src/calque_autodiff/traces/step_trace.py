@@ -9,7 +9,7 @@ Read next: `steps.py` for the steps, `operations.py` of this package, which make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,15 @@ class SteppedJVPTracer(ArrayOperations, JVPTracer):
     __slots__ = ()
 
 
+Operands = tuple[list[Value], list[Value], list[Var]]  # operands, their primals, the variables of their tangents
+_OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
+
+
+def _no_option(key: list[Any], x: Value) -> bool:
+    """Refuse an argument: a primitive has operands alone."""
+    return False
+
+
 class StepTrace(JVPTrace):
     """Applies jvp rules in evaluation, and straight-line code in their place where it is known."""
 
@@ -55,42 +64,18 @@ class StepTrace(JVPTrace):
         outs = self.primitive_step(primitive, args, params) if primitive.is_leaf else None
         return self.run_rule(primitive, args, params) if outs is None else outs
 
-    def primitive_step(  # noqa: C901  one loop over the operands; a call for each would take 0.2 us
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value] | None:
+    def primitive_step(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value] | None:
         """Run a known primitive and record it as one step; return None where its rule has to run."""
         if here().settings is not DEFAULT_SETTINGS:
             return None
         key: list[Any] = [primitive]
-        primals: list[Value] = []
-        invars: list[Var] = []
-        for x in args:
-            kind = type(x)
-            if kind is SteppedJVPTracer and x._trace is self:
-                primal, tangent = x.primal, x._tangent
-                if type(primal) not in plain_types:
-                    return None
-                if type(tangent) is Step:
-                    invars.append(tangent[2])
-                elif type(tangent) is JitTracer and tangent._trace is self.tangent_trace:
-                    invars.append(tangent.variable)
-                else:
-                    return None
-                key.append(x.aval)
-                primals.append(primal)
-            elif kind in SCALAR_TYPES:
-                key.append(kind)
-                primals.append(x)
-            elif kind is np.ndarray:
-                key += (None, typeof(x))
-                primals.append(x)
-            else:
-                return None
-        if not invars:
+        operands = self.operands(key, args, _OPERANDS, _no_option)
+        if operands is None:
             return None
         if params:
             key.append(exact_params(params))
         operation = primitive_operations.find(key, key, params)
+        _, primals, invars = operands
         return None if operation is None else self.run_step(operation, primals, invars)
 
     @mark_wrapper
@@ -101,7 +86,7 @@ class StepTrace(JVPTrace):
         out = self.function_step(function, args, options)
         return function(*args, **options) if out is None else out
 
-    def function_step(  # noqa: C901, PLR0911  one loop over the arguments; a call for each would take 0.2 us
+    def function_step(
         self, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]
     ) -> Value | None:
         """Run a known function and record it as one step; return None where it has to be called.
@@ -110,7 +95,35 @@ class StepTrace(JVPTrace):
         arguments are options: a function may look at the elements of an array without a tangent.
         """
         key: list[Any] = [function]
-        operands: list[Value] = []
+        operands = self.operands(key, args, FLOATS, add_option)
+        if operands is None or (options and not add_options(key, options)) or not may_expand():
+            return None
+        values, primals, invars = operands
+        known = function_operations.find(key, function, args, options, FLOATS)
+        if known is not None and known.operation is None:  # the function looks at floats: their texts join the key
+            key += [repr(x) for x in values if type(x) in FLOATS]
+            values = [x for x in values if type(x) is SteppedJVPTracer]
+            primals = [x.primal for x in values]
+            known = function_operations.find(key, function, args, options, ())
+        if known is None or known.operation is None:
+            return None
+        outs = self.run_step(known.operation, primals, invars)
+        if outs is None:
+            return None
+        return outs[0] if known.function.is_new_array else known.function.results(outs, values)
+
+    def operands(
+        self,
+        key: list[Any],
+        args: Sequence[Value],
+        kinds: Collection[type],
+        add_other: Callable[[list[Any], Value], bool],
+    ) -> Operands | None:
+        """Return the arguments with a tangent and those of the classes `kinds`; append their types to a key.
+
+        `add_other(key, x)` appends any other argument, or returns False.  None says that the rules have to run.
+        """
+        values: list[Value] = []
         primals: list[Value] = []
         invars: list[Var] = []
         for x in args:
@@ -126,28 +139,17 @@ class StepTrace(JVPTrace):
                 else:
                     return None
                 key.append(x.aval)
-                operands.append(x)
+                values.append(x)
                 primals.append(primal)
-            elif kind in FLOATS:
+            elif kind in kinds:
                 key.append(kind)
-                operands.append(x)
+                if kind is np.ndarray:
+                    key.append(typeof(x))
+                values.append(x)
                 primals.append(x)
-            elif not add_option(key, x):
+            elif not add_other(key, x):
                 return None
-        if not invars or (options and not add_options(key, options)) or not may_expand():
-            return None
-        known = function_operations.find(key, function, args, options, FLOATS)
-        if known is not None and known.operation is None:  # the function looks at floats: their texts join the key
-            key += [repr(x) for x in operands if type(x) in FLOATS]
-            operands = [x for x in operands if type(x) is SteppedJVPTracer]
-            primals = [x.primal for x in operands]
-            known = function_operations.find(key, function, args, options, ())
-        if known is None or known.operation is None:
-            return None
-        outs = self.run_step(known.operation, primals, invars)
-        if outs is None:
-            return None
-        return outs[0] if known.function.is_new_array else known.function.results(outs, operands)
+        return (values, primals, invars) if invars else None
 
     def run_step(
         self, operation: LinearizedOperation, primals: list[Value], invars: Sequence[Var]
