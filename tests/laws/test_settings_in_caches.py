@@ -114,7 +114,6 @@ CONTAINERS = {
     "calque_xla_backend.runtime.callbacks._running": "programs that run now",
     "calque_core.arrays.numpy_protocol.array_functions": "a registry: functions",
     "calque_core.arrays.numpy_protocol._named": "a registry: functions",
-    "calque_core.arrays.numpy_protocol.ufunc_methods": "a registry: functions",
     "calque_core.arrays.numpy_protocol.reductions": "a registry: functions",
     "calque_batching.verbs.vmappable.vmappables": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from calque_core import NumpyRuleError, TracerArrayConversionError, eval_jaxpr, implements, stage, typeof
-from calque_core.arrays.numpy_protocol import array_functions, reductions
+from calque_core.arrays.numpy_protocol import array_functions
+from calque_core.arrays.numpy_reductions import reductions
 
 X = np.array([[1.0, -2.0], [3.0, 0.5]])
 

@@ -14,14 +14,16 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.arrays import numpy_reductions, numpy_shapes
-from calque_core.arrays.numpy_products import dot
+from calque_core.arrays.numpy_products import dot, matmul
 from calque_core.arrays.numpy_protocol import implements
+from calque_core.arrays.operators import _fallback
 from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method, array_operation, array_property
 from calque_core.types.avals import Shape, typeof
+from calque_core.types.avals import _aval_functions as operand_types
 
 Value = Any
 
@@ -153,3 +155,13 @@ def __contains__(self: Value, value: Value) -> bool:
 def sort(self: Value, *_: Any, **__: Any) -> None:
     """Refuse: NumPy's method sorts in place."""
     raise TypeError(f"x.sort(){where()} would change a traced array or a device array in place. Use numpy.sort(x).")
+
+
+@array_operation
+def __matmul__(self: Value, other: Value) -> Value:
+    return matmul(self, other) if type(other) in operand_types else _fallback(matmul, self, other, other)
+
+
+@array_operation
+def __rmatmul__(self: Value, other: Value) -> Value:
+    return matmul(other, self) if type(other) in operand_types else _fallback(matmul, other, self, other)

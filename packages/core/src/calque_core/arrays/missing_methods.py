@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.arrays.late_methods import LATE
 from calque_core.arrays.numpy_shapes import ravel
 from calque_core.arrays.views import view
 from calque_core.frames.source import where
@@ -43,7 +44,6 @@ CHANGES = {
     "setfield": "Use numpy.where(mask, values, x)",
     "setflags": "Such an array is always read-only. Remove the call",
 }
-_OF_EACH_CLASS = ("item", "tolist")  # tracers have their own errors for these
 _OF_TRACERS: dict[str, Callable[[Value], Any]] = {
     "compress": lambda x: lambda condition, axis=None, out=None: np.compress(condition, x, axis, out),
     "flat": ravel,
@@ -74,6 +74,5 @@ def _attribute(name: str) -> property:
 
 for _function in FUNCTIONS:
     array_method(_function)
-for _name in dir(np.ndarray):
-    if not _name.startswith("_") and not hasattr(ArrayMethods, _name) and _name not in _OF_EACH_CLASS:
-        setattr(ArrayMethods, _name, _attribute(_name))
+for _name in set(LATE["missing_methods"].split()) - {function.__name__ for function in FUNCTIONS}:
+    setattr(ArrayMethods, _name, _attribute(_name))

@@ -12,7 +12,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype, kind
-from calque_core.arrays.numpy_protocol import implements, refuse, ufuncs
+from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
@@ -114,6 +114,3 @@ def dot(
     if a_shape[-1] != b_shape[axes[1]]:
         raise _misfit("dot", a, b, f"the sizes {a_shape[-1]} and {b_shape[axes[1]]} differ", "Make them equal")
     return _contract(a, b, axes, (precision, preferred_element_type))
-
-
-ufuncs[np.matmul] = matmul

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_names import function_named, function_names, ufunc_method, ufunc_named, ufunc_names
 from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, with_arrays
 from calque_core.context import here
 from calque_core.errors import NumpyRuleError, similar_name
@@ -38,7 +39,6 @@ F = TypeVar("F", bound=Function)
 
 ufuncs: dict[np.ufunc, Function] = {}
 reductions: dict[np.ufunc, Function] = {}
-ufunc_methods: dict[str, Function] = {}
 array_functions: dict[Function, Function] = {}
 _named: dict[tuple[str, str], Function] = {}
 
@@ -58,12 +58,6 @@ def implements(*numpy_functions: Function) -> Callable[[F], F]:
         return function
 
     return register
-
-
-def ufunc_method(function: F) -> F:
-    """Implement the method of all ufuncs with this name; the function takes the ufunc first."""
-    ufunc_methods[function.__name__] = function
-    return function
 
 
 def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
@@ -185,7 +179,7 @@ def _cast(ufunc: np.ufunc, x: Value, dtype: np.dtype[Any]) -> Value:
 def _method(ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], options: dict[str, Any]) -> Value:
     """Apply a method of `ufunc`; refuse `at`, which would write to the read-only memory of a device array."""
     if method != "at":
-        return ufunc_methods[method](ufunc, *inputs, **options)
+        return ufunc_method(method)(ufunc, *inputs, **options)
     name = f"numpy.{ufunc.__name__}.at{where()}"
     update = _UPDATES.get(ufunc, f"apply(numpy.{ufunc.__name__})" if ufunc.nin == 1 else "set(value)")
     if isinstance(inputs[0], ArrayMethods):
@@ -235,12 +229,14 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
 
 
 def _load(table: dict[Any, Function], function: Any) -> Function:
-    """Return the implementation of a NumPy or SciPy function that core does not implement.
+    """Return the implementation of a NumPy or SciPy function that is not in its table yet; import its module.
 
-    The package of NumPy's functions imports the module of a function with its first use.
-    Raises: NumpyRuleError if calque_numpy does not implement it, or is not installed.
+    Raises: NumpyRuleError if neither core nor calque_numpy implements it, or if calque_numpy is not installed.
     """
     module = _module_of(function)
+    if module == "numpy" and function.__name__ in (ufunc_names() if table is ufuncs else function_names()):
+        table[function] = (ufunc_named if table is ufuncs else function_named)(function.__name__)
+        return table[function]
     name = f"{module}.{function.__name__}"
     try:
         import_at_rest("calque_numpy")  # its absence has this name, also for a module of it
@@ -289,11 +285,12 @@ _INSTEAD = {
 }
 
 
-def _instead(table: Iterable[Any], function: Any, module: str) -> str:
+def _instead(table: Mapping[Any, Function], function: Any, module: str) -> str:
     """Return advice for a function without a rule: an alternative, or a function of a similar name."""
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
-    owners = {known.__name__: _module_of(known) for known in table}
+    owners = dict.fromkeys(ufunc_names() if table is ufuncs else function_names(), "numpy")
+    owners |= {known.__name__: _module_of(known) for known in table}
     owners |= {name: owner for owner in ("numpy", module) for name in _alike(function, owner)}
     similar = similar_name(function.__name__, owners, cutoff=0.75)
     nearest = f"A similar function with a rule is {owners[similar]}.{similar}. " if similar else ""

@@ -30,7 +30,6 @@ from calque_core.arrays.numpy_arithmetic import (
     right_shift,
     true_divide,
 )
-from calque_core.arrays.numpy_products import matmul
 from calque_core.arrays.numpy_protocol import unusable
 from calque_core.arrays.numpy_sequences import array_of
 from calque_core.errors import NumpyRuleError
@@ -238,16 +237,6 @@ def _weak_power(x: Value, y: Value) -> Value:
         )
     x, y = promoted_pair("power", x, y)
     return pow_p.bind(x, y)
-
-
-@array_operation
-def __matmul__(self: Value, other: Value) -> Value:
-    return matmul(self, other) if type(other) in operand_types else _fallback(matmul, self, other, other)
-
-
-@array_operation
-def __rmatmul__(self: Value, other: Value) -> Value:
-    return matmul(other, self) if type(other) in operand_types else _fallback(matmul, other, self, other)
 
 
 @array_operation

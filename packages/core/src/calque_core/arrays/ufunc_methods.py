@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
-from calque_core.arrays.numpy_protocol import implementation, reductions, refuse, ufunc_method
+from calque_core.arrays.numpy_protocol import implementation, reductions, refuse
 from calque_core.arrays.numpy_reductions import keep_axes, reduced_axes, sum_dtype
 from calque_core.arrays.numpy_sequences import array_of
 from calque_core.arrays.numpy_ufuncs import truth
@@ -52,7 +52,6 @@ def _accumulations() -> dict[np.ufunc, Callable[[Value, int], Value]]:
     }
 
 
-@ufunc_method
 def reduce(ufunc: np.ufunc, array: Value, axis: Axes = 0, dtype: DType = None, **options: Any) -> Value:
     """Return `ufunc` applied to one element after the other over `axis`; the options are those of NumPy's reductions.
 
@@ -117,7 +116,6 @@ def _along_first(x: Value, axes: tuple[int, ...]) -> Value:
     return lax.reshape(lax.transpose(x, (*axes, *kept)), (count, *(sizes[i] for i in kept)))
 
 
-@ufunc_method
 def accumulate(ufunc: np.ufunc, array: Value, axis: int = 0, dtype: DType = None, out: None = None) -> Value:
     """Return the results of `reduce` up to each element along `axis`.
 
@@ -142,7 +140,6 @@ def accumulate(ufunc: np.ufunc, array: Value, axis: int = 0, dtype: DType = None
     return moveaxis(lax.concatenate([rows[:1], totals], 0), 0, axis)
 
 
-@ufunc_method
 def reduceat(
     ufunc: np.ufunc, array: Value, indices: Any, axis: int = 0, dtype: DType = None, out: None = None
 ) -> Value:
@@ -167,7 +164,6 @@ def reduceat(
     return lax.stack([as_dtype(reduce(ufunc, part, axis, **options), aval.dtype) for part in parts], axis)
 
 
-@ufunc_method
 def outer(ufunc: np.ufunc, a: Value, b: Value, **options: Any) -> Value:
     """Return `ufunc` of every element of `a` with every element of `b`.
 

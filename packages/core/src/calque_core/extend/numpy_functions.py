@@ -4,90 +4,73 @@ They take NumPy's arguments and give NumPy's dtypes; `calque_numpy` re-exports t
 of `__all__` holds the tools for more functions: axes, dtypes and operands as NumPy's functions take them.
 """
 
-from calque_core.arrays.at import at
-from calque_core.arrays.devices import on_device
-from calque_core.arrays.methods import imag, real
-from calque_core.arrays.numpy_arithmetic import (
-    absolute,
-    as_dtype,
-    divmod,
-    fabs,
-    float_power,
-    floor_divide,
-    fmod,
-    left_shift,
-    positive,
-    power,
-    reciprocal,
-    remainder,
-    right_shift,
-    sign,
-    square,
-    true_divide,
-)
-from calque_core.arrays.numpy_moments import mean, std, var
-from calque_core.arrays.numpy_products import dot, matmul
-from calque_core.arrays.numpy_protocol import implements_by_name, refuse
-from calque_core.arrays.numpy_reductions import (
-    all,
-    any,
-    argmax,
-    argmin,
-    fill_masked,
-    keep_axes,
-    max,
-    min,
-    prod,
-    reduced_axes,
-    sum,
-    sum_dtype,
-)
-from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays
-from calque_core.arrays.numpy_shapes import (
-    astype,
-    clip,
-    copy,
-    ndim,
-    ravel,
-    reshape,
-    round,
-    shape,
-    size,
-    squeeze,
-    swapaxes,
-    transpose,
-)
-from calque_core.arrays.numpy_ufuncs import (
-    arctan2,
-    bitwise_count,
-    conjugate,
-    deg2rad,
-    fmax,
-    fmin,
-    heaviside,
-    hypot,
-    isfinite,
-    isinf,
-    isnan,
-    log2,
-    log10,
-    logaddexp,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    nextafter,
-    rad2deg,
-    rint,
-    trunc,
-    truth,
-)
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import as_result
-from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
-from calque_core.types.promotion import can_cast
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+
+from calque_core.late import late_names as _late_names
+
+# fmt: off
+# isort: off
+if _TYPE_CHECKING:
+    from calque_core.arrays.at import at
+    from calque_core.arrays.devices import on_device
+    from calque_core.arrays.methods import imag, real
+    from calque_core.arrays.numpy_arithmetic import (
+        absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal,
+        remainder, right_shift, sign, square, true_divide,
+    )
+    from calque_core.arrays.numpy_moments import mean, std, var
+    from calque_core.arrays.numpy_products import dot, matmul
+    from calque_core.arrays.numpy_protocol import implements_by_name, refuse
+    from calque_core.arrays.numpy_reductions import (
+        all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype,
+    )
+    from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays
+    from calque_core.arrays.numpy_shapes import (
+        astype, clip, copy, ndim, ravel, reshape, round, shape, size, squeeze, swapaxes, transpose,
+    )
+    from calque_core.arrays.numpy_ufuncs import (
+        arctan2, bitwise_count, conjugate, deg2rad, fmax, fmin, heaviside, hypot, isfinite, isinf, isnan, log10, log2,
+        logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, rint, trunc, truth,
+    )
+    from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+    from calque_core.ops.broadcast import broadcast_to
+    from calque_core.ops.create import dtype_argument
+    from calque_core.ops.declare import as_result
+    from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
+    from calque_core.types.promotion import can_cast
+# isort: on
+# fmt: on
+
+# Each module is imported when a program first uses one of its names.
+_LATE = {
+    "calque_core.arrays.at": "at",
+    "calque_core.arrays.devices": "on_device",
+    "calque_core.arrays.methods": "imag, real",
+    "calque_core.arrays.numpy_arithmetic": (
+        "absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal, "
+        "remainder, right_shift, sign, square, true_divide"
+    ),
+    "calque_core.arrays.numpy_moments": "mean, std, var",
+    "calque_core.arrays.numpy_products": "dot, matmul",
+    "calque_core.arrays.numpy_protocol": "implements_by_name, refuse",
+    "calque_core.arrays.numpy_reductions": (
+        "all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype"
+    ),
+    "calque_core.arrays.numpy_sequences": "KINDS, SCALARS, array_of, with_arrays",
+    "calque_core.arrays.numpy_shapes": (
+        "astype, clip, copy, ndim, ravel, reshape, round, shape, size, squeeze, swapaxes, transpose"
+    ),
+    "calque_core.arrays.numpy_ufuncs": (
+        "arctan2, bitwise_count, conjugate, deg2rad, fmax, fmin, heaviside, hypot, isfinite, isinf, isnan, log10, "
+        "log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, rint, trunc, truth"
+    ),
+    "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers",
+    "calque_core.ops.broadcast": "broadcast_to",
+    "calque_core.ops.create": "dtype_argument",
+    "calque_core.ops.declare": "as_result",
+    "calque_core.ops.operands": "binary, check_dtypes, floating, promoted_dtype",
+    "calque_core.types.promotion": "can_cast",
+}
 
 __all__ = [
     # Complex numbers
@@ -114,3 +97,6 @@ __all__ = [
     "on_device",
     "dtype_argument", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, _LATE)

@@ -1,18 +1,22 @@
 """The base class of the array classes that are not NumPy's: tracers, device arrays.
 
 Tracers need the class, and its methods call operations, which need tracers.  So the class is empty here, and the
-modules of `arrays`, which stand above all operations, add the methods.  They are loaded for the first tracer or device
-array: whoever defines a class of either imports its base class from `arrays`.
+modules of `arrays`, which stand above all operations, add the methods.  The operators are loaded for the first tracer
+or device array: whoever defines a class of either imports its base class from `arrays`.  The module of another method
+is loaded at its first use.
+
+Read next: `arrays/late_methods.py`, the table of methods by module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 from calque_core.context import here
 from calque_core.frames.source import mark_wrapper
+from calque_core.late import import_at_rest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,3 +57,24 @@ def array_property(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make `function` a read-only property of every array-like class, under its own name."""
     setattr(ArrayMethods, function.__name__, property(function))
     return function
+
+
+@final
+class LateMethod:
+    """A method or property of every array-like class whose module, which defines it, is imported at its first use."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        import_at_rest(self.module)
+        is_operation = issubclass(owner, ArrayOperations) and self.name in vars(ArrayOperations)
+        return vars(ArrayOperations if is_operation else ArrayMethods)[self.name].__get__(x, owner)
+
+
+def late_methods(module: str, names: str) -> None:
+    """Give every array-like class the methods of these names; `module` defines them."""
+    for name in names.split():
+        setattr(ArrayMethods, name, LateMethod(module, name))

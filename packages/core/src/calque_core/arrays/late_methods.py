@@ -1,0 +1,32 @@
+"""The methods of arrays whose modules are imported at the first use of one of them, by module.
+
+One idea: most programs use operators and a few methods, so the class of arrays has a stand-in for each other method,
+which imports its module, where the method replaces it.
+
+Read next: `types/array_methods.py`, the stand-in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calque_core.types.array_methods import late_methods
+
+LATE = {
+    "array_namespace": "__array_namespace__",
+    "at": "at",
+    "devices": "device to_device",
+    "indexing": "__getitem__ __iter__ __len__ __setitem__",
+    "methods": (
+        "shape dtype ndim size itemsize nbytes T mT real imag conj conjugate dot reshape transpose flatten sort "
+        "__matmul__ __rmatmul__ __round__ __contains__"
+    ),
+    "numpy_moments": "mean var std",
+    "numpy_reductions": "sum prod max min argmax argmin any all",
+    "numpy_shapes": "ravel swapaxes squeeze astype copy clip round",
+}
+_defined = {name for names in LATE.values() for name in names.split()} | {"item", "tolist"}  # each class has its own
+LATE["missing_methods"] = " ".join(x for x in dir(np.ndarray) if not x.startswith("_") and x not in _defined)
+
+for _module, _names in LATE.items():
+    late_methods(f"calque_core.arrays.{_module}", _names)
