@@ -58,6 +58,7 @@ def is_error(value: Any) -> bool:
 
 def members(cls: type) -> list[str]:
     """Return the public methods and properties that a class defines and documents."""
+    inspect.getmembers(cls)  # the methods of arrays are loaded at their first use
     return [
         name
         for name, member in sorted(vars(cls).items())

@@ -69,6 +69,7 @@ def lines_of(name: str, value: Any) -> list[str]:
     if inspect.ismodule(value):
         return [f"{name}: module"]
     if inspect.isclass(value):
+        inspect.getmembers(value)  # the methods of arrays are loaded at their first use
         members = {member: each for member, each in vars(value).items() if not member.startswith("_")}
         return [
             f"{name}: class({', '.join(base.__name__ for base in value.__bases__)})",

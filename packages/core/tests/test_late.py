@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from calque_core import Trace, config, current_trace, evaluation, tracing
-from calque_core.late import import_at_rest, late_names
+from calque_core.late import import_at_rest, late_function, late_names
 
 
 @pytest.fixture
@@ -73,6 +73,24 @@ def test_a_module_is_imported_at_rest_whatever_traces_and_whichever_settings_hol
         seen = import_at_rest(name).seen
 
     assert seen == (evaluation, default)
+
+
+def test_the_package_of_a_module_is_imported_first(monkeypatch):
+    """Another thread that imports the package waits for none of its modules that this thread has locked."""
+    imported = []
+    monkeypatch.setattr("calque_core.late.import_module", imported.append)
+    import_at_rest("package.inner.module")
+    import_at_rest("package")
+    assert imported == ["package.inner", "package.inner.module", "package"]
+
+
+def test_a_late_function_is_imported_at_rest_at_its_first_call(module_of):
+    name = module_of("from calque_core import current_trace\nseen = current_trace()\ndef ask():\n    return seen\n")
+    ask = late_function(name, "ask")
+    assert name not in sys.modules
+
+    with tracing(Trace(current_trace())):
+        assert ask() is evaluation
 
 
 def test_a_module_that_is_not_installed_is_an_error_of_the_import():

@@ -1,6 +1,8 @@
 import math
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import pytest
@@ -32,6 +34,26 @@ def test_the_caller_may_import_the_modules_by_a_function_of_its_own():
     get, _ = late_names("late_package", {"somewhere": "pi"}, load=load)
     assert get("pi") == math.pi
     assert asked == ["somewhere"]
+
+
+def test_all_threads_that_ask_at_once_get_one_adapted_value(monkeypatch):
+    start, made = threading.Barrier(2), []
+
+    def load(module):
+        start.wait()  # both threads have missed the name
+        return math
+
+    def adapt(package, name, value):
+        made.append([package, name, value])
+        return made[-1]
+
+    package = ModuleType("late_package")
+    package.__getattr__, _ = late_names("late_package", {"somewhere": "pi"}, adapt=adapt, load=load)
+    monkeypatch.setitem(sys.modules, "late_package", package)
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: package.pi, range(2))
+    assert made == [["late_package", "pi", math.pi]] * 2
+    assert first is second is package.pi
 
 
 def test_a_late_function_is_that_of_its_module():

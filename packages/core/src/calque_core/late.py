@@ -59,6 +59,17 @@ def import_at_rest(name: str) -> ModuleType:
     Raises: ModuleNotFoundError if it is not installed.
     """
     if not active:
-        return import_module(name)
+        return _import(name)
     with entered(RESTING.trace, settings=DEFAULT_SETTINGS, axis_env=(), varying_axes=frozenset()):
-        return import_module(name)
+        return _import(name)
+
+
+def _import(name: str) -> ModuleType:
+    """Import a module after its package: Python locks a module before it asks for the package.
+
+    So a thread that imports the package, which imports its modules, would wait for this thread, and this one for it.
+    """
+    package = name.rpartition(".")[0]
+    if package:
+        import_module(package)
+    return import_module(name)
