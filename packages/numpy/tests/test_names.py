@@ -22,7 +22,8 @@ def test_every_name_is_numpys():
 
 def test_every_ufunc_of_the_table_has_its_name():
     by_name = {name: getattr(cnp, name) for name in UFUNCS}
-    for ufunc, function in ufuncs.items():
+    numpys = {ufunc: function for ufunc, function in ufuncs.items() if getattr(np, ufunc.__name__, None) is ufunc}
+    for ufunc, function in numpys.items():
         assert by_name[ufunc.__name__].__wrapped__ is function, ufunc
     for name, function in by_name.items():
         assert implementation(getattr(np, name)) is function.__wrapped__, name
