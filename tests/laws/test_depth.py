@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import (
+    checkpoint,
     grad,
     jvp,
     jvp_jaxpr,
@@ -45,6 +46,25 @@ def stacked(length):
     return lambda x: np.stack([lax.mul(x, 2.0) for _ in range(length)]).sum()
 
 
+def leaves(count):
+    return {str(i): np.float64(i) for i in range(count)}
+
+
+def total(tree):
+    out = 0.0
+    for x in tree.values():
+        out = lax.add(out, lax.sin(x))
+    return out
+
+
+def sines(tree, _):
+    return {name: lax.sin(x) for name, x in tree.items()}, None
+
+
+def same(tree):
+    return dict(tree)
+
+
 def linear_chain(length):
     def fun(x):
         for _ in range(length):
@@ -75,6 +95,20 @@ OF_STACKS = {
     "trace": lambda n: make_jaxpr(stacked(n))(1.0),
     "trace of grad": lambda n: make_jaxpr(grad(stacked(n)))(1.0),
     "trace of vmap": lambda n: make_jaxpr(vmap(stacked(n)))(np.ones(2)),
+}
+OF_LEAVES = {
+    "grad": lambda t: make_jaxpr(grad(total))(t),
+    "grad of a call": lambda t: make_jaxpr(grad(jit(total)))(t),
+    "grad of checkpoint": lambda t: make_jaxpr(grad(checkpoint(total)))(t),
+    "grad of cond": lambda t: make_jaxpr(grad(lambda t: lax.cond(t["0"] > 0.5, total, total, t)))(t),
+    "grad of scan": lambda t: make_jaxpr(grad(lambda t: total(lax.scan(sines, t, None, length=2)[0])))(t),
+    "vmap": lambda t: make_jaxpr(vmap(total, in_axes=None, axis_size=2))(t),
+    "vmap of cond": lambda t: make_jaxpr(vmap(lambda x: lax.cond(x > 0.5, same, same, t)))(np.ones(2)),
+    "while_loop": lambda t: make_jaxpr(
+        lambda t: lax.while_loop(lambda t: t["0"] < 1.0, lambda t: sines(t, None)[0], t)
+    )(t),
+    "jvp": lambda t: make_jaxpr(lambda t: jvp(total, (t,), (t,)))(t),
+    "lower": lambda t: jit(lambda t: total(t)).lower(t),
 }
 OF_PROGRAMS = {
     "print": str,
@@ -155,6 +189,12 @@ def test_the_work_on_functions_grows_linearly(name):
 @pytest.mark.parametrize("name", OF_STACKS)
 def test_the_work_on_an_operation_of_many_operands_grows_linearly(name):
     check_growth(OF_STACKS[name], int, int, counted_lines)  # a search through a list is no call
+
+
+@pytest.mark.parametrize("name", OF_LEAVES)
+def test_the_work_on_trees_grows_linearly_with_their_leaves(name):
+    tree = lambda n: leaves(n // 5)
+    check_growth(OF_LEAVES[name], tree, tree, counted_lines)
 
 
 @pytest.mark.parametrize("name", OF_PROGRAMS)

@@ -176,7 +176,8 @@ def split_branches(branches: Branches, mask: tuple[bool, ...]) -> SplitCond:
     places = [_in_slots(own, num_known, slot) for (_, own), slot in zip(halves, filled)]
     joined = list(dict.fromkeys(place for own in places for place in own))
     known = tuple(slots.filling(half, num_known, slot) for (half, _), slot in zip(halves, filled))
-    avals = [known[0].in_avals[i] if kind == "in" else known[0].out_avals[i] for kind, i in joined]
+    known_avals = {"in": known[0].in_avals, "out": known[0].out_avals}
+    avals = [known_avals[kind][i] for kind, i in joined]
     unknown = tuple(unknown_branch(split.unknown, joined, own, avals) for split, own in zip(splits, places))
     return SplitCond(known, unknown, known_outs, joined)
 

@@ -51,10 +51,11 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
         run = _Branch.run if batched == "select" else _Branch.run_if_taken
         results = [run(program, taken, *operands) for program, taken in zip(programs, is_taken)]
     outs, out_dims = _select_results(is_taken[1] if len(branches) == 2 else which, results)
+    out_avals = branches[0].out_avals
     for position, source in enumerate(_forwarded_operands(branches)):
         if source is not None:  # in every branch the result is this operand, so it is unmapped if the operand is
             x, out_dims[position] = operands[source], operand_dims[source]
-            outs[position] = as_declared(x, branches[0].out_avals[position]) if out_dims[position] is None else x
+            outs[position] = as_declared(x, out_avals[position]) if out_dims[position] is None else x
     return outs, out_dims
 
 
