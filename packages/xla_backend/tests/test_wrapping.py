@@ -1,5 +1,7 @@
 """The arrays of results: each buffer gets its own type, for any number of results."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,18 @@ def test_another_number_of_buffers_is_refused():
     (kind,) = [device_type(ShapedArray((), np.dtype("f4")), placement())]
     with pytest.raises(ValueError, match="unpack"):
         generate_wrap([kind, kind])([object()])
+
+
+def test_generated_functions_are_freed_without_the_garbage_collector():
+    kind = device_type(ShapedArray((), np.dtype("f4")), placement())
+    generate_wrap([kind, kind])
+    gc.collect()
+    gc.disable()
+    try:
+        generate_wrap([kind, kind])
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("count", [1, 3, MAX_UNROLLED + 8])

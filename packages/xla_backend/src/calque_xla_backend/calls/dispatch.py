@@ -96,6 +96,7 @@ def generate_call(arity: int, programs: Programs, general: Callable[..., Any]) -
     """
     namespace: dict[str, Any] = {}
     exec(_code(arity), namespace)  # noqa: S102  the text is made of the template above and integers
-    call: Callable[..., Any] = namespace["make"](programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames)
+    make = namespace.pop("make")  # it refers to its namespace: a cycle of references
+    call: Callable[..., Any] = make(programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames)
     mark_boundary(call.__code__)
     return call

@@ -48,5 +48,6 @@ def generate_wrap(types: Sequence[DeviceType]) -> Wrap:
         return partial(wrap, device_types=types)
     namespace: dict[str, Any] = {}
     exec(_code(len(types)), namespace)  # noqa: S102  the text is made of the template above and integers
-    wrapped: Wrap = namespace["make"](Array, *types)
+    make = namespace.pop("make")  # it refers to its namespace: a cycle of references
+    wrapped: Wrap = make(Array, *types)
     return wrapped
