@@ -68,6 +68,33 @@ def make_jaxpr_vmap_10000(effort: Effort) -> Samples:
     return race_batched_traces(effort, 10_000, "calque")
 
 
+@row("make_jaxpr(grad(f)), per level of 5 nested jits", "us")
+def nested_jits_5(effort: Effort) -> Samples:
+    return race_nested_jits(effort, 5)
+
+
+@row("make_jaxpr(grad(f)), per level of 40 nested jits", "us")
+def nested_jits_40(effort: Effort) -> Samples:
+    """Beside the row of 5: the cost of a level does not grow with the depth."""
+    return race_nested_jits(effort, 40)
+
+
+def race_nested_jits(effort: Effort, depth: int) -> Samples:
+    traces = {k.name: lambda k=k: k.make_jaxpr(k.grad(nested_jits(k, depth)))(X) for k in kits(*BOTH)}
+    return race(effort, traces, per=depth, unit=1e-6)
+
+
+def nested_jits(kit: Kit, depth: int) -> Any:
+    """Return a new function of `depth` jitted functions, each of which doubles what the next returns.
+
+    Only the last has a residual: a level that hands many residuals on has as many operands.
+    """
+    f = fresh(kit.lax.sin)
+    for _ in range(depth):
+        f = kit.jit(lambda x, inner=f: kit.lax.mul(inner(x), X))
+    return f
+
+
 def race_batched_traces(effort: Effort, length: int, *libraries: str) -> Samples:
     functions = {k: k.vmap(lax_chain(k, length)) for k in kits(*libraries)}
     traces = {k.name: lambda k=k, f=f: k.make_jaxpr(fresh(f))(np.full(3, X)) for k, f in functions.items()}
