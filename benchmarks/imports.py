@@ -23,6 +23,18 @@ FIRST_GRADIENTS = {  # of a function of a NumPy program; what an import leaves t
     "jax": "import jax, jax.numpy as jnp; jax.grad(lambda x: jnp.sin(x) * x)(1.0)",
     "autograd": "import autograd, autograd.numpy as np; autograd.grad(lambda x: np.sin(x) * x)(1.0)",
 }
+FIRST_FUNCTIONS = {  # and of a function that no array has as a method
+    "calque": "import numpy as np, calque; calque.grad(lambda x: np.sum(np.concatenate([x, x])))(np.ones(3))",
+    "jax": "import jax, jax.numpy as jnp; jax.grad(lambda x: jnp.sum(jnp.concatenate([x, x])))(jnp.ones(3))",
+    "autograd": (
+        "import autograd, autograd.numpy as np; autograd.grad(lambda x: np.sum(np.concatenate([x, x])))(np.ones(3))"
+    ),
+}
+PROGRAMS = {
+    "import": {library: f"import {library}" for library in LIBRARIES},
+    "gradient": FIRST_GRADIENTS,
+    "function": FIRST_FUNCTIONS,
+}
 LAUNCH = """
 import sys, time
 def resident():
@@ -62,6 +74,11 @@ def first_gradient_time(effort: Effort) -> Samples:
     return {lib: [total - numpy for total, numpy, _, _ in runs] for lib, runs in launches(effort, "gradient").items()}
 
 
+@row("import the facade and differentiate numpy.concatenate, beyond NumPy: time", "ms")
+def first_function_time(effort: Effort) -> Samples:
+    return {lib: [total - numpy for total, numpy, _, _ in runs] for lib, runs in launches(effort, "function").items()}
+
+
 def core_launches(effort: Effort) -> list:
     return [(lib, runs) for lib, runs in launches(effort).items() if lib != "calque"]
 
@@ -73,7 +90,7 @@ def facade_launches(effort: Effort) -> list:
 @functools.cache
 def launches(effort: Effort, program: str = "import") -> dict[str, list[tuple[float, ...]]]:
     """Return the figures of each launch, by library; the first one of each, which compiles to bytecode, is left out."""
-    programs = FIRST_GRADIENTS if program == "gradient" else {lib: f"import {lib}" for lib in LIBRARIES}
+    programs = PROGRAMS[program]
     libraries = [lib for lib in programs if installed(lib)]
     figures: dict[str, list[tuple[float, ...]]] = {lib: [] for lib in libraries}
     with tempfile.TemporaryDirectory() as bytecode:
