@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import eval_jaxpr, stage, typeof
+from calque_core import eval_jaxpr, make_jaxpr, stage, typeof
 from calque_core.arrays import numpy_shapes
 from calque_core.errors import ShapeError
 
@@ -178,3 +178,13 @@ def test_out_is_refused(name):
 
 def test_a_squeeze_of_another_size_is_refused():
     assert "axis 0 has size 2" in refused(lambda x: x.squeeze(0), np.ones((2, 1)), error=ValueError)
+
+
+def test_clip_makes_an_array_of_a_python_number_and_not_of_a_bound():
+    for x, low, high in ((300, np.int8(0), None), (0.1, np.float32(0), 1.0), (2.5, None, np.float32(1)), (3, 0, 2)):
+        want = np.clip(x, low, high)
+        jaxpr = make_jaxpr(lambda x, low=low, high=high: np.clip(x, low, high))(x)
+        (got,) = eval_jaxpr(jaxpr, jaxpr.consts, x)
+        assert got.dtype == want.dtype
+        assert got == want
+    assert make_jaxpr(lambda x: np.clip(x, 0, 1.5))(np.ones(2, "float32")).out_avals[0].dtype == np.float32

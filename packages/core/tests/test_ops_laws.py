@@ -198,6 +198,33 @@ def straight_line(jaxpr):
     return code.function(code.arguments(jaxpr.invars), *code.results(jaxpr))
 
 
+def values_of(fun, count, dtype, order):
+    """Give the results of a function of `count` arrays in a byte order: small numbers, then their negatives."""
+    operands = [numbers(dtype, (3, 2)), -numbers(dtype, (3, 2))[::-1] if np.dtype(dtype).kind in "ifc" else None]
+    operands[1] = operands[0][::-1] if operands[1] is None else operands[1]
+    with np.errstate(all="ignore"):
+        return [
+            fun(*[x.astype(np.dtype(dtype).newbyteorder(order)) for x in (operands * 2)[start : start + count]])
+            for start in (0, 1)
+        ]
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY, *STRUCTURED, "bits", "reduce_precision"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float16", "float32", "float64", "complex128"])
+def test_values_do_not_depend_on_the_byte_order(name, dtype):
+    function, kinds = STRUCTURED.get(name) or (getattr(lax, name, None), UNARY.get(name) or BINARY.get(name))
+    if name == "bits":
+        function, kinds = (lambda x: lax.bitcast_convert_type(x, f"u{x.dtype.itemsize}")), "iuf"
+    elif name == "reduce_precision":
+        function, kinds = (lambda x: lax.reduce_precision(x, 5, 2)), "f"
+    if np.dtype(dtype).kind not in kinds:
+        return
+    count = 2 if name in BINARY else 1
+    for want, got in zip(values_of(function, count, dtype, "="), values_of(function, count, dtype, "S"), strict=True):
+        assert got.dtype.newbyteorder("=") == want.dtype
+        np.testing.assert_allclose(got, want, 1e-6)
+
+
 @pytest.mark.parametrize("name", ARG)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 2), (1, 1)])

@@ -210,7 +210,7 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
 def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, **bounds: Any) -> Value:
     """Return the elements; an element outside the bounds becomes the nearer bound.  A bound may be None.
 
-    Dtype: promoted.  The bounds may also be passed as `min=` and `max=`.
+    Dtype: promoted; a Python number `a` has the default dtype of its kind.  The bounds may also be `min=` and `max=`.
     Raises: TypeError for complex numbers, `out`, and options that apply only to arrays in memory.
 
     >>> import numpy as np
@@ -223,6 +223,8 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
         raise ValueError(f"clip{where()} got one bound twice, by position and by min= or max=. Pass it once.")
     low, high = bounds.pop("min", a_min), bounds.pop("max", a_max)
     refuse("clip", out=out, **bounds)
+    aval = typeof(a)
+    a = lax.convert_element_type(a, aval.dtype) if aval.weak_type else a  # NumPy makes an array of `a`, not of a bound
     a = a if low is None else lax.max(a, low)
     return a if high is None else lax.min(a, high)
 

@@ -15,7 +15,7 @@ from calque_core.frames.source import where
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of
+from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of, native_array
 from calque_core.types.limits import bit_width, iinfo, wide_dtype
 from calque_core.types.stand_in import ShapeDtypeStruct
 
@@ -102,7 +102,7 @@ def bitcast_convert_type_abstract_eval(x_aval: ShapedArray, *, new_dtype: np.dty
 
 
 def bitcast_convert_type_impl(x: Value, *, new_dtype: np.dtype[Any]) -> Value:
-    x = np.ascontiguousarray(x).reshape(np.shape(x))
+    x = np.ascontiguousarray(native_array(x)).reshape(np.shape(x))
     old_width, new_width = bit_width(x.dtype), bit_width(new_dtype)
     if old_width == new_width:
         return x.view(new_dtype)[()]

@@ -42,7 +42,7 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
 
     def impl(x: Value, *, axis: int, reverse: bool) -> Value:
         x = np.flip(x, axis) if reverse else np.asarray(x)
-        out = ufunc.accumulate(x, axis, dtype=wide_dtype(x.dtype)).astype(x.dtype, copy=False)
+        out = ufunc.accumulate(x, axis, dtype=wide_dtype(x.dtype)).astype(x.dtype.newbyteorder("="), copy=False)
         return np.flip(out, axis) if reverse else out
 
     def decomposition(x: Value, *, axis: int, reverse: bool) -> Value:

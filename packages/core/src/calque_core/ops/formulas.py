@@ -14,6 +14,7 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.ops.declare import undefined_message
 from calque_core.types.avals import typeof
+from calque_core.types.dtypes import native_array
 from calque_core.types.limits import bit_width, wide_dtype
 
 Value = Any
@@ -144,7 +145,7 @@ def round_half_away(x: Value) -> Value:
 
 def _bits(x: Value, *, signed: bool) -> Value:
     """Return the bits of integers in whole bytes: the sign bit fills in if `signed`, zeros otherwise."""
-    x = np.asarray(x)
+    x = native_array(x)
     size, unused = x.dtype.itemsize, 8 * x.dtype.itemsize - bit_width(x.dtype)
     unsigned, dtype = np.dtype(f"u{size}"), np.dtype(f"{'i' if signed else 'u'}{size}")
     bits = x.view(unsigned)
@@ -180,7 +181,7 @@ def reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Val
 
     Floats of 8 bits are rounded as half precision, as in compiled programs.
     """
-    x = np.asarray(x)
+    x = native_array(x)
     size = x.dtype.itemsize
     if size == 1:
         half = reduce_precision(x.astype(np.float16), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)

@@ -124,6 +124,12 @@ def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
     return dtype if enable_x64 else _NARROW.get(dtype, dtype)
 
 
+def native_array(x: Any) -> np.ndarray[Any, Any]:
+    """Return an array in the machine's byte order, whose bits another dtype can show."""
+    array: np.ndarray[Any, Any] = np.asarray(x)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 @cache
 def kind_of(dtype: np.dtype[Any]) -> str:
     """Return "b", "i", "u", "f" or "c" for bools, signed and unsigned integers, floats and complex numbers, else "V".

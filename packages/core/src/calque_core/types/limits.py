@@ -76,13 +76,14 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which many elements are combined, before the result is converted to `dtype`.
 
     Half precision counts to 2048 and bfloat16 to 256, so both are summed in single precision; integers of 4 bits are
-    combined in 8, and wrap around at the end.
+    combined in 8, and wrap around at the end.  A ufunc takes no dtype of another byte order than the machine's.
 
     >>> import numpy as np
     >>> from calque_core.extend import wide_dtype
     >>> wide_dtype(np.dtype("float16")), wide_dtype(np.dtype("int32"))
     (dtype('float32'), dtype('int32'))
     """
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
     return _SINGLE if dtype == _HALF or dtype.name in SHORT_FLOATS else _INT8 if dtype.name in SHORT_INTEGERS else dtype
 
 
