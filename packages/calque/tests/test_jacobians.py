@@ -269,3 +269,10 @@ def test_a_traceback_shows_the_users_frames_alone(call):
     with pytest.raises((TypeError, ValueError)) as caught:
         call(broken, np.ones(3))
     assert {frame.path.name for frame in caught.traceback} == {"test_jacobians.py"}
+
+
+def test_the_jacobian_of_no_outputs_is_empty():
+    x = np.ones(3)
+    for jacobian in (jacfwd, jacrev):
+        assert jacobian(lambda x: {"a": (), "b": None})(x) == {"a": (), "b": None}
+        assert jacobian(lambda x: ((), "aux"), has_aux=True)(x) == ((), "aux")

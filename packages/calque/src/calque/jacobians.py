@@ -134,6 +134,8 @@ def jacrev(
         _check_outputs(caller, out, holomorphic)
         if not holomorphic:
             _check_real_outputs(caller, out)
+        if not tree_leaves(out):  # vmap needs an array
+            return (out, aux[0]) if has_aux else out
         basis = _basis(out)
         (rows,) = vmap(pull)(basis) if chunk_size is None else _in_chunks(caller, pull, basis, chunk_size)
         by_argument = tree_map(lambda r: _split(r, out, axis=0), rows)
