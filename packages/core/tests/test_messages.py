@@ -26,9 +26,13 @@ def test_a_traced_bound_names_the_operation_that_takes_one():
 def test_a_traced_index_of_an_ndarray_names_what_takes_one():
     for index in (1, np.array([0, 1])):
         with pytest.raises(
-            ConcretizationTypeError, match=r"To index an ndarray, use numpy\.take\(x, i, axis=0\), or calque\.numpy\.at"
+            ConcretizationTypeError, match=r"To index an ndarray, use calque\.numpy\.take\(x, i, axis=0\), or calque"
         ):
             make_jaxpr(lambda i: np.ones(3)[i])(index)
+    with pytest.raises(
+        ConcretizationTypeError, match=r"numpy\.take ignores the class of its indices\. Use calque\.numpy\.take"
+    ):
+        make_jaxpr(lambda i: np.take(np.ones(3), i))(np.array([0, 1]))
 
 
 @pytest.mark.parametrize("call", [

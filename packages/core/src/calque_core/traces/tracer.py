@@ -155,7 +155,7 @@ _STAGED = (
 )
 
 _CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
-_INDEXING = "To index an ndarray, use numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
+_INDEXING = "To index an ndarray, use calque.numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
 
 _OTHER_WAYS = (
@@ -164,6 +164,7 @@ _OTHER_WAYS = (
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
+    "take": "numpy.take ignores the class of its indices. Use calque.numpy.take",
     "vectorize": "numpy.vectorize makes NumPy's arrays. Use calque.numpy.vectorize, or call the function with arrays",
     "AxisConcatenator": "numpy.r_ and numpy.c_ make NumPy's arrays. Use numpy.concatenate and numpy.column_stack",
     "ABCPolyBase": "A polynomial object makes NumPy's arrays. Use numpy.polynomial.polynomial.polyval(x, p.coef)",
