@@ -332,7 +332,7 @@ EDGES = {
     "c_": Edge(ALWAYS, r"Use numpy\.concatenate and numpy\.column_stack"),
     "Polynomial": Edge(ALWAYS, r"numpy\.polynomial\.polynomial\.polyval\(x, p\.coef\)"),
     "vectorize": Edge(ALWAYS, r"Use calque\.numpy\.vectorize, or call the function with arrays"),
-    "digitize": Edge(WITHOUT_VALUES, r"use calque\.numpy\.take\(x, i, axis=0\), or calque\.numpy\.at\(x\)\[i\]\.get\(\)"),
+    "digitize": Edge(WITHOUT_VALUES, r"use calque\.numpy\.take\(x, i, axis=0\), or calque\.numpy\.at\(x\)\[i\]\.get"),
     # the result would be a Python number
     "math.sqrt of an element": Edge(ALWAYS, r"numpy\.sqrt\(x\) in place of math\.sqrt\(x\)"),
     # memory would be written to
