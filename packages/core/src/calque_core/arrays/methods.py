@@ -16,7 +16,7 @@ from calque_core import lax
 from calque_core.arrays import numpy_reductions, numpy_shapes
 from calque_core.arrays.numpy_products import dot, matmul
 from calque_core.arrays.numpy_protocol import implements
-from calque_core.arrays.operators import _fallback
+from calque_core.arrays.operators import fallback
 from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
@@ -159,9 +159,9 @@ def sort(self: Value, *_: Any, **__: Any) -> None:
 
 @array_operation
 def __matmul__(self: Value, other: Value) -> Value:
-    return matmul(self, other) if type(other) in operand_types else _fallback(matmul, self, other, other)
+    return matmul(self, other) if type(other) in operand_types else fallback(matmul, self, other, other)
 
 
 @array_operation
 def __rmatmul__(self: Value, other: Value) -> Value:
-    return matmul(other, self) if type(other) in operand_types else _fallback(matmul, other, self, other)
+    return matmul(other, self) if type(other) in operand_types else fallback(matmul, other, self, other)

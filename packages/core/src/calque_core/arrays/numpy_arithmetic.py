@@ -3,7 +3,7 @@
 One idea: `lax` has StableHLO's semantics and NumPy's promotion.  Where NumPy's semantics differ (true division of
 integers, floor division, remainders with the sign of the divisor), this module has them, for operators and ufuncs.
 
-Read next: `numpy_ufuncs.py`, which has the other ufuncs and the table of all ufuncs.
+Read next: `numpy_ufuncs.py`, the other ufuncs; `numpy_names.py`, the table of all ufuncs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The functions that answer for NumPy's on tracers and device arrays, by module: `np.hypot(x, y)`, `np.add.reduce(x)`.
 
-One idea: NumPy's name finds a function, as an import statement has it, "sub as subtract"; so a program that calls one
-imports the module of that one.  Several of NumPy's names are one ufunc: mod is remainder, abs is absolute.
+One idea: NumPy's name finds a function, as an import statement has it, "sub as subtract"; so a program imports the
+modules of the functions that it calls.  Several of NumPy's names are one ufunc: mod is remainder, abs is absolute.
 
 Read next: `numpy_protocol.py`, which calls the functions; `numpy_ufuncs.py`, `numpy_arithmetic.py`.
 """

@@ -1,9 +1,9 @@
-"""NumPy's other ufuncs, written with `lax`, and the table of all ufuncs: `np.hypot(x, y)` of a tracer uses it.
+"""The ufuncs of NumPy that are neither arithmetic nor one operation of `lax`: `np.hypot(x, y)` of a tracer.
 
-One idea: a ufunc is in the table only if its values, its dtypes and its derivatives are right everywhere: at ties, at
+One idea: a ufunc has a function only if its values, its dtypes and its derivatives are right everywhere: at ties, at
 zero, at infinity, for NaN.  So a mask chooses the larger of two where `max` would halve the derivative.
 
-Read next: `numpy_protocol.py`, which owns the table; the last lines here fill it.
+Read next: `numpy_names.py`, the table of all ufuncs; `numpy_protocol.py`, which calls its functions.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ operands alone, an operator makes a weak result, since eagerly they are Python s
 A list becomes the array that NumPy makes from it.  A class unknown here may handle the operation itself
 (`NotImplemented`); a dict, a string or another value that can never be an operand is refused by name.
 
-Read next: `numpy_py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
+Read next: `numpy_arithmetic.py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -33,7 +33,7 @@ from calque_core.arrays.numpy_arithmetic import (
 from calque_core.arrays.numpy_protocol import unusable
 from calque_core.arrays.numpy_sequences import array_of
 from calque_core.errors import NumpyRuleError
-from calque_core.frames.source import where
+from calque_core.frames.source import mark_wrapper, where
 from calque_core.lax import (
     abs_p,
     add_p,
@@ -66,7 +66,8 @@ Value = Any
 _NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes))
 
 
-def _fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
+@mark_wrapper
+def fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
     """Apply `function` to `x` and `y`; the class of `other`, one of them, is not registered as an operand."""
     if is_array_like(other):
         return function(x, y)  # a subclass of NumPy's arrays
@@ -123,92 +124,92 @@ def _quotient(x: Value, y: Value) -> Value:
 def __add__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", self, other))
-    return _fallback(lax.add, self, other, other)
+    return fallback(lax.add, self, other, other)
 
 
 @array_operation
 def __radd__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", other, self))
-    return _fallback(lax.add, other, self, other)
+    return fallback(lax.add, other, self, other)
 
 
 @array_operation
 def __sub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", self, other))
-    return _fallback(lax.sub, self, other, other)
+    return fallback(lax.sub, self, other, other)
 
 
 @array_operation
 def __rsub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", other, self))
-    return _fallback(lax.sub, other, self, other)
+    return fallback(lax.sub, other, self, other)
 
 
 @array_operation
 def __mul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", self, other))
-    return _fallback(lax.mul, self, other, other)
+    return fallback(lax.mul, self, other, other)
 
 
 @array_operation
 def __rmul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", other, self))
-    return _fallback(lax.mul, other, self, other)
+    return fallback(lax.mul, other, self, other)
 
 
 @array_operation
 def __truediv__(self: Value, other: Value) -> Value:
-    return _quotient(self, other) if type(other) in operand_types else _fallback(true_divide, self, other, other)
+    return _quotient(self, other) if type(other) in operand_types else fallback(true_divide, self, other, other)
 
 
 @array_operation
 def __rtruediv__(self: Value, other: Value) -> Value:
-    return _quotient(other, self) if type(other) in operand_types else _fallback(true_divide, other, self, other)
+    return _quotient(other, self) if type(other) in operand_types else fallback(true_divide, other, self, other)
 
 
 @array_operation
 def __floordiv__(self: Value, other: Value) -> Value:
-    return _floor_divide(self, other) if type(other) in operand_types else _fallback(floor_divide, self, other, other)
+    return _floor_divide(self, other) if type(other) in operand_types else fallback(floor_divide, self, other, other)
 
 
 @array_operation
 def __rfloordiv__(self: Value, other: Value) -> Value:
-    return _floor_divide(other, self) if type(other) in operand_types else _fallback(floor_divide, other, self, other)
+    return _floor_divide(other, self) if type(other) in operand_types else fallback(floor_divide, other, self, other)
 
 
 @array_operation
 def __mod__(self: Value, other: Value) -> Value:
-    return _remainder(self, other) if type(other) in operand_types else _fallback(remainder, self, other, other)
+    return _remainder(self, other) if type(other) in operand_types else fallback(remainder, self, other, other)
 
 
 @array_operation
 def __rmod__(self: Value, other: Value) -> Value:
-    return _remainder(other, self) if type(other) in operand_types else _fallback(remainder, other, self, other)
+    return _remainder(other, self) if type(other) in operand_types else fallback(remainder, other, self, other)
 
 
 @array_operation
 def __divmod__(self: Value, other: Value) -> Value:
-    return _divmod(self, other) if type(other) in operand_types else _fallback(divmod, self, other, other)
+    return _divmod(self, other) if type(other) in operand_types else fallback(divmod, self, other, other)
 
 
 @array_operation
 def __rdivmod__(self: Value, other: Value) -> Value:
-    return _divmod(other, self) if type(other) in operand_types else _fallback(divmod, other, self, other)
+    return _divmod(other, self) if type(other) in operand_types else fallback(divmod, other, self, other)
 
 
 @array_operation
 def __pow__(self: Value, other: Value) -> Value:
-    return _power(self, other) if type(other) in operand_types else _fallback(_power, self, other, other)
+    return _power(self, other) if type(other) in operand_types else fallback(_power, self, other, other)
 
 
 @array_operation
 def __rpow__(self: Value, other: Value) -> Value:
-    return _power(other, self) if type(other) in operand_types else _fallback(_power, other, self, other)
+    return _power(other, self) if type(other) in operand_types else fallback(_power, other, self, other)
 
 
 def _power(x: Value, y: Value) -> Value:
@@ -263,42 +264,42 @@ def __abs__(self: Value) -> Value:
 def __eq__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return eq_p.bind(*promoted_pair("eq", self, other))
-    return _fallback(lax.eq, self, other, other)
+    return fallback(lax.eq, self, other, other)
 
 
 @array_operation
 def __ne__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ne_p.bind(*promoted_pair("ne", self, other))
-    return _fallback(lax.ne, self, other, other)
+    return fallback(lax.ne, self, other, other)
 
 
 @array_operation
 def __lt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return lt_p.bind(*have_order("lt", *promoted_pair("lt", self, other)))
-    return _fallback(lax.lt, self, other, other)
+    return fallback(lax.lt, self, other, other)
 
 
 @array_operation
 def __le__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return le_p.bind(*have_order("le", *promoted_pair("le", self, other)))
-    return _fallback(lax.le, self, other, other)
+    return fallback(lax.le, self, other, other)
 
 
 @array_operation
 def __gt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return gt_p.bind(*have_order("gt", *promoted_pair("gt", self, other)))
-    return _fallback(lax.gt, self, other, other)
+    return fallback(lax.gt, self, other, other)
 
 
 @array_operation
 def __ge__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ge_p.bind(*have_order("ge", *promoted_pair("ge", self, other)))
-    return _fallback(lax.ge, self, other, other)
+    return fallback(lax.ge, self, other, other)
 
 
 @array_method
@@ -316,62 +317,62 @@ def __hash__(self: Value) -> int:
 def __and__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *promoted_pair("and", self, other)))
-    return _fallback(lax.bitwise_and, self, other, other)
+    return fallback(lax.bitwise_and, self, other, other)
 
 
 @array_operation
 def __rand__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *promoted_pair("and", other, self)))
-    return _fallback(lax.bitwise_and, other, self, other)
+    return fallback(lax.bitwise_and, other, self, other)
 
 
 @array_operation
 def __or__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *promoted_pair("or", self, other)))
-    return _fallback(lax.bitwise_or, self, other, other)
+    return fallback(lax.bitwise_or, self, other, other)
 
 
 @array_operation
 def __ror__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *promoted_pair("or", other, self)))
-    return _fallback(lax.bitwise_or, other, self, other)
+    return fallback(lax.bitwise_or, other, self, other)
 
 
 @array_operation
 def __xor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", self, other)))
-    return _fallback(lax.bitwise_xor, self, other, other)
+    return fallback(lax.bitwise_xor, self, other, other)
 
 
 @array_operation
 def __rxor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", other, self)))
-    return _fallback(lax.bitwise_xor, other, self, other)
+    return fallback(lax.bitwise_xor, other, self, other)
 
 
 @array_operation
 def __lshift__(self: Value, other: Value) -> Value:
-    return _left_shift(self, other) if type(other) in operand_types else _fallback(left_shift, self, other, other)
+    return _left_shift(self, other) if type(other) in operand_types else fallback(left_shift, self, other, other)
 
 
 @array_operation
 def __rlshift__(self: Value, other: Value) -> Value:
-    return _left_shift(other, self) if type(other) in operand_types else _fallback(left_shift, other, self, other)
+    return _left_shift(other, self) if type(other) in operand_types else fallback(left_shift, other, self, other)
 
 
 @array_operation
 def __rshift__(self: Value, other: Value) -> Value:
-    return _right_shift(self, other) if type(other) in operand_types else _fallback(right_shift, self, other, other)
+    return _right_shift(self, other) if type(other) in operand_types else fallback(right_shift, self, other, other)
 
 
 @array_operation
 def __rrshift__(self: Value, other: Value) -> Value:
-    return _right_shift(other, self) if type(other) in operand_types else _fallback(right_shift, other, self, other)
+    return _right_shift(other, self) if type(other) in operand_types else fallback(right_shift, other, self, other)
 
 
 @array_operation
