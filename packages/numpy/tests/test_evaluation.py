@@ -55,6 +55,12 @@ def test_a_task_in_a_context_of_its_own_runs_our_function(total):
     assert make_jaxpr(lambda x: cnp.add(2.0, 3.0))(1.0).eqns[0].primitive.name == "add"
 
 
+def test_a_refusal_names_the_function_that_the_user_called():
+    for name in ("sin", "sort", "cumsum"):
+        with pytest.raises(TypeError, match=rf"^{name} at test_evaluation\.py:.* of type set is not an array"):
+            getattr(cnp, name)({1})
+
+
 def test_where_numpys_function_refuses_our_function_answers_or_says_why():
     assert cnp.matmul(np.ones((2, 2)), np.ones(2), preferred_element_type=np.float32).dtype == np.float32
     with pytest.raises(TypeError, match=r"matmul of float64\[2\] and float64\[3\].*the sizes 2 and 3 differ"):

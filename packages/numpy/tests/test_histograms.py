@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
+from calque_core import make_jaxpr
 from calque_core.extend import entered
 
 EDGES = np.array([-1.0, 0.0, 1.0, 3.0])
@@ -38,3 +39,13 @@ def test_wrong_arguments_are_refused():
 
 def test_a_number_of_bins_may_be_an_array_of_rank_0(agree):
     agree(lambda m, x: [m.histogram(x, np.array(3)), m.histogram_bin_edges(x, np.array(2))], np.array([0.0, 0.3, 1.0]))
+    points = np.ones((4, 2))
+    for function, args in ((cnp.histogramdd, (points,)), (cnp.histogram2d, (points[:, 0], points[:, 1]))):
+        jaxpr = make_jaxpr(lambda *args, f=function: f(*args, np.array(3))[0])(*args)
+        assert jaxpr.out_avals[0].shape == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["histogram", "histogramdd"])
+def test_a_number_of_bins_that_is_no_integer_is_refused_by_its_name_and_place(name):
+    with pytest.raises(TypeError, match=rf"^{name} at test_histograms\.py:\d+ .*: bins is 3\.0\. Give an integer\."):
+        make_jaxpr(lambda x: getattr(np, name)(x, 3.0))(np.ones(4))

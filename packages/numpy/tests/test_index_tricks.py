@@ -1,5 +1,7 @@
 """Arrays of known indices are NumPy's; flat positions, and indices for each axis, may be traced."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,13 @@ def test_indices_of_a_part_of_a_matrix_are_numpys(agree):
         NumpyRuleError, match=r"nonzero of bool\[2\] at .*test_index_tricks.py:.*the shape of the result"
     ):
         make_jaxpr(lambda i: np.ix_(i > 0))(rows)
+
+
+def test_indices_of_a_part_may_be_any_sequence():
+    with entered():
+        for want, got in zip(np.ix_(range(2), deque([1, 3])), cnp.ix_(range(2), deque([1, 3])), strict=True):
+            np.testing.assert_array_equal(got, want)
+    jaxpr = make_jaxpr(lambda i: np.ix_(i, range(3)))(np.arange(2))
+    assert [aval.shape for aval in jaxpr.out_avals] == [(2, 1), (1, 3)]
+    with pytest.raises(TypeError, match=r"^ix_ at test_index_tricks\.py:.* is not an array or a scalar"):
+        cnp.ix_({1, 2})

@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError
-from calque_core.extend import active, function_evaluators, has_tracer, here, host_values, import_at_rest, late_function
+from calque_core.extend import (
+    active,
+    function_evaluators,
+    has_tracer,
+    here,
+    host_values,
+    import_at_rest,
+    late_function,
+    mark_wrapper,
+)
 from calque_core.extend.numpy_functions import with_arrays
 
 Value = Any
@@ -53,8 +62,8 @@ def evaluated_by_numpy(package: str, name: str, value: Value) -> Value:
     True
     """
     theirs = getattr(import_at_rest(package.removeprefix("calque_")), name, None)
-    is_numpys = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES
-    return numpy_first(name, theirs, value, package) if callable(theirs) and not is_numpys else value
+    is_kept = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES
+    return numpy_first(name, theirs, value, package) if callable(theirs) and not is_kept else value
 
 
 def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:  # noqa: C901  (hot)
@@ -64,6 +73,7 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
     """
     is_by_types = name in _BY_TYPES
 
+    @mark_wrapper
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Value:
         if active:

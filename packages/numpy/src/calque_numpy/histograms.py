@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import is_array_like
+from calque_core.extend import integer, is_array_like
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, binary, ravel
 from calque_core.extend.numpy_functions import max as largest
@@ -34,7 +33,8 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     """Return the edges of the bins of a histogram: `bins` itself if it has edges, otherwise equal steps over the range.
 
     Shapes: [n + 1] for n bins.
-    Raises: TypeError for a rule by name, which needs known values; ValueError for fewer than one bin.
+    Raises: TypeError for a rule by name, which needs known values, or a number that is no integer; ValueError for fewer
+    than one bin.
 
     >>> import numpy as np
     >>> from calque_numpy import histogram_bin_edges
@@ -50,10 +50,9 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
         raise TypeError(f"histogram_bin_edges of {typeof(a)}{place()}: complex numbers have no order.")
     if weights is not None and typeof(weights).shape != typeof(a).shape:
         raise ShapeError(f"histogram of {typeof(a)}{place()}: the weights are {typeof(weights)}. Give one for each.")
-    if not isinstance(bins, (int, np.integer)):
-        if not is_array_like(bins) or typeof(bins).ndim:
-            return asarray(bins)
-        bins = index(bins)
+    if not _is_scalar(bins):
+        return asarray(bins)
+    bins = integer("histogram", "bins", bins)
     if bins < 1:
         raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
     a = ravel(a)
@@ -66,7 +65,11 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
         low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in (0.0, 1.0))
     is_point = lax.eq(low, high)
     half = lax.select(is_point, as_dtype(0.5, typeof(low).dtype), 0)
-    return linspace(lax.sub(low, half), lax.add(high, half), int(bins) + 1)
+    return linspace(lax.sub(low, half), lax.add(high, half), bins + 1)
+
+
+def _is_scalar(bins: Any) -> bool:
+    return is_array_like(bins) and not typeof(bins).ndim
 
 
 @implements(np.histogram)
@@ -158,8 +161,8 @@ def histogramdd(
 
 def _for_each(name: str, values: Any, count: int) -> Sequence[Any]:
     """Return the bins or the range of each dimension."""
-    if name == "bins" and isinstance(values, (int, np.integer)):
-        return [values] * count
+    if name == "bins" and _is_scalar(values):
+        return [integer("histogramdd", name, values)] * count
     if len(values) != count:
         raise ValueError(
             f"histogramdd{place()}: {name} has {len(values)} items for {count} dimensions. Give one for each."
@@ -186,6 +189,6 @@ def histogram2d(
     x, y = asarray(x), asarray(y)
     if typeof(x).shape != typeof(y).shape or typeof(x).ndim != 1:
         raise ShapeError(f"histogram2d of {typeof(x)} and {typeof(y)}{place()}. Give two vectors of one length.")
-    is_shared = not isinstance(bins, (int, np.integer)) and len(bins) not in (1, 2)
+    is_shared = not _is_scalar(bins) and len(bins) not in (1, 2)
     boxes, edges = histogramdd([x, y], [bins, bins] if is_shared else bins, range, density, weights)
     return boxes, edges[0], edges[1]

@@ -5,12 +5,14 @@ Read next: `taking.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy import diag_indices, indices, mask_indices, mgrid, ogrid, tril_indices, triu_indices
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
+from calque_core.extend import is_array_like
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at
 from calque_numpy.creation import asarray
@@ -111,7 +113,7 @@ def fill_diagonal(a: Value, val: Value, wrap: bool = False, *, inplace: bool = F
 def ix_(*args: Value) -> tuple[Value, ...]:
     """Return vectors of indices, each along an axis of its own: `x[ix_(rows, columns)]` is a part of a matrix.
 
-    A vector of bools stands for the places where it is true, which must be known.
+    A vector of bools stands for the places where it is true, which must be known; a range is a vector, too.
     Shapes: [n], [m], .. -> [n, 1, ..], [1, m, ..], ..
     Raises: ShapeError for an array that is no vector; NumpyRuleError for traced bools.
 
@@ -128,7 +130,8 @@ def ix_(*args: Value) -> tuple[Value, ...]:
 
 
 def _vector_of_indices(x: Value) -> Value:
-    x = asarray(x)
+    is_sequence = isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and not is_array_like(x)
+    x = asarray(list(x) if is_sequence else x)
     if typeof(x).ndim != 1:
         raise ShapeError(f"ix_ of {typeof(x)}{place()}. Give vectors.")
     if typeof(x).kind == "b":
