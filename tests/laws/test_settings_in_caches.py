@@ -106,6 +106,8 @@ CONTAINERS = {
     "calque_core.context.active": "who is active now",
     "calque_core.context.at_rest": "contexts of threads",
     "calque_autodiff.signs._signs": "a registry: functions",
+    "calque_core.arrays.numpy_protocol.declared": "a registry: functions",
+    "calque_core.types.array_methods._defined": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
     "calque_core.backends._backends": "a registry: functions of classes",
     "calque_core.ops.callback._runtimes": "a registry: functions",

@@ -90,9 +90,10 @@ def test_a_user_rule_for_the_way_back_gets_the_value_of_a_negative_cotangent():
     assert seen == [-1.0]
 
 
-def test_a_primitive_whose_implementation_binds_others_gets_the_value_too():
+@pytest.mark.parametrize("leaf", [False, True])
+def test_the_transpose_rule_of_a_user_gets_the_value_too(leaf):
     positive_p = Primitive("positive_part_of_the_cotangent")
-    positive_p.def_impl(lambda x: x)
+    positive_p.def_impl(lambda x: x, leaf=leaf)
     positive_p.def_abstract_eval(lambda x: x.strip_weak_type())
     positive_p.def_rule("jvp", lambda primals, tangents: (primals[0], positive_p.bind(*tangents)))
     deftranspose(positive_p, lambda ct, x: [lax.max(ct, 0.0)])

@@ -1,5 +1,4 @@
 import ast
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -30,10 +29,11 @@ def test_the_table_lists_the_methods_that_each_module_defines():
 
 
 @pytest.mark.parametrize("module", late_methods.LATE)
-def test_a_module_replaces_all_its_stand_ins(module):
-    importlib.import_module(f"calque_core.arrays.{module}")
+def test_a_first_use_replaces_the_stand_in(module):
     names = late_methods.LATE[module].split()
     assert names
+    for name in names:
+        getattr(ArrayMethods, name)
     assert [name for name in names if isinstance(vars(ArrayMethods)[name], LateMethod)] == []
 
 
@@ -90,5 +90,101 @@ class Doubled(Tracer):
 
 assert len(Doubled(Trace(current_trace()))) == 6
 assert Doubled.asked == 1
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+CUT = """
+import sys, threading
+import numpy as np
+from calque_core import make_jaxpr
+
+X = np.ones(3)
+USES = [lambda x: x.sum(), lambda x: np.mean(x), lambda x: x[0], lambda x: np.ravel(x), lambda x: x.std()]
+MODULES = ["numpy_reductions", "numpy_moments", "indexing", "numpy_shapes"]
+cuts = []
+
+def at_each_definition(frame, event, arg):
+    name = frame.f_globals.get("__name__", "").rpartition(".")[2]
+    if frame.f_code.co_name == "<module>" and name in MODULES:
+        return in_module
+    return None
+"""
+
+INTERRUPTED = (
+    CUT
+    + """
+def in_module(frame, event, arg):
+    place = frame.f_globals["__name__"], frame.f_lineno
+    if event == "line" and place not in cuts and frame.f_globals.get("array_operation"):
+        cuts.append(place)
+        raise KeyboardInterrupt
+    return in_module
+
+results = []
+for use in USES:
+    while True:
+        sys.settrace(at_each_definition)
+        try:
+            make_jaxpr(use)(X)
+        except KeyboardInterrupt:
+            continue
+        finally:
+            sys.settrace(None)
+        break
+    results.append(str(make_jaxpr(use)(X)))
+assert len(cuts) > 40, len(cuts)
+print(results)
+"""
+)
+
+IN_TWO_THREADS = (
+    CUT
+    + """
+texts = []
+
+def in_module(frame, event, arg):
+    if event == "line" and "array_operation" in frame.f_globals and not cuts:
+        cuts.append(threading.Thread(target=lambda: texts.append([str(make_jaxpr(use)(X)) for use in USES])))
+        cuts[0].start()
+        cuts[0].join(0.05)  # it waits for this import, or has ended
+    return in_module
+
+sys.settrace(at_each_definition)
+results = [str(make_jaxpr(use)(X)) for use in USES]
+sys.settrace(None)
+cuts[0].join()
+assert texts == [results]
+print(results)
+"""
+)
+WHOLE = CUT + "print([str(make_jaxpr(use)(X)) for use in USES])"
+
+
+@pytest.mark.parametrize("program", [INTERRUPTED, IN_TWO_THREADS], ids=["interrupts", "threads"])
+def test_nobody_sees_the_methods_of_a_module_before_its_import_has_ended(program):
+    outputs = [
+        subprocess.run([sys.executable, "-c", each], check=True, capture_output=True, text=True).stdout
+        for each in (program, WHOLE)
+    ]
+    assert outputs[0] == outputs[1] != ""
+
+
+def test_an_attribute_that_cannot_be_set_is_refused_before_its_module_is_loaded():
+    program = """
+import numpy as np
+from calque_core import Trace, Tracer, current_trace
+from calque_core.types.avals import typeof
+
+class Own(Tracer):
+    aval = typeof(np.ones(3))
+
+x = Own(Trace(current_trace()))
+try:
+    x.shape = 5
+except AttributeError:
+    assert x.shape == (3,)
+else:
+    raise AssertionError
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)

@@ -331,6 +331,26 @@ def test_a_function_that_answers_is_found_by_the_function_it_stands_for(monkeypa
     assert_same(traced(np.nan_to_num, X), 2.0 * X)
 
 
+def test_a_ufunc_of_another_library_with_a_name_of_numpys_has_no_rule():
+    foreign = pytest.importorskip("numpy._core._umath_tests").matmul
+    assert foreign.__name__ == "matmul"
+    words = refused(lambda x: foreign(x, x), np.eye(2))
+    assert words.startswith("numpy.matmul of a traced array at test_numpy_protocol.py:")
+
+
+def test_a_function_of_a_user_stays_when_the_module_of_ours_is_imported():
+    program = """
+import numpy as np
+from calque_core import implements, lax, make_jaxpr
+implements(np.mean)(lambda x: lax.neg(x))
+implements(np.hypot)(lambda x, y: lax.neg(x))
+use = lambda x: (x.std(), x.var(), np.log2(x), np.mean(x), np.hypot(x, x))
+names = [eqn.primitive.name for eqn in make_jaxpr(use)(np.ones(3)).eqns]
+assert names[-2:] == ["neg", "neg"], names
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
 PROGRAM = """
 import sys
 import numpy as np

@@ -1,8 +1,9 @@
 """The signs of cotangents, which a backward pass carries along and rarely computes.
 
 One idea: a transpose rule is linear, so the cotangents of operands from -c are those from c with the other sign, to the
-last bit.  `Negative(c)` stands for -c until two cotangents meet, since a + (-c) is one subtraction, or until somebody
-asks for its value.  The gradient of a transformer has 3 % fewer equations, and no `neg` among them.
+last bit but for the sign of a zero.  `Negative(c)` stands for -c until two cotangents meet, since a + (-c) is one
+subtraction, or until somebody asks for its value: a rule of a user's does, which may clip a cotangent.  The gradient of
+a transformer has 3 % fewer equations, and no `neg` among them.
 
 Read next: `transpose.py`, the backward pass.
 """
@@ -88,3 +89,8 @@ def signed_transposition(primitive: Primitive, ct: Value, operands: Sequence[Val
     if primitive.adapted["transpose"] is not signs.adapted and _transposes[primitive] is not signs.rule:
         return None  # somebody replaced the rule
     return [negated(bar) if m else bar for bar, m in zip(signs.unsigned(ct, *operands), signs.is_negative)]
+
+
+def carries_signs(primitive: Primitive) -> bool:
+    """Tell whether the transpose rule of a primitive is one of ours, which are linear."""
+    return getattr(_transposes[primitive], "__module__", "").partition(".")[0] == __name__.partition(".")[0]

@@ -1,13 +1,12 @@
 """NumPy's own functions on arrays that are not NumPy's: `np.sin(x)`, `np.sum(x)`, `ndarray * x`.
 
 One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
-`import numpy as np` is traced unchanged.  Tables hold the implementations: `ufuncs`, `reductions` and `ufunc_methods`
-for the methods of ufuncs, and `array_functions` for other functions.  Core implements the functions that are also
-methods of arrays; calque_numpy implements the other functions, and is loaded when one is first called.  A function
-without implementation is an error for a tracer; without a tracer every value is known, and NumPy computes.
+`import numpy as np` is traced unchanged.  Two tables hold the implementations that were used so far or that a user
+gave, `ufuncs` and `array_functions`.  Core implements the functions that are also methods of arrays, calque_numpy all
+others; the module of an implementation is imported at its first use.  A function without implementation is an error for
+a tracer; without a tracer every value is known, and NumPy computes.
 
-Read next: `numpy_sequences.py`, `numpy_ufuncs.py`, `ufunc_methods.py`; for `array_functions`, the functions with
-`@implements`.
+Read next: `numpy_names.py`, the modules by NumPy's names; `numpy_sequences.py`, `numpy_ufuncs.py`, `ufunc_methods.py`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -27,6 +26,7 @@ from calque_core.context import here
 from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
 from calque_core.late import import_at_rest
+from calque_core.primitives.families import declaring_module
 from calque_core.types.array_methods import ArrayMethods, array_method
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import _refusal, is_array_like, typeof
@@ -40,24 +40,29 @@ F = TypeVar("F", bound=Function)
 ufuncs: dict[np.ufunc, Function] = {}
 reductions: dict[np.ufunc, Function] = {}
 array_functions: dict[Function, Function] = {}
+declared: dict[Any, Function] = {}  # by the bodies of our modules, which may not have ended
 _named: dict[tuple[str, str], Function] = {}
+_OURS = ("calque_core", "calque_numpy")
 
 
 def implements(*numpy_functions: Function) -> Callable[[F], F]:
     """Return a decorator: the decorated function implements these functions of NumPy, and has their signature.
 
-    A ufunc's implementation takes the operands alone.
+    A ufunc's implementation takes the operands alone.  One of a user's replaces ours, loaded or not.
     """
 
     def register(function: F) -> F:
+        is_ours = declaring_module().partition(".")[0] in _OURS
         for each in numpy_functions:
-            if isinstance(each, np.ufunc):
-                ufuncs[each] = function
-            else:
-                array_functions[each] = function
+            table = declared if is_ours else _table_of(each)
+            table[each] = function
         return function
 
     return register
+
+
+def _table_of(function: Any) -> dict[Any, Function]:
+    return ufuncs if isinstance(function, np.ufunc) else array_functions
 
 
 def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
@@ -192,7 +197,7 @@ def implementation(ufunc: np.ufunc) -> Function:
 
     Raises: NumpyRuleError without one.
     """
-    return ufuncs.get(ufunc) or _load(ufuncs, ufunc)
+    return ufuncs.get(ufunc) or _load(ufunc)
 
 
 _UPDATES: dict[np.ufunc, str] = {
@@ -219,7 +224,7 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
     if func in _CONVERSIONS and not (has_tracer(args) or has_tracer(kwargs)):
         return _on_host(func, args, kwargs)
     try:
-        function = array_functions.get(func) or _load(array_functions, func)
+        function = array_functions.get(func) or _load(func)
         args, kwargs = with_arrays(function, args, kwargs)
         return here().trace.process_function(function, args, kwargs)
     except NumpyRuleError:
@@ -228,21 +233,36 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
         return _on_host(func, args, kwargs)
 
 
-def _load(table: dict[Any, Function], function: Any) -> Function:
-    """Return the implementation of a NumPy or SciPy function that is not in its table yet; import its module.
+def _load(function: Any) -> Function:
+    """Return the implementation of a NumPy or SciPy function that was not used before; import its module.
 
     Raises: NumpyRuleError if neither core nor calque_numpy implements it, or if calque_numpy is not installed.
     """
+    found = _of_core(function) or _of_front(function)
+    return _table_of(function).setdefault(function, found)
+
+
+def _of_core(function: Any) -> Function | None:
+    """Return core's implementation of a function of NumPy's; a ufunc of another library may have the same name."""
+    name = function.__name__
+    if getattr(np, name, None) is not function:
+        return None
+    named, names = (ufunc_named, ufunc_names) if isinstance(function, np.ufunc) else (function_named, function_names)
+    return named(name) if name in names() else None
+
+
+def _of_front(function: Any) -> Function:
+    """Return the implementation in calque_numpy.
+
+    Raises: NumpyRuleError if there is none, or if calque_numpy is not installed.
+    """
     module = _module_of(function)
-    if module == "numpy" and function.__name__ in (ufunc_names() if table is ufuncs else function_names()):
-        table[function] = (ufunc_named if table is ufuncs else function_named)(function.__name__)
-        return table[function]
     name = f"{module}.{function.__name__}"
     try:
         import_at_rest("calque_numpy")  # its absence has this name, also for a module of it
         front = import_at_rest(_FRONTS.get(module, "calque_numpy"))
         if function.__name__ in front.__all__:
-            getattr(front, function.__name__)
+            getattr(front, function.__name__)  # imports the module that declares the implementation
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
@@ -251,11 +271,10 @@ def _load(table: dict[Any, Function], function: Any) -> Function:
                 f"{name} of a traced array{where()} needs the package calque-numpy. "
                 f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
             ) from None
-    if (module, function.__name__) in _named:
-        table[function] = _named[module, function.__name__]
-    if function not in table:
-        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(table, function, module)}.")
-    return table[function]
+    implementation = _named.get((module, function.__name__)) or declared.get(function)
+    if implementation is None:
+        raise NumpyRuleError(f"{name} of a traced array{where()} has no rule. {_instead(function, module)}.")
+    return implementation
 
 
 _FRONTS = {
@@ -285,12 +304,14 @@ _INSTEAD = {
 }
 
 
-def _instead(table: Mapping[Any, Function], function: Any, module: str) -> str:
+def _instead(function: Any, module: str) -> str:
     """Return advice for a function without a rule: an alternative, or a function of a similar name."""
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
-    owners = dict.fromkeys(ufunc_names() if table is ufuncs else function_names(), "numpy")
-    owners |= {known.__name__: _module_of(known) for known in table}
+    is_ufunc = isinstance(function, np.ufunc)
+    owners = dict.fromkeys(ufunc_names() if is_ufunc else function_names(), "numpy")
+    alike = [known for known in {**declared, **_table_of(function)} if isinstance(known, np.ufunc) is is_ufunc]
+    owners |= {known.__name__: _module_of(known) for known in alike}
     owners |= {name: owner for owner in ("numpy", module) for name in _alike(function, owner)}
     similar = similar_name(function.__name__, owners, cutoff=0.75)
     nearest = f"A similar function with a rule is {owners[similar]}.{similar}. " if similar else ""

@@ -35,9 +35,23 @@ class ArrayOperations(ArrayMethods):
     __slots__ = ()
 
 
+_defined: dict[tuple[type, str], Any] = {}  # methods of late modules, by class and name
+
+
+def _give(owner: type, name: str, method: Any) -> None:
+    """Give a class a method, or keep it for its stand-in, which puts it in place when its whole module is imported.
+
+    Another thread may ask for the method before, and an interrupt may end the import.
+    """
+    if isinstance(vars(ArrayMethods).get(name), LateMethod):
+        _defined[owner, name] = method
+    else:
+        setattr(owner, name, method)
+
+
 def array_method(function: F) -> F:
     """Make `function` a method of every array-like class, under its own name."""
-    setattr(ArrayMethods, function.__name__, function)
+    _give(ArrayMethods, function.__name__, function)
     return function
 
 
@@ -49,13 +63,13 @@ def array_operation(function: F) -> F:
     def of_tracers(*args: Any, **options: Any) -> Any:
         return here().trace.process_function(function, args, options)
 
-    setattr(ArrayOperations, function.__name__, of_tracers)
+    _give(ArrayOperations, function.__name__, of_tracers)
     return array_method(function)
 
 
 def array_property(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make `function` a read-only property of every array-like class, under its own name."""
-    setattr(ArrayMethods, function.__name__, property(function))
+    _give(ArrayMethods, function.__name__, property(function))
     return function
 
 
@@ -68,10 +82,21 @@ class LateMethod:
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
 
-    def __get__(self, x: Any, owner: type) -> Any:
+    def load(self) -> None:
+        """Import the whole module; put the methods of this name in the place of the stand-in."""
         import_at_rest(self.module)
+        for owner in (ArrayOperations, ArrayMethods):
+            if (owner, self.name) in _defined:
+                setattr(owner, self.name, _defined[owner, self.name])
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        self.load()
         is_operation = issubclass(owner, ArrayOperations) and self.name in vars(ArrayOperations)
         return vars(ArrayOperations if is_operation else ArrayMethods)[self.name].__get__(x, owner)
+
+    def __set__(self, x: Any, value: Any) -> None:
+        self.load()
+        setattr(x, self.name, value)  # which the method or property decides
 
 
 def late_methods(module: str, names: str) -> None:
