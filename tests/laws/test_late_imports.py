@@ -75,6 +75,40 @@ while True:
 print(json.dumps([len(interrupted), [np.asarray(x).tolist() for x in results]]))
 """
 
+CUTS = """
+import json, sys
+import numpy as np
+import calque
+
+cuts = []
+
+def in_module(frame, event, arg):
+    place = frame.f_globals["__name__"], frame.f_lineno
+    if event == "line" and place not in cuts and len(cuts) < 300:
+        cuts.append(place)
+        raise KeyboardInterrupt
+    return in_module
+
+def in_rules(frame, event, arg):
+    is_body = frame.f_code.co_name == "<module>" and frame.f_code.co_filename.rpartition("rules")[1]
+    return in_module if is_body and frame.f_globals.get("__name__", "").startswith("calque") else None
+
+def program(x):
+    power = calque.lax.scan(lambda y, _: (y * x, None), x, None, length=3)[0]
+    return calque.lax.cond(x > 1.0, lambda y: y / x, lambda y: y, power)
+
+while True:
+    sys.settrace(in_rules)
+    try:
+        results = calque.vmap(calque.grad(program))(np.array([0.5, 2.0]))
+    except KeyboardInterrupt:
+        continue
+    finally:
+        sys.settrace(None)
+    break
+print(json.dumps([len(cuts), results.tolist()]))
+"""
+
 AT_REST = """
 import json
 from importlib.machinery import SourceFileLoader
@@ -122,6 +156,10 @@ def test_an_interrupt_of_any_late_import_leaves_a_program_that_runs_as_ever():
     expected = run(INTERRUPTS.replace("SourceFileLoader.exec_module = interrupted_once", ""))
     assert interrupts > 100
     assert expected == [0, results]
+
+
+def test_an_interrupt_at_any_line_of_a_module_of_rules_leaves_rules_that_work():
+    assert run(CUTS) == [300, [0.5, 12.0]]
 
 
 def test_no_late_import_runs_under_a_trace_or_in_a_block_of_settings_and_none_is_recorded():

@@ -27,17 +27,31 @@ class AdaptedRules(dict[Any, Any]):
     """The rules of one primitive, by kind, as the machinery calls them; a kind without a rule gives None.
 
     The first look-up of a kind imports the rules of the primitive's family; another one takes as long as in any dict.
+    Rules of a module wait in `late` for its end: another thread may ask before, and an interrupt may end the import.
     """
 
-    __slots__ = ("family",)
+    __slots__ = ("family", "late")
 
     def __init__(self, family: str) -> None:
         super().__init__()
         self.family = family
+        self.late: dict[Kind, Any] = {}
 
     def __missing__(self, kind: Kind) -> Any:
         import_rules(self.family, kind)
-        return self.setdefault(kind, None)
+        return self.setdefault(kind, self.late.get(kind))
+
+    def put(self, kind: Kind, rule: Any, module: str) -> None:
+        """Store a rule that the body of a module defines."""
+        if kind not in self and _imports(self.family, kind, module):
+            self.late[kind] = rule
+        else:
+            self[kind] = rule
+
+    def drop(self, kind: Kind) -> None:
+        """Remove the rule of a kind, or the answer that there is none."""
+        self.pop(kind, None)
+        self.late.pop(kind, None)
 
 
 def general_kind(kind: Kind) -> str:
@@ -60,6 +74,12 @@ def import_rules(family: str, kind: Kind) -> None:
     for package, families in columns.get(general_kind(kind), ()):
         if family in families:
             import_at_rest(f"{package}.{family}")
+
+
+def _imports(family: str, kind: Kind, module: str) -> bool:
+    """Tell whether the first look-up of a rule imports a module."""
+    package, _, name = module.rpartition(".")
+    return name == family and any(package == p and family in of_p for p, of_p in columns.get(general_kind(kind), ()))
 
 
 def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:

@@ -139,7 +139,7 @@ def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str])
         for kind in [
             kind for kind in primitive.adapted if general_kind(kind) in kinds and primitive.adapted[kind] is None
         ]:
-            del primitive.adapted[kind]  # the answer of a look-up before this call
+            primitive.adapted.drop(kind)  # the answer of a look-up before this call
 
 
 def settings_key() -> tuple[Any, ...]:
@@ -174,7 +174,7 @@ class RuleTable(MutableMapping[Any, Function]):
     def __delitem__(self, primitive: Any) -> None:
         import_rules_to_change(primitive.family, self.kind, declaring_module())
         del primitive._rules[self.kind]
-        del primitive.adapted[self.kind]
+        primitive.adapted.drop(self.kind)
         primitive.refresh(self.kind)
         advance_rule_epoch()
 
@@ -224,7 +224,7 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
     if not is_late and _is_shadowed(kind, primitive._rules):  # nobody has used a late rule
         advance_rule_epoch()
     primitive._rules[kind] = new
-    primitive.adapted[kind] = new.adapted
+    primitive.adapted.put(kind, adapted, declaring)
     primitive.refresh(kind)
     primitive._holes.pop(kind, None)
 
