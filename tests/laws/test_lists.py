@@ -8,7 +8,7 @@ import pytest
 
 import calque
 import calque_numpy
-from calque_core.arrays.numpy_protocol import array_functions
+from calque_core.arrays.numpy_protocol import declared
 from calque_core.arrays.numpy_sequences import _ARRAYS, _SEQUENCES_OF_ARRAYS, _name
 
 X = np.array([0.5, 2.0, 1.0])
@@ -102,7 +102,9 @@ def test_every_function_of_the_table_has_a_parameter_that_means_arrays():
         for name in front.__all__:
             getattr(front, name)  # its module adds its functions to the table
 
-    rules = [f for f in array_functions.values() if f.__module__ != "calque_numpy.host_functions"]  # these are NumPy's
+    rules = [function for theirs, function in declared.items() if not isinstance(theirs, np.ufunc)]
+    rules = [f for f in rules if f.__module__ != "calque_numpy.host_functions"]  # these are NumPy's
+    assert len(rules) > 200
     names = {f.__name__: [_name(f, i) for i in range(2)] for f in rules}
     others = {f for f, (first, second) in names.items() if not {first, second} & (_ARRAYS | _SEQUENCES_OF_ARRAYS)}
     takes_sequences = {"result_type", "apply_along_axis", "unravel_index", "ravel_multi_index", "lexsort", "can_cast"}
