@@ -63,6 +63,42 @@ def test_an_unknown_name_is_an_attribute_error_that_says_where_to_look():
             getattr(calque, name)
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "similar"),
+    [
+        ("calque.lax", "coond", "cond"),
+        ("calque.nn", "rleu", "relu"),
+        ("calque.numpy", "sotr", "sort"),
+        ("calque.numpy.fft", "irftt", "irfft"),
+        ("calque.numpy.linalg", "nrom", "norm"),
+        ("calque.random", "nromal", "normal"),
+        ("calque.scipy.linalg", "exmp", "expm"),
+        ("calque.scipy.special", "exipt", "expit"),
+    ],
+)
+def test_an_unknown_name_of_a_module_is_an_error_with_the_most_similar_name(module, name, similar):
+    imported = importlib.import_module(module)
+    with pytest.raises(AttributeError, match=rf"^{module} has no attribute '{name}'\. Did you mean '{similar}'\?$"):
+        getattr(imported, name)
+    with pytest.raises(AttributeError, match=rf"^{module} has no attribute 'qqq'\. Its names are in {module}\.__all"):
+        imported.qqq
+
+
+REPLACED = """
+import calque, calque.numpy, calque_autodiff, calque_numpy
+from unittest import mock
+with mock.patch.object(calque_numpy, "sort", None), mock.patch.object(calque_autodiff, "grad", None):
+    print(calque_numpy.sort, calque_autodiff.grad)
+    calque.numpy.sort, calque.grad  # their first use
+print(calque.numpy.sort is calque_numpy.sort, calque.grad is calque_autodiff.grad)
+print(calque.grad(lambda x: calque.numpy.sort([x, 1.0])[0])(0.5))
+"""
+
+
+def test_a_name_that_a_test_replaced_in_its_package_is_unchanged_in_the_facade():
+    assert run(REPLACED).stdout.split() == ["None", "None", "True", "True", "1.0"]
+
+
 def test_backend_names_are_listed():
     assert {"jit", "Array", "device_put"} <= set(dir(calque))
 

@@ -51,14 +51,21 @@ def test_dir_lists_late_names_before_their_first_use(package):
 
 
 def test_an_unknown_name_is_an_attribute_error_that_names_the_package_and_its_list(package):
-    with pytest.raises(AttributeError, match=r"late_package has no attribute 'pie'\. Its names are in late_package\."):
-        package.pie
+    with pytest.raises(AttributeError, match=r"late_package has no attribute 'qqq'\. Its names are in late_package\."):
+        package.qqq
 
 
 def test_another_function_answers_for_other_names():
     get, _ = late_names("another_package", {"math": "pi"}, missing=lambda name: f"no {name}")
     assert get("pi") == math.pi
     assert get("pie") == "no pie"
+
+
+def test_the_function_that_adapts_values_is_given_by_keyword():
+    get, _ = late_names("another_package", {"math": "pi"}, adapt=lambda package, name, value: (package, name, value))
+    assert get("pi") == ("another_package", "pi", math.pi)
+    with pytest.raises(TypeError, match="from 2 to 3 positional arguments but 4 were given"):
+        late_names("another_package", {"math": "pi"}, None, lambda package, name, value: value)
 
 
 def test_a_module_is_imported_at_rest_whatever_traces_and_whichever_settings_hold(module_of):

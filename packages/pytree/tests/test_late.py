@@ -4,6 +4,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
@@ -20,8 +21,8 @@ def test_a_late_name_is_that_of_its_module_and_is_found_without_the_function_aft
     assert "whole_turn" not in vars(package)
     assert package.whole_turn == math.tau
     assert vars(package)["whole_turn"] == math.tau
-    with pytest.raises(AttributeError, match=r"late_package has no attribute 'pie'\. Its names are in late_package\."):
-        package.pie
+    with pytest.raises(AttributeError, match=r"late_package has no attribute 'qqq'\. Its names are in late_package\."):
+        package.qqq
 
 
 def test_the_caller_may_import_the_modules_by_a_function_of_its_own():
@@ -56,8 +57,49 @@ def test_all_threads_that_ask_at_once_get_one_adapted_value(monkeypatch):
     assert first is second is package.pi
 
 
+def test_a_second_package_has_the_value_of_the_first_also_while_a_test_replaces_the_name(monkeypatch):
+    first, second = ModuleType("late_package"), ModuleType("late_second")
+    for package, names in ((first, {"math": "pi"}), (second, {"late_package": "pi as half_turn, own"})):
+        package.__getattr__, _ = late_names(package.__name__, names)
+        monkeypatch.setitem(sys.modules, package.__name__, package)
+    first.own = 1
+    with mock.patch.object(first, "pi", 3):
+        assert first.pi == 3
+        assert second.half_turn == math.pi
+    assert first.pi is second.half_turn is math.pi
+    assert second.own == 1
+
+
+def test_a_name_has_one_adapted_value_also_after_a_test_has_replaced_it(monkeypatch):
+    package = ModuleType("late_package")
+    package.__getattr__, _ = late_names("late_package", {"math": "pi"}, adapt=lambda *value: [*value])
+    monkeypatch.setitem(sys.modules, "late_package", package)
+    before = package.pi
+    del package.pi
+    assert package.pi is before
+
+
+def test_an_unknown_name_is_an_error_with_the_most_similar_name():
+    get, _ = late_names("late_package", {"math": "pi, tau as whole_turn, _private"})
+    words = r"^late_package has no attribute 'whole_trun'\. Did you mean 'whole_turn'\?$"
+    with pytest.raises(AttributeError, match=words):
+        get("whole_trun")
+    for unknown in ("qqq", "__whole_turn__", "privat", "_privat"):
+        with pytest.raises(AttributeError, match=rf"has no attribute '{unknown}'\. Its names are in late_package\."):
+            get(unknown)
+
+
+def test_another_function_gives_attributes_or_none():
+    get, _ = late_names("late_package", {"math": "pi"}, {"answer": 42}.get)
+    assert get("answer") == 42
+    with pytest.raises(AttributeError, match=r"late_package has no attribute 'answers'\. Its names"):
+        get("answers")
+
+
 def test_a_late_function_is_that_of_its_module():
     assert late_function("math", "sqrt")(4.0) == 2.0
+    assert late_function("math", "isclose")(1.0, 1.5, abs_tol=0.5)
+    assert late_function("math", "isclose").__name__ == late_function("math", "isclose").__qualname__ == "isclose"
 
 
 FREQUENT = """

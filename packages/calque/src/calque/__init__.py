@@ -5,7 +5,7 @@ The import is quick: a name loads its package, and a module such as `calque.nump
 """
 
 import importlib as _importlib
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  no cycle: the backend is loaded at its first use
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 from typing import Any as _Any
 
 import numpy as _numpy  # noqa: ICN001  (`np` would look like a public name)
@@ -26,7 +26,6 @@ from calque_core.config import (
     set_mesh,
 )
 from calque_core.extend import late_names as _late_names
-from calque_core.extend import similar_name as _similar_name
 
 # fmt: off
 # isort: off
@@ -185,23 +184,18 @@ __all__ = [
 
 
 def _of_backend(name: str) -> _Any:
-    """Return a name of the backend, or a module that needs it; this loads the backend at the first use."""
+    """Return a name of the backend, or a module that needs it; this loads the backend at the first use.
+
+    None for an unknown name.  Raises: AttributeError with advice for a name of NumPy's.
+    """
     if name in _BACKEND_MODULES:
         return _load(f"calque.{name}", name)
-    if name not in _BACKEND_NAMES:
-        raise AttributeError(f"calque has no attribute {name!r}. {_advice(name)}", name=name)
-    value = globals()[name] = getattr(_load("calque_xla_backend", name), name)
-    return value
-
-
-def _advice(name: str) -> str:
-    """Return where a name is that somebody looks for here: among NumPy's functions, or under a similar spelling."""
-    similar = _similar_name(name, __dir__(), cutoff=0.75)
-    if similar:
-        return f"Did you mean {similar!r}?"
+    if name in _BACKEND_NAMES:
+        value = globals()[name] = getattr(_load("calque_xla_backend", name), name)
+        return value
     if not name.startswith("_") and hasattr(_numpy, name):
-        return f"Use numpy.{name}, or calque.numpy.{name}."
-    return "Its names are in calque.__all__."
+        raise AttributeError(f"calque has no attribute {name!r}. Use numpy.{name}, or calque.numpy.{name}.", name=name)
+    return None
 
 
 def _load(module: str, name: str) -> _Any:

@@ -4,7 +4,7 @@ Everything here is public; so is `calque_core.lax`, the operations, and `calque_
 Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and `interpret.py`.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 from typing import Any as _Any
 
 from calque_core import config, lax

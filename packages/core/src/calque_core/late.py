@@ -21,15 +21,16 @@ def late_names(
     package: str,
     names: Mapping[str, str],
     missing: Callable[[str], Any] | None = None,
+    *,
     adapt: Callable[[str, str, Any], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package whose names are imported at their first use.
 
     It is `calque_pytree.late_names` for modules that compute with arrays: they are imported at rest.
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine".  A module that is the
-    package itself has modules as names.  `missing(name)` gives all other attributes; `adapt(package, name, value)`
-    gives the value that the package has under a name.
-    Raises: AttributeError for a name that is neither in `names` nor known to `missing`.
+    package itself has modules as names.  `missing(name)` gives all other attributes, or None;
+    `adapt(package, name, value)` gives the value that the package has under a name.
+    Raises: AttributeError for an unknown name, with the most similar name of the package.
 
     >>> from calque_core.extend import late_names
     >>> get, names = late_names("my_package", {"math": "pi, tau as whole_turn"})

@@ -292,6 +292,6 @@ if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
     __getattr__, __dir__ = _late_names(
         __name__,
         _LATE,
-        _missing_name(__name__, __all__),
+        _missing_name(__name__),
         adapt=_late_function("calque_numpy.evaluation", "evaluated_by_numpy"),
     )

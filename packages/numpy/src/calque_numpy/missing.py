@@ -6,10 +6,11 @@ The page of the documentation with every function is made from both, by `tests/d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
-from calque_core.extend import SHORT_DTYPES, short_dtype, similar_name
+import numpy as np
+
+from calque_core.extend import SHORT_DTYPES, short_dtype
 
 _FAMILIES = {
     "concerns the memory of an array, and traced values have none; use it on numpy.asarray(x)": (
@@ -37,22 +38,20 @@ DIFFERENT = {
 }
 
 
-def missing_name(module: str, names: Iterable[str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module with these public names, and with the dtypes of `ml_dtypes`.
+def missing_name(module: str) -> Callable[[str], type[np.generic] | None]:
+    """Return the function that gives the dtypes of `ml_dtypes` as attributes of a module, and None for another name.
+
+    Raises: AttributeError with the reason for a name in `MISSING`.
 
     >>> import calque_numpy
     >>> calque_numpy.isfortran
     Traceback (most recent call last):
-    AttributeError: calque_numpy has no isfortran: it concerns the memory of an array, ...
+    AttributeError: calque_numpy has no attribute 'isfortran': it concerns the memory of an array, ...
     """
 
-    def __getattr__(name: str) -> Any:  # noqa: N807
-        if name in SHORT_DTYPES:
-            return short_dtype(name, module)
+    def attribute(name: str) -> type[np.generic] | None:
         if name in MISSING:
-            raise AttributeError(f"{module} has no {name}: it {MISSING[name]}.", name=name)
-        similar = similar_name(name, names, cutoff=0.75)
-        advice = f"Use {similar}?" if similar else f"Its names are in {module}.__all__."
-        raise AttributeError(f"{module} has no {name}. {advice}", name=name)
+            raise AttributeError(f"{module} has no attribute {name!r}: it {MISSING[name]}.", name=name)
+        return short_dtype(name, module) if name in SHORT_DTYPES else None
 
-    return __getattr__
+    return attribute

@@ -7,7 +7,7 @@ Read next: `kinds.py`, the kinds of node; `treedef.py`, the structure; `flatteni
 lists of names below.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 
 from calque_pytree.late import late_function, late_names
 

@@ -11,11 +11,14 @@ Read next: `__init__.py` and `treedef.py`, which use them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+Load = Callable[[str], ModuleType]
+Adapt = Callable[[str, str, Any], Any]
 
 
 def late_names(
@@ -23,16 +26,17 @@ def late_names(
     names: Mapping[str, str],
     missing: Callable[[str], Any] | None = None,
     *,
-    adapt: Callable[[str, str, Any], Any] | None = None,
-    load: Callable[[str], ModuleType] = import_module,
+    adapt: Adapt | None = None,
+    load: Load = import_module,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package whose names are imported at their first use.
 
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine". A module that is the
-    package itself has modules as names. `missing(name)` gives all other attributes; `load(module)` imports a module.
-    `adapt(package, name, value)` gives the value that the package has under a name.
-    All threads get one value for a name, also where several use it first at once.
-    Raises: AttributeError for a name that is neither in `names` nor known to `missing`.
+    package itself has modules as names. `missing(name)` gives all other attributes, or None; `load(module)` imports a
+    module. `adapt(package, name, value)` gives the value that the package has under a name.
+    A name has one value in all threads, also where several use it first at once. A second package with the name has
+    this value, too, also if its first use is while a test has replaced the name in the first package.
+    Raises: AttributeError for an unknown name, with the most similar name of the package.
 
     >>> from calque_pytree import late_names
     >>> get, names = late_names("my_package", {"math": "pi, tau as whole_turn"})
@@ -41,36 +45,62 @@ def late_names(
     >>> names()
     ['pi', 'whole_turn']
     """
-
-    @cache
-    def origins() -> dict[str, tuple[str, str]]:
-        parts = [(module, part) for module, text in names.items() for part in map(str.strip, text.split(","))]
-        halves = [(module, *part.partition(" as ")) for module, part in parts]
-        return {alias or name: (module, name) for module, name, _, alias in halves}
+    late = _packages[package] = _LateNames(package, names, adapt, load)
 
     def __getattr__(name: str) -> Any:  # noqa: N807
-        origin = origins().get(name)
-        if origin is None:
-            if missing is not None:
-                return missing(name)
-            raise AttributeError(f"{package} has no attribute {name!r}. Its names are in {package}.__all__.", name=name)
-        module, name_there = origin
-        if module == package:
-            value: Any = load(f"{package}.{name_there}")
-        else:
-            value = getattr(load(module), name_there)
-            value = value if adapt is None else adapt(package, name, value)
-        if package not in sys.modules:
+        if name in late.origins:
+            value = late.value(name)
+            if package in sys.modules:
+                vars(sys.modules[package]).setdefault(name, value)  # where the next look-up finds it
             return value
-        return vars(sys.modules[package]).setdefault(name, value)  # where the next look-up finds it
+        value = None if missing is None else missing(name)
+        if value is None:
+            advice = _advice(package, name, late.origins)
+            raise AttributeError(f"{package} has no attribute {name!r}. {advice}", name=name)
+        return value
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *origins()})
+        return sorted({*getattr(sys.modules.get(package), "__dict__", ()), *late.origins})
 
     return __getattr__, __dir__
 
 
-def late_function(module: str, name: str, *, load: Callable[[str], ModuleType] = import_module) -> Callable[..., Any]:
+class _LateNames:
+    """The names of a package, each imported at its first use, and the values of the names in use."""
+
+    def __init__(self, package: str, names: Mapping[str, str], adapt: Adapt | None, load: Load) -> None:
+        self.package, self.names, self.adapt, self.load = package, names, adapt, load
+        self.values: dict[str, Any] = {}
+
+    @cached_property
+    def origins(self) -> dict[str, tuple[str, str]]:
+        """The module of each name, and its name there."""
+        parts = [(module, part) for module, text in self.names.items() for part in map(str.strip, text.split(","))]
+        halves = [(module, *part.partition(" as ")) for module, part in parts]
+        return {alias or name: (module, name) for module, name, _, alias in halves}
+
+    def value(self, name: str) -> Any:
+        """Return the value of a name, which the first use imports."""
+        if name not in self.values:
+            self.values.setdefault(name, self._imported(name))
+        return self.values[name]
+
+    def _imported(self, name: str) -> Any:
+        module, name_there = self.origins[name]
+        if module == self.package:
+            return self.load(f"{module}.{name_there}")
+        source, late = self.load(module), _packages.get(module)
+        if late is not None and name_there in late.origins:
+            value = late.value(name_there)  # a test may have replaced the name in `source`
+        else:
+            value = getattr(source, name_there)
+        return value if self.adapt is None else self.adapt(self.package, name, value)
+
+
+_packages: dict[str, _LateNames] = {}
+
+
+def late_function(module: str, name: str, *, load: Load = import_module) -> Callable[..., Any]:
     """Return a function that calls function `name` of `module`, which the first call imports by `load(module)`.
 
     >>> from calque_pytree import late_function
@@ -84,7 +114,19 @@ def late_function(module: str, name: str, *, load: Callable[[str], ModuleType] =
         loaded: Callable[..., Any] = getattr(load(module), name)
         return loaded
 
-    def call(*args: Any) -> Any:
-        return function()(*args)
+    def _call(*args: Any, **kwargs: Any) -> Any:
+        return function()(*args, **kwargs)
 
-    return call
+    _call.__name__ = _call.__qualname__ = name
+    return _call
+
+
+_close_matches = late_function("difflib", "get_close_matches")
+
+
+def _advice(package: str, name: str, names: Iterable[str]) -> str:
+    """Return which name of the package somebody may mean by `name`, or where its names are."""
+    names = dir(sys.modules[package]) if package in sys.modules else names
+    public = [] if name.startswith("_") else [each for each in names if not each.startswith("_")]
+    similar = public and _close_matches(name, public, n=1, cutoff=0.75)
+    return f"Did you mean {similar[0]!r}?" if similar else f"Its names are in {package}.__all__."

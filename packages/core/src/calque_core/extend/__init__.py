@@ -6,7 +6,7 @@ Our own packages import nothing of core but these names, the operations, `calque
 Read next: `numpy_functions.py`, the functions of NumPy's that core has, with the tools to write more.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 
 from calque_core.late import late_names as _late_names
 

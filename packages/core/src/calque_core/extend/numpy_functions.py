@@ -4,7 +4,7 @@ They take NumPy's arguments and give NumPy's dtypes; `calque_numpy` re-exports t
 of `__all__` holds the tools for more functions: axes, dtypes and operands as NumPy's functions take them.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 
 from calque_core.late import late_names as _late_names
 

@@ -4,7 +4,7 @@ Each comes from the module of its family in `calque_core.ops`, which holds its t
 Linear algebra has a namespace of its own, `calque_core.lax.linalg`.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: see late.py
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 
 from calque_core.late import late_names as _late_names
 

@@ -68,21 +68,17 @@ def short_dtype(name: str, module: str) -> type[np.generic]:
     return scalar_type
 
 
-def attributes_of(module: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module whose attributes are `SHORT_DTYPES`, too.
+def attributes_of(module: str) -> Callable[[str], type[np.generic] | None]:
+    """Return the function that gives `SHORT_DTYPES` as attributes of a module, and None for another name.
 
-    >>> attributes_of("my_package")("float65")
-    Traceback (most recent call last):
-        ...
-    AttributeError: my_package has no attribute 'float65'. Its names are in my_package.__all__.
+    >>> attributes_of("my_package")("float65") is None
+    True
     """
 
-    def __getattr__(name: str) -> Any:  # noqa: N807
-        if name not in SHORT_DTYPES:
-            raise AttributeError(f"{module} has no attribute {name!r}. Its names are in {module}.__all__.", name=name)
-        return short_dtype(name, module)
+    def attribute(name: str) -> type[np.generic] | None:
+        return short_dtype(name, module) if name in SHORT_DTYPES else None
 
-    return __getattr__
+    return attribute
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
