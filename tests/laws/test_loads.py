@@ -46,7 +46,7 @@ GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, b
     "verbs": "gradient linearize",
 }
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays
-    "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators",
+    "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties",
     "ops": (
         "arithmetic axes broadcast compare complex convert create custom_rules declare exponential formulas linear "
         "operands reduce rounding scalars shape tangents ties trigonometric weakness"

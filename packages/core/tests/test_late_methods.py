@@ -10,7 +10,7 @@ from calque_core.arrays import late_methods
 from calque_core.types.array_methods import LateMethod
 
 DECORATORS = {"array_method", "array_operation", "array_property"}
-AT_ONCE = {"numpy_protocol", "operators"}
+AT_ONCE = {"numpy_protocol", "operators", "properties"}
 FOLDER = Path(late_methods.__file__).parent
 
 
@@ -45,7 +45,7 @@ USES = {  # a first use of a method, as the only one of a program, and the modul
     "make_jaxpr(lambda x: x.at[0].set(1.0))(X)": "at",
     "make_jaxpr(lambda x: x @ x)(X)": "methods",
     "make_jaxpr(lambda x: X @ x)(X)": "numpy_products",
-    "make_jaxpr(lambda x: x.shape)(X)": "methods",
+    "make_jaxpr(lambda x: x.T)(X)": "methods",
     "make_jaxpr(np.mean)(X)": "numpy_moments",
     "make_jaxpr(np.add.reduce)(X)": "ufunc_methods",
     "make_jaxpr(lambda x: x.flat)(X)": "missing_methods",
@@ -181,9 +181,9 @@ class Own(Tracer):
 
 x = Own(Trace(current_trace()))
 try:
-    x.shape = 5
+    x.T = 5
 except AttributeError:
-    assert x.shape == (3,)
+    assert callable(x.reshape)
 else:
     raise AssertionError
 """

@@ -18,18 +18,18 @@ LATE = {
     "devices": "device to_device",
     "indexing": "__getitem__ __iter__ __len__ __setitem__",
     "methods": (
-        "shape dtype ndim size itemsize nbytes T mT real imag conj conjugate dot reshape transpose flatten sort "
-        "__matmul__ __rmatmul__ __round__ __contains__"
+        "T mT real imag conj conjugate dot reshape transpose flatten sort __matmul__ __rmatmul__ __round__ __contains__"
     ),
     "numpy_moments": "mean var std",
     "numpy_reductions": "sum prod max min argmax argmin any all",
     "numpy_shapes": "ravel swapaxes squeeze astype copy clip round",
 }
+_AT_ONCE = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes")  # in properties.py
 _OF_EACH_CLASS = ("item", "tolist")  # tracers have their own errors for these
 LATE["missing_methods"] = " ".join(
     name
     for name in dir(np.ndarray)
-    if not name.startswith("_") and name not in _OF_EACH_CLASS and name not in " ".join(LATE.values()).split()
+    if not name.startswith("_") and name not in {*_OF_EACH_CLASS, *_AT_ONCE, *" ".join(LATE.values()).split()}
 )
 
 for _module, _names in LATE.items():

@@ -1,6 +1,7 @@
-"""The properties of arrays, and the methods whose arguments differ from NumPy's function: `x.reshape(2, 3)`.
+"""The components of arrays, and the methods whose arguments differ from NumPy's function: `x.reshape(2, 3)`.
 
 Other methods are NumPy's functions themselves: `numpy_shapes.py`, `numpy_reductions.py`, `numpy_products.py`.
+Read next: `properties.py`, for `x.shape` and other properties of the type.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -22,8 +23,8 @@ from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method, array_operation, array_property
-from calque_core.types.avals import Shape, typeof
 from calque_core.types.avals import _aval_functions as operand_types
+from calque_core.types.avals import typeof
 
 Value = Any
 
@@ -36,44 +37,7 @@ def _component(function: Callable[[Value], Value], primitive: Primitive, x: Valu
     return primitive.bind(x) if aval.kind == "c" else weak(function(number(x)))
 
 
-# Properties
-
-
-@array_property
-def shape(a: Value) -> Shape:
-    """Return the sizes of the axes."""
-    return typeof(a).shape  # type: ignore[no-any-return]
-
-
-@array_property
-def dtype(a: Value) -> np.dtype[Any]:
-    """Return the dtype of the elements."""
-    return typeof(a).dtype  # type: ignore[no-any-return]
-
-
-@array_property
-def ndim(a: Value) -> int:
-    """Return the number of axes."""
-    return len(typeof(a).shape)
-
-
-@array_property
-def size(a: Value) -> int:
-    """Return the number of elements."""
-    return typeof(a).size  # type: ignore[no-any-return]
-
-
-@array_property
-def itemsize(a: Value) -> int:
-    """Return the number of bytes of one element."""
-    return typeof(a).dtype.itemsize  # type: ignore[no-any-return]
-
-
-@array_property
-def nbytes(a: Value) -> int:
-    """Return the number of bytes of all elements."""
-    aval = typeof(a)
-    return aval.size * aval.dtype.itemsize  # type: ignore[no-any-return]
+# Components
 
 
 @array_property
