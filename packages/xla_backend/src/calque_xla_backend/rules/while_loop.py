@@ -13,8 +13,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Jaxpr, ShapedArray
-from calque_core.lax import reduce_or_p, while_p
+from calque_core import Jaxpr, ShapedArray, lax
+from calque_core.lax import while_p
 from calque_xla_backend.define import compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.tokens import Build, current_token, needs_token, threaded
@@ -63,7 +63,7 @@ def _flags(condition: Jaxpr, num_consts: int) -> dict[int, ShapedArray]:
 
     A batch of loops has one, which tells the running elements.
     """
-    reduced = {id(eqn.invars[0]) for eqn in condition.eqns if eqn.primitive is reduce_or_p}
+    reduced = {id(eqn.invars[0]) for eqn in condition.eqns if eqn.primitive is lax.reduce_or_p}
     carry = enumerate(condition.invars[num_consts:])
     return {i: v.aval for i, v in carry if id(v) in reduced and v.aval.dtype == bool and v.aval.shape}
 
