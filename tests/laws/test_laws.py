@@ -60,7 +60,7 @@ SMOOTH = [p for p in PROGRAMS if p.widest in ("float64", "complex128") and p.exa
 def each(programs, dtypes=None):
     cases = [(p, dtype) for p in programs for dtype in p.dtypes if dtypes is None or dtype in dtypes]
     every = pytest.mark.parametrize(("program", "dtype"), cases, ids=[f"{p.name}-{dtype}" for p, dtype in cases])
-    return lambda law: pytest.mark.sampled(keep=0.08, rows=["program"])(every(law))
+    return lambda law: pytest.mark.sampled(keep=0.05, rows=["program"])(every(law))
 
 
 def each_program(programs):

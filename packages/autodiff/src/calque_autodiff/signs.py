@@ -41,7 +41,7 @@ class Signs(NamedTuple):
 
 
 _transposes = rules("transpose")
-_signs: dict[Primitive, Signs] = {}
+signs: dict[Primitive, Signs] = {}
 
 
 def negated(ct: Value) -> Value:
@@ -78,17 +78,18 @@ def computed(ct: Value) -> Value:
 
 def defsigns(primitive: Primitive, unsigned: Rule, is_negative: Sequence[bool]) -> None:
     """Say which cotangents a transpose rule negates: the rule is `unsigned`, but for these signs."""
-    _signs[primitive] = Signs(_transposes[primitive], primitive.adapted["transpose"], unsigned, is_negative)
+    signs[primitive] = Signs(_transposes[primitive], primitive.adapted["transpose"], unsigned, is_negative)
 
 
 def signed_transposition(primitive: Primitive, ct: Value, operands: Sequence[Value]) -> list[Value] | None:
-    """Return the cotangents of operands with signs that are not computed; None if the transpose rule has to run."""
-    signs = _signs.get(primitive)
-    if signs is None:
-        return None
-    if primitive.adapted["transpose"] is not signs.adapted and _transposes[primitive] is not signs.rule:
+    """Return the cotangents of the operands of a primitive in `signs`, with signs that are not computed.
+
+    None if its transpose rule has to run.
+    """
+    known = signs[primitive]
+    if primitive.adapted["transpose"] is not known.adapted and _transposes[primitive] is not known.rule:
         return None  # somebody replaced the rule
-    return [negated(bar) if m else bar for bar, m in zip(signs.unsigned(ct, *operands), signs.is_negative)]
+    return [negated(bar) if m else bar for bar, m in zip(known.unsigned(ct, *operands), known.is_negative)]
 
 
 def carries_signs(primitive: Primitive) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from calque_autodiff.checks import checked_cotangents
-from calque_autodiff.signs import Negative, added, carries_signs, computed, negated, signed_transposition
+from calque_autodiff.signs import Negative, added, carries_signs, computed, negated, signed_transposition, signs
 from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tape import Tape
 from calque_autodiff.transpositions import copied_transposition, may_copy_transpositions
@@ -119,15 +119,16 @@ def _transposed(
         raise missing_rule(primitive, "transpose")
     if not primitive.is_leaf or primitive.multiple_results:
         return rule([computed(ct) for ct in cts], *operands, **params)  # type: ignore[no-any-return]
-    (ct,) = cts
+    ct, bars = cts[0], None
     if type(ct) is Negative:
         if carries_signs(primitive):
             return list(map(negated, _transposed(copies_into, primitive, [ct.value], operands, params)))
-        ct = computed(ct)
-    bars = signed_transposition(primitive, ct, operands)
+        cts = [ct := computed(ct)]
+    if primitive in signs:
+        bars = signed_transposition(primitive, ct, operands)
     if bars is None and copies_into is not None:
         bars = copied_transposition(copies_into, primitive, ct, operands, params)
-    return rule([ct], *operands, **params) if bars is None else bars
+    return rule(cts, *operands, **params) if bars is None else bars
 
 
 def _check_loss(primitive: Primitive, params: dict[str, Any]) -> None:

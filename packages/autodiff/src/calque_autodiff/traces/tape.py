@@ -45,7 +45,8 @@ class Tape(NamedTuple):
 
     def consumed(self) -> Tape:
         """Return the program for a single walk backwards, which drops each equation, and its residuals, once read."""
-        return self._replace(eqns=_Consumed(self.eqns))
+        constvars, invars, eqns, outvars, consts, name = self  # `_replace` takes 1.5 us more
+        return Tape(constvars, invars, _Consumed(eqns), outvars, consts, name)
 
     def jaxpr(self) -> Jaxpr:
         """Return the program as a jaxpr: a step becomes the equations of its operation."""
