@@ -278,7 +278,7 @@ def _over_axes(name: str, kind: FftType, a: Value, s: Lengths, axes: Axes, norm:
 
 
 def _transform(name: str, kind: FftType, a: Value, s: Shape | None, positions: Shape, norm: str | None) -> Value:
-    """Return the scaled transform over `positions`, of which real kinds transform the last by half."""
+    """Return the scaled transform over the axes `positions`; a real kind has half of the last axis's frequencies."""
     a = _floats(name, kind, a)
     lengths = _lengths(name, kind, typeof(a).shape, s, positions)
     exponent = _exponent(name, kind, norm)
@@ -304,7 +304,7 @@ def _floats(name: str, kind: FftType, a: Value) -> Value:
 
 
 def _lengths(name: str, kind: FftType, shape: Shape, s: Shape | None, positions: Shape) -> Shape:
-    """Return the lengths of the transforms: those given, or the sizes of the axes."""
+    """Return the lengths of the transforms: `s`, or the sizes of the axes."""
     if s is not None and len(s) != len(positions):
         raise ShapeError(f"{name}{where()}: s is {s}, but the axes are {positions}. Give one length for each axis.")
     sizes = [shape[axis] for axis in positions]

@@ -75,9 +75,9 @@ class _LateNames:
     @cached_property
     def origins(self) -> dict[str, tuple[str, str]]:
         """The module of each name, and its name there."""
-        parts = [(module, part) for module, text in self.names.items() for part in map(str.strip, text.split(","))]
-        halves = [(module, *part.partition(" as ")) for module, part in parts]
-        return {alias or name: (module, name) for module, name, _, alias in halves}
+        clauses = [(module, each.strip()) for module, text in self.names.items() for each in text.split(",")]
+        split = [(module, *clause.partition(" as ")) for module, clause in clauses]
+        return {alias or name: (module, name) for module, name, _, alias in split}
 
     def value(self, name: str) -> Any:
         """Return the value of a name, which the first use imports."""

@@ -238,8 +238,8 @@ def _load(function: Any) -> Function:
 
     Raises: NumpyRuleError if neither core nor calque_numpy implements it, or if calque_numpy is not installed.
     """
-    found = _of_core(function) or _of_front(function)
-    return _table_of(function).setdefault(function, found)
+    function_of_ours = _of_core(function) or _of_front(function)
+    return _table_of(function).setdefault(function, function_of_ours)
 
 
 def _of_core(function: Any) -> Function | None:
