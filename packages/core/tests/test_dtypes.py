@@ -47,6 +47,16 @@ def test_a_byte_order_is_not_part_of_a_dtype_here():
     assert canonicalize_dtype(">f8").isnative
 
 
+@pytest.mark.parametrize("kind", ["f4", "c8", "i8"])
+def test_a_canonical_dtype_is_numpys_own_object(kind):
+    others = np.dtype(f">{kind}"), np.dtype(f">{kind}").newbyteorder("="), np.dtype(kind, metadata={"unit": "m"})
+    for dtype in others:
+        canonical = canonicalize_dtype(dtype)
+        assert canonical == np.dtype(kind)
+        assert canonical.isbuiltin == 1
+        assert canonical.metadata is None
+
+
 @pytest.mark.parametrize("dtype", [object, str, "S3", "m8[s]", "M8[s]", "V8", [("a", "f8")]])
 def test_what_is_no_number_is_refused(dtype):
     with pytest.raises(

@@ -68,6 +68,15 @@ def test_memory_of_any_layout_is_copied_right(value):
     np.testing.assert_array_equal(device_put(value), np.asarray(value))
 
 
+@pytest.mark.parametrize("kind", ["c8", "c16", "f4", "i8"])
+def test_results_for_arrays_in_another_byte_order_are_read(kind):
+    swapped = np.arange(37).astype(f">{kind}")  # a type of its own: the types of other tests are known already
+    for x in (swapped, swapped.astype(swapped.dtype.newbyteorder("="))):
+        doubled = np.asarray(jit(lambda v: v + v)(x))
+        np.testing.assert_array_equal(doubled, 2 * x)
+        assert doubled.dtype.isbuiltin == 1
+
+
 def test_numpy_sees_a_read_only_view():
     x = device_put(X)
     view = np.asarray(x)

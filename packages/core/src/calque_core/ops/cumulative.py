@@ -25,6 +25,7 @@ from calque_core.ops.reduce import reduce_prod_p
 from calque_core.ops.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, typeof
+from calque_core.types.dtypes import native_dtype
 from calque_core.types.limits import wide_dtype
 
 Value = Any
@@ -42,7 +43,7 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
 
     def impl(x: Value, *, axis: int, reverse: bool) -> Value:
         x = np.flip(x, axis) if reverse else np.asarray(x)
-        out = ufunc.accumulate(x, axis, dtype=wide_dtype(x.dtype)).astype(x.dtype.newbyteorder("="), copy=False)
+        out = ufunc.accumulate(x, axis, dtype=wide_dtype(x.dtype)).astype(native_dtype(x.dtype), copy=False)
         return np.flip(out, axis) if reverse else out
 
     def decomposition(x: Value, *, axis: int, reverse: bool) -> Value:

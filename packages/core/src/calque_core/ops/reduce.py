@@ -18,7 +18,7 @@ from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined_message
 from calque_core.primitives.primitive import ImplForTypes, Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import dtype_name, kind_of
+from calque_core.types.dtypes import dtype_name, kind_of, native_dtype
 from calque_core.types.limits import highest, iinfo, lowest, wide_dtype
 
 Value = Any
@@ -70,7 +70,7 @@ def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Impls:
         wide = options["dtype"]
         if wide == x.dtype:
             return ufunc.reduce(x, axes, **options)
-        return ufunc.reduce(x.astype(wide), axes, **options).astype(x.dtype.newbyteorder("="))
+        return ufunc.reduce(x.astype(wide), axes, **options).astype(native_dtype(x.dtype))
 
     def impl_for_types(x_aval: ShapedArray, *, axes: Shape) -> Callable[..., Value] | None:
         options = _options(x_aval.dtype, identity)

@@ -115,15 +115,23 @@ def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
     if not is_supported(dtype):
         advice = _NO_NUMBER if dtype.isbuiltin != REGISTERED else _CONVERT
         raise TypeError(f"{dtype} is not a dtype that calque computes with. {advice}.")
-    if not dtype.isnative:
-        dtype = dtype.newbyteorder("=")
+    dtype = native_dtype(dtype)
     return dtype if enable_x64 else _NARROW.get(dtype, dtype)
+
+
+def native_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return NumPy's own object for a dtype: one in the machine's byte order and without metadata.
+
+    `dtype.newbyteorder("=")` and a dtype with metadata equal that object, but have no `isbuiltin`, which tells NumPy's
+    dtypes from those of other packages.
+    """
+    return np.dtype(dtype.type) if dtype.kind in "biufc" else dtype
 
 
 def native_array(x: Any) -> np.ndarray[Any, Any]:
     """Return an array in the machine's byte order, whose bits another dtype can show."""
     array: np.ndarray[Any, Any] = np.asarray(x)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array if array.dtype.isnative else array.astype(native_dtype(array.dtype))
 
 
 @cache

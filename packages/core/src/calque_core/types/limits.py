@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS, SHORT_INTEGERS, as_dtype, kind_of
+from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS, SHORT_INTEGERS, as_dtype, kind_of, native_dtype
 
 _HALF, _SINGLE, _INT8 = np.dtype("float16"), np.dtype("float32"), np.dtype("int8")
 
@@ -83,7 +83,7 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     >>> wide_dtype(np.dtype("float16")), wide_dtype(np.dtype("int32"))
     (dtype('float32'), dtype('int32'))
     """
-    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
+    dtype = native_dtype(dtype)
     return _SINGLE if dtype == _HALF or dtype.name in SHORT_FLOATS else _INT8 if dtype.name in SHORT_INTEGERS else dtype
 
 
