@@ -138,6 +138,7 @@ def test_an_unknown_order_is_refused():
         (lambda x: np.einsum("i...->i", x), ValueError, "and '...' if an operand has it"),
         (lambda x: np.einsum("ij,jk", x, x), ShapeError, "the axes of 'j' have the sizes 3 and 2"),
         (lambda x: np.einsum("ii", x), ShapeError, "the axes of 'i' have the sizes 2 and 3"),
+        (lambda x: np.einsum("ii", x[:1]), ShapeError, "the axes of 'i' have the sizes 1 and 3"),
         (lambda x: np.einsum(x, [0, "i"]), TypeError, "Give a string such as 'ij,jk->ik', or after each"),
         (lambda x: np.einsum("ij", x, dtype=np.float32), TypeError, "dtype= is not supported"),
         (lambda x: np.einsum("ij", x, out=np.ones((2, 3))), TypeError, "out= is not supported"),

@@ -37,6 +37,18 @@ def test_wrong_arguments_are_refused():
             cnp.histogram2d(x[:, 0], x[0])
 
 
+@pytest.mark.parametrize("ends", [(np.nan, 1.0), (0.0, np.inf), (2.0, 1.0)])
+def test_a_known_range_is_finite_and_in_order(ends):
+    words = r"^histogram_bin_edges at test_histograms\.py:\d+ .*: the range is .* to .*\. Give "
+    with pytest.raises(ValueError, match=words):
+        cnp.histogram(np.ones(3), range=ends)
+    with pytest.raises(ValueError, match=words):
+        cnp.histogram2d(np.ones(2), np.ones(2), range=[(0, 1), ends])
+    if not np.isfinite(ends).all():
+        with pytest.raises(ValueError, match=words):
+            cnp.histogram(np.array(ends))
+
+
 def test_a_number_of_bins_may_be_an_array_of_rank_0(agree):
     agree(lambda m, x: [m.histogram(x, np.array(3)), m.histogram_bin_edges(x, np.array(2))], np.array([0.0, 0.3, 1.0]))
     points = np.ones((4, 2))

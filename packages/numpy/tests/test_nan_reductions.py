@@ -27,6 +27,13 @@ REDUCTIONS = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+def test_the_variance_of_infinite_elements_is_nan(name, agree):
+    agree(lambda m, x: getattr(m, name)(x, 1), np.array([[1.0, inf, nan], [-inf, 2.0, inf], [1.0, 2.0, nan]]))
+    agree(lambda m, x: getattr(m, name)(x), np.array([1.0 + 1.0j, inf, nan]))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_skip_nan_as_numpys(name, dtype, agree):

@@ -104,6 +104,16 @@ def test_products_of_matrices_and_vectors_are_numpys(dtype, agree, numbers):
     agree(lambda m, x, y: m.vecmat(y, x), stack, row, ulps=16)
 
 
+@pytest.mark.parametrize("name", ["matvec", "vecmat"])
+def test_a_product_of_a_matrix_and_a_vector_takes_no_two_vectors_and_no_scalar(name):
+    f, x = getattr(cnp, name), np.ones(3)
+    for operands in ((x, x), (2.0, x), (x, 2.0)):
+        with pytest.raises(
+            ShapeError, match=rf"^{name} of float64.* at test_products\.py:\d+ .*: it takes a vector and a m"
+        ):
+            f(*operands)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "float32", "complex64"])
 def test_vector_products_are_numpys(dtype, agree, numbers):
     x, y = numbers((2, 3), dtype), numbers((4, 2, 3), dtype, 1)

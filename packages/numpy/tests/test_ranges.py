@@ -125,6 +125,14 @@ def test_a_step_of_zero_is_refused_with_the_place():
             cnp.arange(*bounds)
 
 
+def test_a_geometric_range_has_no_end_that_is_known_to_be_zero():
+    for ends in ((0.0, 1.0), (1.0, 0), (np.array([2.0, 0.0]), 1.0)):
+        with pytest.raises(
+            ValueError, match=r"^geomspace at test_ranges\.py:\d+ .*: an end is zero\. Give ends of one"
+        ):
+            cnp.geomspace(*ends)
+
+
 @pytest.mark.parametrize("options", [{}, {"num": 4, "endpoint": False}, {"num": 1}, {"num": 5, "dtype": np.float32}])
 def test_logarithmic_ranges_are_numpys(options, agree):
     agree(lambda m, x: m.logspace(x, 3, base=2.0, **options), 0.5, ulps=16)

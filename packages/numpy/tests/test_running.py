@@ -58,6 +58,11 @@ def test_integrals_and_slopes_are_numpys(name, dtype, agree, numbers):
     agree(SLOPES[name], numbers((3, 4), dtype), ulps=16)
 
 
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 2)])
+def test_no_angles_are_unwrapped_to_none(shape, agree):
+    agree(lambda m, x: [m.unwrap(x), m.unwrap(x, axis=0), m.unwrap(x > 0)], np.zeros(shape, np.float32))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
 @pytest.mark.parametrize("name", ANGLES)
 def test_angles_are_unwrapped_as_numpys(name, dtype, agree, numbers):

@@ -22,6 +22,7 @@ KNOWN = {
     "setdiff1d": lambda m, x: m.setdiff1d(x, [1, 7, 8]),
     "setxor1d": lambda m, x: m.setxor1d(x, [1, 7, 8]),
     "union1d": lambda m, x: m.union1d(x, [1, 7, 8]),
+    "union1d with a number": lambda m, x: m.union1d(x, 7),
 }
 TRACED = sorted(set(KNOWN) - {"unique rows", "unique_values"})
 

@@ -35,7 +35,7 @@ def test_results_of_known_positions_and_conditions_are_numpys(agree, numbers):
 MASK = np.arange(12).reshape(3, 4) % 3 == 0
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float64"])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
 def test_orders_are_numpys(dtype, agree, numbers):
     x = numbers((4, 5), dtype)
     agree(lambda m, x: [m.lexsort((x % 3, x % 2)), m.lexsort((x[0], x[1] > 0)), m.lexsort(x % 2, 0)], x)

@@ -228,16 +228,23 @@ def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
     """Return the size of each label: the size of its axes, except axes of size 1, which broadcast."""
     sizes: dict[Any, int] = {}
     for operand in operands:
+        own: dict[Any, int] = {}
         for label, size in zip(operand.labels, typeof(operand.array).shape):
+            if own.setdefault(label, size) != size:  # the axes of a diagonal do not broadcast
+                raise _sizes_error(subscripts, label, own[label], size)
             known = sizes.get(label, 1)
             if known != 1 and size not in (1, known):
-                name = label if isinstance(label, str) else "..."
-                raise ShapeError(
-                    f"einsum {subscripts!r}{where()}: the axes of {name!r} have the sizes {known} and {size}. Use one "
-                    "label for axes of equal size only."
-                )
+                raise _sizes_error(subscripts, label, known, size)
             sizes[label] = size if known == 1 else known
     return sizes
+
+
+def _sizes_error(subscripts: str, label: Any, first: int, second: int) -> ShapeError:
+    name = label if isinstance(label, str) else "..."
+    return ShapeError(
+        f"einsum {subscripts!r}{where()}: the axes of {name!r} have the sizes {first} and {second}. Use one label for "
+        "axes of equal size only."
+    )
 
 
 # Operations

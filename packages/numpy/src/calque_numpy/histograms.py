@@ -34,7 +34,7 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
 
     Shapes: [n + 1] for n bins.
     Raises: TypeError for a rule by name, which needs known values, or a number that is no integer; ValueError for fewer
-    than one bin.
+    than one bin, or a known range that is not finite or not in order.
 
     >>> import numpy as np
     >>> from calque_numpy import histogram_bin_edges
@@ -63,9 +63,22 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
         low, high = smallest(a), largest(a)
     else:
         low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in (0.0, 1.0))
+    _check_range(low, high)
     is_point = lax.eq(low, high)
     half = lax.select(is_point, as_dtype(0.5, typeof(low).dtype), 0)
     return linspace(lax.sub(low, half), lax.add(high, half), bins + 1)
+
+
+def _check_range(low: Value, high: Value) -> None:
+    """Raise ValueError for a known range whose ends are not finite or not in order; a traced range gives its edges."""
+    if not all(isinstance(end, (np.ndarray, np.generic)) for end in (low, high)):
+        return
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(
+            f"histogram_bin_edges{place()}: the range is {low} to {high}. Give a finite range, or finite elements."
+        )
+    if low > high:
+        raise ValueError(f"histogram_bin_edges{place()}: the range is {low} to {high}. Give the lower end first.")
 
 
 def _is_scalar(bins: Any) -> bool:

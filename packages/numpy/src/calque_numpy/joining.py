@@ -61,10 +61,17 @@ def concatenate(
     >>> concatenate([np.array([1, 2]), np.array([3])])
     array([1, 2, 3])
     """
+    if axis is not None:
+        return copy(lax.concatenate(_operands("concatenate", arrays, dtype, {"out": out, "casting": casting}), axis))
+    arrays = list(arrays)
+    dtype = _dtype_beside_scalars(arrays) if dtype is None and arrays else dtype
     operands = _operands("concatenate", arrays, dtype, {"out": out, "casting": casting})
-    if axis is None:
-        return copy(lax.concatenate([ravel(x) for x in operands], 0))
-    return copy(lax.concatenate(operands, axis))
+    return copy(lax.concatenate([ravel(x) for x in operands], 0))
+
+
+def _dtype_beside_scalars(arrays: Sequence[Value]) -> np.dtype[Any]:
+    """Return the promoted dtype, in which Python scalars are weak: NumPy joins them so only with `axis=None`."""
+    return promoted_dtype("concatenate", *(x if isinstance(x, (int, float, complex)) else asarray(x) for x in arrays))
 
 
 @implements(np.stack)

@@ -149,7 +149,8 @@ def nanvar(  # noqa: PLR0913  (NumPy's signature)
     if dtype is not None and kind_of(canonicalize_dtype(dtype)) not in ("c" if is_complex else "fc"):
         raise TypeError(f"nanvar of {typeof(a)}{place()}: dtype={dtype} cannot hold its squares. Remove dtype.")
     wide = a if dtype is None else as_dtype(a, canonicalize_dtype(dtype))
-    difference = _without_nan(lax.sub(wide, as_dtype(nanmean(wide, axis, keepdims=True), typeof(wide).dtype)), 0)
+    mean = as_dtype(nanmean(wide, axis, keepdims=True), typeof(wide).dtype)
+    difference = lax.select(isnan(a), 0, lax.sub(wide, mean))  # inf - inf is NaN, and counts
     squares = lax.square(lax.abs(difference) if is_complex else difference)
     total = reductions.sum(squares, axis, keepdims=keepdims)
     count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims)

@@ -180,6 +180,7 @@ def matvec(x1: Value, x2: Value, /) -> Value:
     >>> matvec(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
     array([3, 7])
     """
+    _require_matrix("matvec", x1, x2, x1)
     column = lax.expand_dims(x2, (typeof(x2).ndim,))
     out = matmul(x1, column)
     return lax.squeeze(out, (typeof(out).ndim - 1,))
@@ -197,9 +198,18 @@ def vecmat(x1: Value, x2: Value, /) -> Value:
     >>> vecmat(np.array([1, 1]), np.array([[1, 2], [3, 4]]))
     array([4, 6])
     """
+    _require_matrix("vecmat", x1, x2, x2)
     x1 = conjugate(x1) if typeof(x1).kind == "c" else x1
     out = matmul(lax.expand_dims(x1, (typeof(x1).ndim - 1,)), x2)
     return lax.squeeze(out, (typeof(out).ndim - 2,))
+
+
+def _require_matrix(name: str, x1: Value, x2: Value, matrix: Value) -> None:
+    if typeof(matrix).ndim < 2 or not (typeof(x1).ndim and typeof(x2).ndim):
+        raise ShapeError(
+            f"{name} of {typeof(x1)} and {typeof(x2)}{where()}: it takes a vector and a matrix, or stacks of them. Use "
+            "vecdot for two vectors."
+        )
 
 
 @implements(np.cross)

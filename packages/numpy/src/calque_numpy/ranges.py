@@ -242,7 +242,8 @@ def geomspace(
 ) -> Value:
     """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
 
-    Both ends are exact, and have one sign.  Shapes and errors: as `linspace`; TypeError for complex numbers.
+    Both ends are exact, and have one sign.  Shapes and errors: as `linspace`; TypeError for complex numbers, ValueError
+    for an end that is known to be zero.
 
     >>> from calque_numpy import geomspace
     >>> geomspace(1.0, 8.0, 4)
@@ -252,6 +253,8 @@ def geomspace(
     if computed.kind == "c":
         raise TypeError(f"geomspace{where()}: the ends are complex. Give real numbers.")
     start, stop = asarray(start, computed), asarray(stop, computed)
+    if any(isinstance(end, (np.ndarray, np.generic)) and not np.all(end) for end in (start, stop)):
+        raise ValueError(f"geomspace{where()}: an end is zero. Give ends of one sign.")
     ratio = lax.log(lax.div(stop, start))
     steps = lax.exp(linspace(lax.zeros_like(ratio), ratio, num, endpoint, axis=axis))
     position = canonical_axis("geomspace", axis, typeof(steps).ndim)

@@ -312,6 +312,8 @@ def unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 6
     axis = canonical_axis("unwrap", axis, typeof(p).ndim)
     step = diff(p, axis=axis)
     dtype = result_type(step, period)
+    if not typeof(p).shape[axis]:
+        return as_dtype(p, dtype)
     half = period / 2 if kind_of(dtype) == "f" else period // 2
     reduced = remainder(step + half, period) - half
     if kind_of(dtype) == "f" or period % 2 == 0:

@@ -382,4 +382,4 @@ def union1d(ar1: Value, ar2: Value, *, size: int | None = None, fill_value: Valu
     >>> union1d(np.array([1, 2]), np.array([2, 3]))
     array([1, 2, 3])
     """
-    return unique(concatenate([ravel(asarray(ar1)), ravel(asarray(ar2))]), size=size, fill_value=fill_value)
+    return unique(concatenate([ar1, ar2], axis=None), size=size, fill_value=fill_value)

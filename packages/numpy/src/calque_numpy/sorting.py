@@ -152,6 +152,6 @@ def sort_complex(a: Value) -> Value:
     array([1.+0.j, 2.+0.j])
     """
     dtype = typeof(a).dtype
-    narrow = (dtype.kind == "f" and dtype.itemsize <= 4) or (dtype.kind in "iu" and dtype.itemsize <= 2)
-    wide = dtype if dtype.kind == "c" else np.dtype(np.complex64 if narrow else np.complex128)
+    is_narrow = dtype.kind in "iu" and dtype.itemsize <= 2
+    wide = dtype if dtype.kind == "c" else np.dtype(np.complex64 if is_narrow else np.complex128)
     return sort(lax.convert_element_type(a, canonicalize_dtype(wide)))
