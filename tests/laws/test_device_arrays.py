@@ -9,6 +9,7 @@ import io
 import json
 import math
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -308,6 +309,18 @@ def test_functions_give_the_same_from_the_first_call_on(name):
         assert isinstance(out, Array)
         np.testing.assert_allclose(out, expected, rtol=1e-15)
         assert out.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("name", ["exp", "add", "dot"])
+def test_a_later_call_takes_two_frames(name):
+    x, frames = calque.device_put(VECTOR), []
+    BY_TYPES[name](x)
+    sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        BY_TYPES[name](x)
+    finally:
+        sys.setprofile(None)
+    assert frames == ["<lambda>", "first", "evaluate_function"]
 
 
 def test_a_function_without_rule_for_its_operands_names_them_each_time():

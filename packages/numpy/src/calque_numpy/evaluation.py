@@ -80,10 +80,9 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
             return _by_rules(function, numpy_function, args, kwargs)
         if is_by_types and function_evaluators and not kwargs:
             for x in args:
-                evaluate = function_evaluators.get(type(x))
-                if evaluate is not None:
+                if type(x) in function_evaluators:
                     try:
-                        return evaluate(function, args)
+                        return function_evaluators[type(x)](function, args)
                     except TypeError as error:
                         return _after_evaluator(error, function, numpy_function, args)
         if _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):

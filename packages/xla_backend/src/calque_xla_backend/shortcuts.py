@@ -23,7 +23,7 @@ import numpy as np
 from calque_core import ArrayMethods, Trace, evaluation, hand_down, lax, rule_epoch, tracing
 from calque_core.extend import active, forget_with_rules, register_function_evaluator
 from calque_core.extend.numpy_functions import true_divide
-from calque_xla_backend.compile import Program
+from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.evaluate import buffer_of_number, program_of_operation
 from calque_xla_backend.runtime.array import Array
 
@@ -38,27 +38,36 @@ _UNKNOWN: Any = False
 
 
 def evaluate_function(function: Function, args: Sequence[Value]) -> Value:
-    """Return `function(*args)`, by its shortcut if it has one.  Call this only while `active` is empty.
+    """Return `function(*args)`, by its shortcut if it has one; at least one of `args` is an `Array`.
 
-    One or two arrays are looked up without loops: 0.8 us less.
+    Call this only while `active` is empty.  One or two arrays are looked up without loops, which takes 0.8 us less, and
+    their program runs in this frame, not in one of its own: 0.2 us less.
     """
-    program: Program | None = None
+    key: Any
     if len(args) == 1:
         (x,) = args
-        if type(x) is Array:
-            program = _shortcuts.get((function, x._device_type))
-            if program:
-                return program.run_one((x._buffer,), args)
+        key, buffers = (function, x._device_type), [x._buffer]
     elif len(args) == 2:
         x, y = args
-        if type(x) is type(y) is Array:
-            program = _shortcuts.get((function, x._device_type, y._device_type))
-            if program:
-                return program.run_one((x._buffer, y._buffer), args)
-    return _evaluate_any(function, args)
+        if type(x) is not Array or type(y) is not Array:
+            return _evaluate_beside_numbers(function, args)
+        key, buffers = (function, x._device_type, y._device_type), [x._buffer, y._buffer]
+    else:
+        return _evaluate_beside_numbers(function, args)
+    program = _shortcuts.get(key, _UNKNOWN)
+    if not program:
+        return _watched(function, args, key) if program is _UNKNOWN else function(*args)
+    out = Array()
+    try:
+        (out._buffer,) = program.run(buffers).consume_with_handlers(program.handlers)
+    except RuntimeError as error:
+        explain(error, program, args)
+        raise
+    out._device_type = program.out_types[0]
+    return out
 
 
-def _evaluate_any(function: Function, args: Sequence[Value]) -> Value:
+def _evaluate_beside_numbers(function: Function, args: Sequence[Value]) -> Value:
     """Return `function(*args)`, by its shortcut if it has one: for any number of arrays, and numbers beside them."""
     key = (function, *[x._device_type if type(x) is Array else type(x) for x in args])
     program = _shortcuts.get(key, _UNKNOWN)
@@ -140,10 +149,7 @@ def _unary(name: str) -> Function:
     method: Function = getattr(ArrayMethods, name)
 
     def operator(x: Array) -> Value:
-        if active:
-            return method(x)
-        program = _shortcuts.get((method, x._device_type))
-        return program.run_one((x._buffer,), (x,)) if program else evaluate_function(method, (x,))
+        return method(x) if active else evaluate_function(method, (x,))
 
     return wraps(method)(operator)
 
@@ -153,13 +159,7 @@ def _binary(name: str) -> Function:
     method: Function = getattr(ArrayMethods, name)
 
     def operator(x: Array, y: Value) -> Value:
-        if active:
-            return method(x, y)
-        if type(y) is Array:
-            program = _shortcuts.get((method, x._device_type, y._device_type))
-            if program:
-                return program.run_one((x._buffer, y._buffer), (x, y))
-        return evaluate_function(method, (x, y))
+        return method(x, y) if active else evaluate_function(method, (x, y))
 
     return wraps(method)(operator)
 
