@@ -101,3 +101,7 @@ def test_structures_are_checked():
             lax.while_loop(lambda x: True, lambda x: (x, x), 0.0)
         with pytest.raises(TypeError, match="Return one bool scalar"):
             lax.while_loop(lambda x: 1.0, lambda x: x, 0.0)
+        with pytest.raises(
+            TypeError, match=r"returned bool\[\] in a container, PyTreeDef\(\(\*,\)\)\. Return one bool"
+        ):
+            lax.while_loop(lambda x: (x < 3.0,), lambda x: x + 1.0, 0.0)

@@ -274,6 +274,9 @@ def test_a_masked_array_is_refused_whichever_side_it_is_on():
     words = refused(lambda x: x + masked, np.ones(2))
     assert words.startswith("the other operand at test_operators.py:")
     assert "a masked array is not an operand" in words
+    words = refused(lambda x: masked + x, np.ones(2))
+    assert "was asked of a traced value of type float64[2] at test_operators.py:" in words
+    assert words.endswith("Use its elements, m.filled(value), and numpy.where.")
 
 
 def test_comparison_with_none_is_false():

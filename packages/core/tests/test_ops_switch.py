@@ -126,6 +126,13 @@ def test_what_is_wrong_is_refused_by_name(index, branches, operand, words):
         switch(index, branches, operand)
 
 
+def test_one_function_is_no_list_of_branches():
+    with pytest.raises(
+        TypeError, match=rf"switch at {HERE}:\d+ .* got <function .* as its branches\. Give a list of fun"
+    ):
+        switch(0, first, 1.0)
+
+
 def test_no_branches_and_an_unknown_policy_are_refused():
     with pytest.raises(ValueError, match=rf"switch at {HERE}:\d+ .* got no branches\. Give at least one function\."):
         switch(0, [])

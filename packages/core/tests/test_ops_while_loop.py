@@ -375,6 +375,21 @@ def test_an_initial_value_that_is_no_array_is_refused_by_its_path():
         while_loop(lambda s: True, lambda s: s, {"a": "no"})
 
 
+def test_a_condition_in_a_container_is_refused():
+    with pytest.raises(
+        TypeError, match=r"returned bool\[\] in a container, PyTreeDef\(\{'go': \*\}\)\. Return one bool"
+    ):
+        while_loop(lambda x: {"go": x < 3}, increment, 0)
+
+
+def test_the_body_of_a_counting_loop_takes_two_arguments():
+    one = lambda x: x
+    expected = rf"fori_loop of {at(one)} at {HERE}:\d+ .* takes 1 positional argument but 2 were given\. Call it as"
+    for run in (lambda n: fori_loop(0, 3, one, 0.0), lambda n: fori_loop(0, n, one, 0.0)):
+        with pytest.raises(TypeError, match=expected):
+            make_jaxpr(run)(3)
+
+
 @pytest.mark.parametrize(
     ("condition", "body", "words"),
     [

@@ -49,6 +49,11 @@ def test_wrong_arguments_are_refused():
             cnp.tril_indices_from(X[0])
         with pytest.raises(ValueError, match=r"diag_indices_from of float64\[3,4\].*Give two or more axes of one size"):
             cnp.diag_indices_from(X)
+    for f in (lambda i: cnp.unravel_index(i, (2, 2)), lambda i: cnp.ravel_multi_index((i, i), (2, 2), "wrap")):
+        with pytest.raises(
+            TypeError, match=r"ravel_.*of float64\[\] at test_index_tricks\.py.*only integers are indices"
+        ):
+            make_jaxpr(f)(1.5)
     with pytest.raises(ValueError, match=r"unravel_index.*the order is 'K'. Use 'C' or 'F'"):
         make_jaxpr(lambda i: cnp.unravel_index(i, (2, 2), "K"))(1)
 

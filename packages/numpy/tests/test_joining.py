@@ -43,7 +43,7 @@ def test_scalars_and_lists_are_joined_too(agree, numbers):
     agree(lambda m, a: [m.stack([a[0], 1.0, 2]), m.hstack([a, 1.0, [2, 3]]), m.vstack([a, (1, 2)])], x)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float16", "complex64"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "float16", "complex64"])
 def test_flattened_arrays_keep_their_dtype_beside_python_scalars(dtype, agree, numbers):
     x = numbers((2, 2), dtype)
     agree(lambda m, a: [m.concatenate([a, 2, a[0, 0]], axis=None), m.concatenate([a, [2.5]], axis=None)], x)

@@ -115,6 +115,11 @@ def test_wrong_arguments_are_refused():
         pytest.raises(ValueError, match=r"nonzero of int64\[\].*a scalar has no axes"),
     ):
         cnp.nonzero(3)
+    for name in ("flatnonzero", "argwhere", "unique_values", "unique_all", "unique_counts", "unique_inverse"):
+        with pytest.raises(NumpyRuleError, match=rf"^{name} of int64.*Use calque_numpy.{name}\(.., size=n\)"):
+            make_jaxpr(getattr(cnp, name))(X)
+    with pytest.raises(NumpyRuleError, match=r"^union1d of int64.*Use calque_numpy.union1d\(.., size=n\)"):
+        make_jaxpr(lambda x: cnp.union1d(x, 3))(X)
     with pytest.raises(NumpyRuleError, match=r"unique of int64\[2,3\].*Use calque_numpy.unique\(.., size=n\)"):
         make_jaxpr(lambda x: cnp.unique(x, axis=0))(X)
     with pytest.raises(ValueError, match="axis"):

@@ -165,5 +165,5 @@ def test_names_of_dtypes():
     assert cnp.issubdtype(cnp.int4, np.signedinteger)
     assert cnp.isdtype(cnp.float8_e5m2, "real floating")
     assert cnp.promote_types(cnp.bfloat16, np.float16) == np.float32
-    with pytest.raises(AttributeError, match="calque_numpy has no float65"):
+    with pytest.raises(AttributeError, match="calque_numpy has no attribute 'float65'"):
         _ = cnp.float65

@@ -139,11 +139,18 @@ def _vector_of_indices(x: Value) -> Value:
     return x if typeof(x).size else as_dtype(x, canonicalize_dtype(np.intp))  # an empty list has floats
 
 
+def _require_integers(name: str, *indices: Value) -> None:
+    for index in indices:
+        if typeof(index).kind not in "iu":
+            raise TypeError(f"{name} of {typeof(index)}{place()}: only integers are indices. Convert them first.")
+
+
 @implements(np.unravel_index)
 def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, ...]:
     """Return the indices of each axis for positions in the flat array; traced positions are not checked.
 
-    Raises: ValueError for a known position out of bounds or another order than "C" and "F".
+    Raises: ValueError for a known position out of bounds or another order than "C" and "F"; TypeError unless the
+    positions are integers.
 
     >>> import numpy as np
     >>> from calque_numpy import unravel_index
@@ -155,6 +162,7 @@ def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, 
         return tuple(np.unravel_index(flat, shape, order))  # type: ignore[call-overload]
     if order not in ("C", "F"):
         raise ValueError(f"unravel_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
+    _require_integers("unravel_index", flat)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     remaining, positions = as_dtype(flat, canonicalize_dtype(np.intp)), []
     for n in reversed(sizes) if order == "C" else sizes:
@@ -167,7 +175,8 @@ def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Value:
     """Return the positions in the flat array of indices of each axis; traced indices are clipped or wrapped.
 
-    Raises: ValueError for known indices out of bounds under the mode "raise", or an unknown order.
+    Raises: ValueError for known indices out of bounds under the mode "raise", or an unknown order; TypeError unless the
+    indices are integers.
 
     >>> import numpy as np
     >>> from calque_numpy import ravel_multi_index
@@ -179,6 +188,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         return np.ravel_multi_index(tuple(parts), dims, mode, order)  # type: ignore[call-overload]
     if order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
+    _require_integers("ravel_multi_index", *parts)
     parts = [as_dtype(part, canonicalize_dtype(np.intp)) for part in parts]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
     strides = np.cumprod([1, *(dims[::-1] if order == "C" else dims)][: len(dims)])

@@ -8,7 +8,7 @@ Read next: `shapes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,8 @@ from calque_numpy.shapes import atleast_1d, atleast_2d, atleast_3d
 
 Value = Any
 DType = Any
+
+_PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> list[Value]:
@@ -63,15 +65,15 @@ def concatenate(
     """
     if axis is not None:
         return copy(lax.concatenate(_operands("concatenate", arrays, dtype, {"out": out, "casting": casting}), axis))
-    arrays = list(arrays)
-    dtype = _dtype_beside_scalars(arrays) if dtype is None and arrays else dtype
-    operands = _operands("concatenate", arrays, dtype, {"out": out, "casting": casting})
+    operands = _operands("concatenate", _strong_scalars(arrays), dtype, {"out": out, "casting": casting})
     return copy(lax.concatenate([ravel(x) for x in operands], 0))
 
 
-def _dtype_beside_scalars(arrays: Sequence[Value]) -> np.dtype[Any]:
-    """Return the promoted dtype, in which Python scalars are weak: NumPy joins them so only with `axis=None`."""
-    return promoted_dtype("concatenate", *(x if isinstance(x, (int, float, complex)) else asarray(x) for x in arrays))
+def _strong_scalars(arrays: Iterable[Value]) -> list[Value]:
+    """Return the operands; Python scalars get the dtype of the arrays, since NumPy joins them so with `axis=None`."""
+    operands = [x if type(x) in _PYTHON_SCALARS else asarray(x) for x in arrays]
+    dtype = promoted_dtype("concatenate", *operands) if operands else None
+    return [asarray(x, dtype) if type(x) in _PYTHON_SCALARS else x for x in operands]
 
 
 @implements(np.stack)

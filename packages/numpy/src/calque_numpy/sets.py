@@ -57,13 +57,17 @@ def nonzero(a: Value, *, size: int | None = None, fill_value: Value = None) -> t
     >>> nonzero(np.array([0, 3, 0, 5]), size=3)
     (array([1, 3, 0]),)
     """
-    a = asarray(a)
+    return _nonzero("nonzero", asarray(a), size, fill_value)
+
+
+def _nonzero(name: str, a: Value, size: int | None, fill_value: Value) -> tuple[Value, ...]:
+    """Return the places of the nonzero elements for the function `name`."""
     shape = typeof(a).shape
     if not shape:
-        raise ValueError(f"nonzero of {typeof(a)}{place()}: a scalar has no axes. Use numpy.atleast_1d.")
+        raise ValueError(f"{name} of {typeof(a)}{place()}: a scalar has no axes. Use numpy.atleast_1d.")
     if size is None and _is_known(a):
         return tuple(np.nonzero(a))
-    size = _require_size("nonzero", a, size)
+    size = _require_size(name, a, size)
     is_nonzero = ravel(lax.ne(a, 0))
     flat, exists = _first_places(is_nonzero, size)
     fill = as_dtype(0 if fill_value is None else fill_value, typeof(flat).dtype)
@@ -95,7 +99,7 @@ def flatnonzero(a: Value, *, size: int | None = None, fill_value: Value = None) 
     >>> flatnonzero(np.array([[0, 3], [0, 5]]))
     array([1, 3])
     """
-    return nonzero(ravel(asarray(a)), size=size, fill_value=fill_value)[0]
+    return _nonzero("flatnonzero", ravel(asarray(a)), size, fill_value)[0]
 
 
 @implements(np.argwhere)
@@ -114,7 +118,7 @@ def argwhere(a: Value, *, size: int | None = None, fill_value: Value = None) -> 
     if not typeof(a).ndim:
         rows = argwhere(lax.expand_dims(a, (0,)), size=size, fill_value=fill_value)
         return lax.slice_in_dim(rows, 0, 0, axis=1)
-    return lax.stack(nonzero(a, size=size, fill_value=fill_value), 1)
+    return lax.stack(_nonzero("argwhere", a, size, fill_value), 1)
 
 
 # Distinct elements
@@ -238,7 +242,10 @@ def unique_values(x: Value, /, *, size: int | None = None, fill_value: Value = N
     >>> unique_values(np.array([1, 1]))
     array([1])
     """
-    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+    x = asarray(x)
+    if size is None and _is_known(x):
+        return np.unique(x, equal_nan=False)
+    return _distinct("unique_values", x, size, fill_value).values
 
 
 @implements(np.unique_all)
@@ -252,10 +259,14 @@ def unique_all(x: Value, /, *, size: int | None = None, fill_value: Value = None
     >>> unique_all(np.array([3, 1, 3])).indices
     array([1, 0])
     """
+    return _unique_all("unique_all", x, size, fill_value)
+
+
+def _unique_all(name: str, x: Value, size: int | None, fill_value: Value) -> UniqueAllResult:
     x = asarray(x)
     if size is None and _is_known(x):
         return UniqueAllResult(*np.unique(x, True, True, True, equal_nan=False))
-    return _distinct("unique_all", x, size, fill_value)
+    return _distinct(name, x, size, fill_value)
 
 
 @implements(np.unique_counts)
@@ -267,7 +278,7 @@ def unique_counts(x: Value, /, *, size: int | None = None, fill_value: Value = N
     >>> unique_counts(np.array([3, 1, 3])).counts
     array([1, 2])
     """
-    distinct = unique_all(x, size=size, fill_value=fill_value)
+    distinct = _unique_all("unique_counts", x, size, fill_value)
     return UniqueCountsResult(distinct.values, distinct.counts)
 
 
@@ -280,7 +291,7 @@ def unique_inverse(x: Value, /, *, size: int | None = None, fill_value: Value = 
     >>> unique_inverse(np.array([3, 1, 3])).inverse_indices
     array([1, 0, 1])
     """
-    distinct = unique_all(x, size=size, fill_value=fill_value)
+    distinct = _unique_all("unique_inverse", x, size, fill_value)
     return UniqueInverseResult(distinct.values, distinct.inverse_indices)
 
 
@@ -382,4 +393,7 @@ def union1d(ar1: Value, ar2: Value, *, size: int | None = None, fill_value: Valu
     >>> union1d(np.array([1, 2]), np.array([2, 3]))
     array([1, 2, 3])
     """
-    return unique(concatenate([ar1, ar2], axis=None), size=size, fill_value=fill_value)
+    joined = concatenate([ar1, ar2], axis=None)
+    if size is None and _is_known(joined):
+        return np.unique(joined)
+    return _distinct("union1d", joined, size, fill_value, equal_nan=True).values

@@ -9,7 +9,7 @@ The static parameter `batched` of the equation says how `vmap` handles a batched
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -35,7 +35,7 @@ from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import is_tracer, known, unknown
-from calque_core.types.avals import NO_AXES, AxisNames, ShapedArray, is_array_like, shaped_array, typeof
+from calque_core.types.avals import NO_AXES, AxisNames, ShapedArray, is_array_like, shaped_array, short_repr, typeof
 from calque_core.types.promotion import promote_types
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -157,6 +157,8 @@ def switch(
     >>> switch(1, [lambda x: x + 1.0, lambda x: x - 2.0, lambda x: x + 3.0], 5.0)
     3.0
     """
+    if not isinstance(branches, Iterable):
+        raise TypeError(f"switch{where()} got {short_repr(branches)} as its branches. Give a list of functions.")
     functions, operands = tuple(branches), _one_spelling("switch", operands, operand)
     if not functions:
         raise ValueError(f"switch{where()} got no branches. Give at least one function.")

@@ -40,7 +40,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
 
     @wraps(f)  # so that messages name the user's function
     def step(_: None, x: Any) -> tuple[None, Any]:
-        return None, f(x)
+        return None, call(f, "map", x)
 
     _, ys = scan(step, None, xs)
     return ys
@@ -64,7 +64,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     check_callable(fn, "associative_scan")
     caller = loop_name("associative_scan", fn)
     leaves, treedef = array_leaves(caller, "elems", elems)
-    axes = [canonical_axis(caller, axis, typeof(x).ndim) for x in leaves]
+    axes = [canonical_axis(f"associative_scan of {describe_function(fn)}", axis, typeof(x).ndim) for x in leaves]
     sizes = {typeof(x).shape[a] for x, a in zip(leaves, axes)}
     if len(sizes) > 1:
         types = ", ".join(f"{name} {typeof(x)}" for name, x in zip(leaf_names("elems", elems), leaves))

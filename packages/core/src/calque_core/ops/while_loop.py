@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.calls.api_util import check_callable, describe_value
+from calque_core.calls.api_util import call, check_callable, describe_value
 from calque_core.context import here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
@@ -198,7 +198,7 @@ def _bind_traced(
     while True:
         body, types = trace_step("while_loop", body_fun, in_tree, types, (), check)
         condition = trace_body("while_loop", cond_fun, in_tree, types)
-        _check_condition(caller, cond_fun, condition.jaxpr.out_avals)
+        _check_condition(caller, cond_fun, condition.out_tree, condition.jaxpr.out_avals)
         vma = condition.jaxpr.out_avals[0].vma  # each position takes its own number of steps along these axes
         if all(vma <= aval.vma for aval in types):
             break
@@ -255,7 +255,7 @@ def _run_by_python(
     value, tree = init, tree_structure(init)
     while True:
         answer = cond_fun(value)
-        _check_condition(caller, cond_fun, [typeof(x) for x in tree_leaves(answer)])
+        _check_condition(caller, cond_fun, tree_structure(answer), [typeof(x) for x in tree_leaves(answer)])
         is_true = known(answer)
         if is_true is unknown or not is_true:
             return value, is_true is not unknown
@@ -264,9 +264,10 @@ def _run_by_python(
         value = tree_map(as_dtype_of, value, after)
 
 
-def _check_condition(caller: str, cond_fun: Any, avals: Sequence[Any]) -> None:
-    if [(aval.shape, aval.dtype) for aval in avals] != [((), np.bool_)]:
+def _check_condition(caller: str, cond_fun: Any, tree: PyTreeDef, avals: Sequence[Any]) -> None:
+    if not tree.is_leaf or [(aval.shape, aval.dtype) for aval in avals] != [((), np.bool_)]:
         types = ", ".join(str(aval) for aval in avals) or "nothing"
+        types += "" if tree.is_leaf or len(avals) != 1 else f" in a container, {tree}"
         raise TypeError(
             f"{caller}: the condition {describe_function(cond_fun)} returned {types}. Return one bool scalar, for "
             "example a comparison."
@@ -310,7 +311,7 @@ def fori_loop(
     @wraps(body_fun)  # so that messages name the user's function
     def step(state: tuple[Value, Value, Any]) -> tuple[Value, Value, Any]:
         i, end, value = state
-        return add(i, 1), end, body_fun(i, value)
+        return add(i, 1), end, call(body_fun, "fori_loop", i, value)
 
     _, _, value = while_loop(lambda state: lt(state[0], state[1]), step, (start, stop, init_val))
     return value
@@ -347,7 +348,7 @@ def _scan_counting(
 ) -> Any:
     @wraps(body_fun)
     def step(state: Counted, _: None) -> tuple[Counted, None]:
-        return Counted(add(state.i, 1), body_fun(*state)), None
+        return Counted(add(state.i, 1), call(body_fun, "fori_loop", *state)), None
 
     (_, value), _ = run_scan(caller, step, Counted(start, init_val), None, count, False, unroll)
     return value

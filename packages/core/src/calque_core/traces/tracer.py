@@ -166,6 +166,7 @@ _INSTEAD = {
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
     "take": "numpy.take ignores the class of its indices. Use calque.numpy.take",
     "vectorize": "numpy.vectorize makes NumPy's arrays. Use calque.numpy.vectorize, or call the function with arrays",
+    "MaskedArray": "A masked array hides elements from NumPy alone. Use its elements, m.filled(value), and numpy.where",
     "AxisConcatenator": "numpy.r_ and numpy.c_ make NumPy's arrays. Use numpy.concatenate and numpy.column_stack",
     "ABCPolyBase": "A polynomial object makes NumPy's arrays. Use numpy.polynomial.polynomial.polyval(x, p.coef)",
 }

@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, Settings, here
-from calque_core.frames.source import current_call
+from calque_core.frames.source import current_call, where
 from calque_core.types.dtypes import (
     _canonical,
     _scalar_dtype,
@@ -310,13 +310,14 @@ def _changes_operators(kind: type) -> bool:
 
 
 def short_repr(x: object) -> str:
-    """Return the repr of a user's value, cut to 60 characters, for a message.
+    """Return the repr of a user's value in one line, cut to 60 characters, for a message.
 
     >>> from calque_core.extend import short_repr
     >>> short_repr("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
     text = repr(x)
+    text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -338,11 +339,15 @@ def _int_aval(x: int) -> ShapedArray:
     return aval
 
 
+_EXPONENTS = 1023  # integers of fewer bits are finite as a float64
+
+
 def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
     wider = [t for t in (np.int64, np.uint64) if here().settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
-    advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else "Use a float"
+    other = "Use a float" if x.bit_length() <= _EXPONENTS else "It does not fit a float either: use its logarithm"
+    advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else other
     text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"
-    return f"the Python integer {text} does not fit {dtype}. {advice}."
+    return f"the Python integer {text}{where()} does not fit {dtype}. {advice}."
 
 
 def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:

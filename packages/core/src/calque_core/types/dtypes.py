@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import Settings, here
+from calque_core.frames.source import where
 from calque_pytree import static_key
 
 float0 = np.dtype([("float0", np.void, 0)])
@@ -94,7 +95,12 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
             dtype = short_dtype(dtype, "calque_core")
         except AttributeError as error:
             raise TypeError(str(error)) from None
-    out: np.dtype[Any] = np.dtype(dtype)
+    try:
+        out: np.dtype[Any] = np.dtype(dtype)
+    except TypeError as error:
+        raise TypeError(
+            f"the dtype{where()} is unknown: {error}. Use numpy.float32, 'float32' or a similar name."
+        ) from error
     return out
 
 
